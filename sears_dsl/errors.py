@@ -1,0 +1,173 @@
+"""Everything that can go wrong, and how it is told to a person.
+
+The tree of exceptions (each also says what to do next):
+
+    SearsError                 anything this package raises on purpose
+    ├── RuleSyntaxError        a rule file that does not mean anything; carries Diagnostics
+    ├── CompileError           rules that cannot run together or on this text
+    ├── DataError              a dataset that cannot be read, matched to its columns or written
+    ├── TaggerError            a tokenizer or tagger that is missing or does not fit
+    ├── CacheError             a tag cache that cannot be used
+    └── UsageError             a command or call whose arguments do not go together
+
+A `Diagnostic` is one finding about one place in a rule file. Its code is stable (documented in
+grammar/README.md); its message says what is wrong, its help says what to write instead. Findings
+are collected and reported all at once. This module imports nothing of the package and costs
+nothing to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = [
+    "CacheError",
+    "CompileError",
+    "DataError",
+    "Diagnostic",
+    "RuleSyntaxError",
+    "SearsError",
+    "Severity",
+    "Span",
+    "TaggerError",
+    "UsageError",
+]
+
+Severity = Literal["error", "warning"]
+
+# A line longer than this is shown as a window around the caret.
+_WINDOW = 100
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A place in a rule file: one line (counted from 1), columns from 1, end exclusive."""
+
+    line: int
+    column: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding about a rule file.
+
+    Attributes:
+        code: stable identifier such as ``E201``; E for errors, W for warnings.
+        message: what is wrong, in one sentence without a final full stop.
+        span: where; None for findings about the file as a whole.
+        help: what to do about it; empty when the message says it all.
+        path: the file as the user named it.
+        source: the line of the file that the span points into.
+
+    Example:
+        >>> finding = Diagnostic("E201", "`NUON` is no tag", Span(1, 6, 10),
+        ...                      help="did you mean NOUN?", path="a.sear",
+        ...                      source="What NUON -> Which NOUN")
+        >>> print(finding.render())
+        a.sear:1:6: error[E201]: `NUON` is no tag
+          |
+        1 | What NUON -> Which NOUN
+          |      ^^^^
+          = help: did you mean NOUN?
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    help: str = ""
+    path: str = "<rules>"
+    source: str = field(default="", compare=False)
+
+    @property
+    def severity(self) -> Severity:
+        """``error`` or ``warning``, told by the code's first letter."""
+        return "warning" if self.code.startswith("W") else "error"
+
+    def render(self) -> str:
+        """The finding as a block of text: place, message, the line, a caret, help."""
+        if self.span is None:
+            lines = [f"{self.path}: {self.severity}[{self.code}]: {self.message}"]
+            margin = " "
+        else:
+            place = f"{self.path}:{self.span.line}:{self.span.column}"
+            number = str(self.span.line)
+            margin = " " * len(number)
+            shown, caret = _window(self.source, self.span)
+            lines = [
+                f"{place}: {self.severity}[{self.code}]: {self.message}",
+                f"{margin} |",
+                f"{number} | {shown}".rstrip(),
+                f"{margin} | {caret}",
+            ]
+        if self.help:
+            first, *rest = self.help.splitlines()
+            lines.append(f"{margin} = help: {first}")
+            lines.extend(f"{margin}         {line}" for line in rest)
+        return "\n".join(lines)
+
+
+def _window(source: str, span: Span) -> tuple[str, str]:
+    """The part of a line to show and the caret under it; tabs and controls take one column."""
+    clean = "".join(character if character.isprintable() else " " for character in source)
+    start = span.column - 1
+    width = max(1, min(span.end_column, len(clean) + 1) - span.column)
+    if len(clean) <= _WINDOW:
+        return clean, " " * start + "^" * width
+    left = max(0, start - _WINDOW // 2)
+    right = min(len(clean), left + _WINDOW)
+    prefix = "…" if left else ""
+    suffix = "…" if right < len(clean) else ""
+    indent = " " * (start - left + len(prefix))
+    return prefix + clean[left:right] + suffix, indent + "^" * min(width, right - start or 1)
+
+
+class SearsError(Exception):
+    """Anything this package raises on purpose.
+
+    Attributes:
+        message: what happened and where.
+        help: what to do about it; may be empty.
+    """
+
+    def __init__(self, message: str, *, help: str = "") -> None:  # noqa: A002 - the field's term
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+    def render(self) -> str:
+        """The error as it is printed by the command line."""
+        return f"{self.message}\n  = help: {self.help}" if self.help else self.message
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class RuleSyntaxError(SearsError):
+    """A rule file with errors; all of them are in ``diagnostics``, in the order of the file."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics: Sequence[Diagnostic] = tuple(diagnostics)
+        super().__init__("\n\n".join(finding.render() for finding in self.diagnostics))
+
+
+class CompileError(SearsError):
+    """Rules that cannot run together or on this text."""
+
+
+class DataError(SearsError):
+    """A dataset that cannot be read, matched to its columns or written."""
+
+
+class TaggerError(SearsError):
+    """A tokenizer or tagger that is missing or does not fit the rules."""
+
+
+class CacheError(SearsError):
+    """A tag cache that cannot be used."""
+
+
+class UsageError(SearsError):
+    """A command or call whose arguments do not go together."""

@@ -1,0 +1,1 @@
+"""The rule language: syntax tree, parser, printer, checker, rulesets and their differences."""

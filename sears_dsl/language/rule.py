@@ -1,0 +1,283 @@
+"""The syntax tree of the rule language, on one page.
+
+Everything is a frozen dataclass that compares by value, so a tree can be a dictionary key and
+`parse(print(tree)) == tree` can be asserted. Places in the file (`span`) take no part in
+comparisons. The tree says what was written; what it means on text is the engine's business.
+
+    Ruleset file   = header, options, imports, sets, rules            (language/ruleset.py)
+    Rule           = antecedent -> consequent / left __ right, plus Metadata
+    antecedent     = Elements: a Test, an Anchor or a Group, with quantifier, name and glue
+    consequent     = Pieces: Text, Reference, TagCopy, Inflected
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from sears_dsl.errors import Span
+
+__all__ = [
+    "NO_METADATA",
+    "Anchor",
+    "AttributeName",
+    "AttributeTest",
+    "CaseOption",
+    "Conjunction",
+    "Element",
+    "Expectation",
+    "Group",
+    "Inflected",
+    "Literal",
+    "Metadata",
+    "Negation",
+    "Options",
+    "Piece",
+    "Reference",
+    "Regex",
+    "Rule",
+    "RuleTest",
+    "SetDefinition",
+    "SetReference",
+    "Tag",
+    "TagCopy",
+    "TagsetOption",
+    "Test",
+    "Text",
+    "Wildcard",
+]
+
+AttributeName: TypeAlias = OneOf["text", "lower", "lemma", "pos", "tag"]
+CaseOption: TypeAlias = OneOf["smart", "exact", "ignore"]
+TagsetOption: TypeAlias = OneOf["ud2", "sears2018"]
+
+# ---------------------------------------------------------------- tests: what one token may be
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """``movie``, ``?``, ``"NOUN"``, ``"who"i``: the token's text is this.
+
+    Unquoted, the ruleset's case option decides how casing counts; quoted, it is exact, or
+    ignored with the suffix ``i``. A word that the tokenizer splits stands for its parts in a row.
+    """
+
+    text: str
+    quoted: bool = False
+    ignore_case: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """``NOUN`` or ``VBZ``: the token's coarse (UPOS) or fine (Penn) tag is this."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeTest:
+    """``lemma=be`` or, inside brackets, ``tag!=NNS``: a named attribute is (not) this."""
+
+    attribute: AttributeName
+    value: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """``[lemma=movie & tag=NNS]``: all of the attribute tests hold."""
+
+    tests: tuple[AttributeTest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """``/colou?r/`` or ``/re/i``: the whole text of the token matches (RE2 syntax)."""
+
+    pattern: str
+    ignore_case: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """``_``: any token."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetReference:
+    """``@WH`` or ``@c.WH``: the token is a member of the set (of the import named ``module``)."""
+
+    name: str
+    module: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """``!x``: a token that does not match x. It needs a token to be there.
+
+    The operand is a Test, or a Group whose alternatives are all single plain tests.
+    """
+
+    operand: Test | Group
+
+
+Test: TypeAlias = (
+    Literal | Tag | AttributeTest | Conjunction | Regex | Wildcard | SetReference | Negation
+)
+
+# ---------------------------------------------------------------- elements of the antecedent
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """``<s>`` or ``</s>``: no token, the start or the end of the unit."""
+
+    side: OneOf["start", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """``(DET? NOUN|PRON)``: alternatives, each a sequence of elements, tried in written order."""
+
+    alternatives: tuple[tuple[Element, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of an antecedent or of a context, counted as written for ``$n``.
+
+    Attributes:
+        body: what has to match.
+        minimum: fewest repetitions; ``x?`` is 0 to 1, ``x{2,3}`` is 2 to 3.
+        maximum: most repetitions, at most 8; greedy.
+        name: ``a`` in ``a:NOUN``, or None.
+        glued: written without a space after the element before it (``WP's``). In an antecedent
+            this is notation only; the tokens may stand apart in the text.
+        span: where it was written.
+    """
+
+    body: Test | Anchor | Group
+    minimum: int = 1
+    maximum: int = 1
+    name: str | None = None
+    glued: bool = False
+    span: Span | None = field(default=None, compare=False)
+
+
+# ---------------------------------------------------------------- pieces of the consequent
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """``film``, ``"of course"``: this text. ``glued``: no space before it."""
+
+    text: str
+    quoted: bool = False
+    glued: bool = False
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """``$1``, ``$name``, ``$0``, ``$1.VBD.cap``: what an element matched, after the functions."""
+
+    target: int | str
+    functions: tuple[str, ...] = ()
+    glued: bool = False
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TagCopy:
+    """``NOUN``: the next matched token that the antecedent named by this tag."""
+
+    tag: str
+    glued: bool = False
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Inflected:
+    """``film.as($1)``: the word in the inflection that the referenced token has."""
+
+    word: str
+    target: int | str
+    quoted: bool = False
+    glued: bool = False
+    span: Span | None = field(default=None, compare=False)
+
+
+# The first piece of a consequent is glued when it is written with ~ (to the left neighbour).
+Piece: TypeAlias = Text | Reference | TagCopy | Inflected
+
+# ---------------------------------------------------------------- rules
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a model should do on the rewritten row: ``same`` (default), ``flip``, ``label x``."""
+
+    kind: OneOf["same", "flip", "label"] = "same"
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTest:
+    """``test "in" => "out"`` or ``=> none``: ``expected`` is None when the rule must be silent."""
+
+    text: str
+    expected: str | None
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What is written under a rule. ``expect`` is None where the file does not say."""
+
+    expect: Expectation | None = None
+    severity: str | None = None
+    tags: tuple[str, ...] = ()
+    author: str | None = None
+    why: str | None = None
+    tests: tuple[RuleTest, ...] = ()
+
+
+NO_METADATA = Metadata()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One search-and-replace rule.
+
+    An empty antecedent is ``<>``: an insertion. An empty consequent is ``<>``: a deletion.
+    ``name`` is the id that the file declares; without one the id is a hash of the canonical
+    text (`printer.rule_id`). Mined rules share their antecedent tuples, so that the engine
+    matches each distinct one once.
+    """
+
+    antecedent: tuple[Element, ...]
+    consequent: tuple[Piece, ...]
+    left: tuple[Element, ...] = ()
+    right: tuple[Element, ...] = ()
+    name: str | None = None
+    metadata: Metadata = NO_METADATA
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefinition:
+    """``set WH = What | Which | "who"i``: members are tests on one token."""
+
+    name: str
+    members: tuple[Test, ...]
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a ruleset, with their defaults."""
+
+    case: CaseOption = "smart"
+    language: str = "en"
+    tagset: TagsetOption = "ud2"

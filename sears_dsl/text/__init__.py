@@ -1,0 +1,1 @@
+"""Text: tokens and tags with character offsets, the tag cache, datasets."""
