@@ -1,0 +1,80 @@
+"""Which tags there are, under each `option tagset`, and what stands for a tag that is not there.
+
+A bare tag in a rule is coarse or fine; the two vocabularies share only `SYM`, which is the coarse
+one when written bare. Under ``ud2`` coarse tags are those of the tagger (UPOS). Under
+``sears2018`` the coarse tag is taken from the fine one by the table of the tagger that the paper
+used (spaCy 1.9), so that the paper's rules fire as printed there.
+"""
+
+from __future__ import annotations
+
+from sears_dsl.language.rule import TagsetOption
+
+__all__ = [
+    "COARSE",
+    "FINE",
+    "MOVED",
+    "SEARS2018_COARSE",
+    "WHITESPACE_TAGS",
+    "coarse_of",
+    "known_tags",
+]
+
+_UD2 = frozenset(
+    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
+)
+_SEARS2018 = frozenset(
+    "ADJ ADP ADV CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SYM VERB X".split()
+)
+
+COARSE: dict[TagsetOption, frozenset[str]] = {"ud2": _UD2, "sears2018": _SEARS2018}
+"""The coarse tags that a rule may name, by tagset."""
+
+FINE = frozenset(
+    """CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH
+    VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB ADD AFX GW HYPH NFP XX
+    . , : `` '' -LRB- -RRB- $ #""".split()
+)
+"""The fine tags: Penn's, with those that OntoNotes and spaCy add."""
+
+WHITESPACE_TAGS = frozenset({"SPACE", "_SP"})
+"""Tags of white space, which is no token here."""
+
+MOVED: dict[TagsetOption, dict[str, str]] = {
+    "ud2": {"CONJ": "CCONJ"},
+    "sears2018": {"AUX": "VERB", "CCONJ": "CONJ", "SCONJ": "ADP"},
+}
+"""Coarse tags of the other tagset and what stands for them in this one."""
+
+
+def _table(text: str) -> dict[str, str]:
+    pairs = (line.split(":") for line in text.split(";"))
+    return {fine: coarse.strip() for fines, coarse in pairs for fine in fines.split()}
+
+
+SEARS2018_COARSE: dict[str, str] = {
+    **_table(
+        "CC: CONJ; CD: NUM; DT: DET; EX: ADV; FW: X; IN: ADP;"
+        "AFX JJ JJR JJS PDT PRP$ WDT WP$: ADJ; MD VB VBD VBG VBN VBP VBZ: VERB;"
+        "NN NNS WP: NOUN; NNP NNPS: PROPN; PRP: PRON; RB RBR RBS WRB: ADV;"
+        "POS RP TO: PART; UH: INTJ; SYM $ #: SYM; ADD GW XX: X;"
+        "LS HYPH NFP . , `` '' -LRB- -RRB-: PUNCT"
+    ),
+    ":": "PUNCT",
+}
+"""Fine tag → coarse tag under ``sears2018``."""
+
+
+def coarse_of(coarse: str, fine: str, tagset: TagsetOption) -> str:
+    """The coarse tag that rules under this tagset see for a tagger's (coarse, fine) pair.
+
+    Example:
+        >>> coarse_of("AUX", "VBZ", "sears2018"), coarse_of("AUX", "VBZ", "ud2")
+        ('VERB', 'AUX')
+    """
+    return coarse if tagset == "ud2" else SEARS2018_COARSE.get(fine, "X" if fine else "")
+
+
+def known_tags(tagset: TagsetOption) -> frozenset[str]:
+    """Every tag, coarse or fine, that a rule may name bare under this tagset."""
+    return COARSE[tagset] | FINE
