@@ -1,3 +1,110 @@
-"""sears: search-and-replace rules over words and tags that find bugs in NLP models."""
+"""Search-and-replace rules over words and tags that find bugs in NLP models.
+
+    >>> import sears_dsl as sears
+    >>> ruleset = sears.parse("What NOUN -> Which NOUN")
+    >>> [rewrite.text for rewrite in ruleset.compile().apply(["What color is it?"])]
+    ['Which color is it?']
+
+Importing the package loads none of its heavy parts; each public name brings its module with it
+when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sears_dsl.api import apply
+    from sears_dsl.engine.matcher import Matcher, compile_rules
+    from sears_dsl.engine.matches import Edit, Matches, Rewrite
+    from sears_dsl.engine.spans import SpanMap
+    from sears_dsl.errors import (
+        CacheError,
+        CompileError,
+        DataError,
+        Diagnostic,
+        RuleSyntaxError,
+        SearsError,
+        Span,
+        TaggerError,
+        UsageError,
+    )
+    from sears_dsl.language.rule import Metadata, Options, Rule
+    from sears_dsl.language.ruleset import Ruleset, load, parse
+    from sears_dsl.rule_tests import RuleTestResult, run_tests
+    from sears_dsl.text.cache import TagCache
+    from sears_dsl.text.tagger import Tagger, load_tagger
+    from sears_dsl.text.tokens import Token, Tokens
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "sears_dsl.api": ("apply",),
+    "sears_dsl.engine.matcher": ("Matcher", "compile_rules"),
+    "sears_dsl.engine.matches": ("Edit", "Matches", "Rewrite"),
+    "sears_dsl.engine.spans": ("SpanMap",),
+    "sears_dsl.errors": (
+        "CacheError",
+        "CompileError",
+        "DataError",
+        "Diagnostic",
+        "RuleSyntaxError",
+        "SearsError",
+        "Span",
+        "TaggerError",
+        "UsageError",
+    ),
+    "sears_dsl.language.rule": ("Metadata", "Options", "Rule"),
+    "sears_dsl.language.ruleset": ("Ruleset", "load", "parse"),
+    "sears_dsl.rule_tests": ("RuleTestResult", "run_tests"),
+    "sears_dsl.text.cache": ("TagCache",),
+    "sears_dsl.text.tagger": ("Tagger", "load_tagger"),
+    "sears_dsl.text.tokens": ("Token", "Tokens"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "CacheError",
+    "CompileError",
+    "DataError",
+    "Diagnostic",
+    "Edit",
+    "Matcher",
+    "Matches",
+    "Metadata",
+    "Options",
+    "Rewrite",
+    "Rule",
+    "RuleSyntaxError",
+    "RuleTestResult",
+    "Ruleset",
+    "SearsError",
+    "Span",
+    "SpanMap",
+    "TagCache",
+    "Tagger",
+    "TaggerError",
+    "Token",
+    "Tokens",
+    "UsageError",
+    "apply",
+    "compile_rules",
+    "load",
+    "load_tagger",
+    "parse",
+    "run_tests",
+]
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

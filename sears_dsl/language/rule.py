@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from sears_dsl.errors import Span
 
@@ -37,6 +37,7 @@ __all__ = [
     "Reference",
     "Regex",
     "Rule",
+    "RuleScope",
     "RuleTest",
     "SetDefinition",
     "SetReference",
@@ -281,3 +282,21 @@ class Options:
     case: CaseOption = "smart"
     language: str = "en"
     tagset: TagsetOption = "ud2"
+
+
+class RuleScope(Protocol):
+    """What a rule can see of the ruleset around it. A `Ruleset` is one."""
+
+    @property
+    def options(self) -> Options:
+        """The options that the rule is read under."""
+
+    def members(self, reference: SetReference) -> tuple[Test, ...]:
+        """The members of a set.
+
+        Raises:
+            KeyError: there is no such set or import.
+        """
+
+    def set_names(self) -> tuple[str, ...]:
+        """The names that a reference may use, such as ``WH`` and ``c.WH``."""

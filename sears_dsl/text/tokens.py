@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Int32Array", "Token", "TokenType", "Tokens"]
+__all__ = ["Int32Array", "Token", "TokenType", "Tokens", "dense", "text_groups"]
 
 Int32Array: TypeAlias = NDArray[np.int32]
 
@@ -107,3 +107,156 @@ class Tokens:
             types=list(ids),
             tagged=tagged,
         )
+
+    @classmethod
+    def from_spans(
+        cls,
+        texts: Sequence[str],
+        *,
+        row_offsets: Int32Array,
+        starts: Int32Array,
+        ends: Int32Array,
+        tag_ids: Int32Array,
+        tag_pairs: Sequence[tuple[str, str]],
+        tagged: bool = True,
+    ) -> Tokens:
+        """Build a batch from places and tags; the tokens' texts are cut out of the rows.
+
+        Args:
+            texts: the n rows.
+            row_offsets: int32 (n + 1,).
+            starts: int32 (tokens,): first characters.
+            ends: int32 (tokens,): one past the last characters.
+            tag_ids: int32 (tokens,): index into tag_pairs.
+            tag_pairs: (coarse, fine) tags; each distinct pair once.
+            tagged: whether the pairs are a tagger's.
+
+        Costs a slice and a dictionary look-up a token, about 0.3 microseconds.
+        """
+        first, last = starts.tolist(), ends.tolist()
+        bounds = row_offsets.tolist()
+        words = [
+            text[start:end]
+            for text, low, high in zip(texts, bounds[:-1], bounds[1:], strict=True)
+            for start, end in zip(first[low:high], last[low:high], strict=True)
+        ]
+        numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        word_ids = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
+        pairs = max(1, len(tag_pairs))
+        distinct, type_ids = dense(word_ids * pairs + tag_ids, len(numbers) * pairs)
+        spelled = list(numbers)
+        coarse, fine = zip(*tag_pairs, strict=True) if tag_pairs else ((), ())
+        tags = (distinct % pairs).tolist()
+        types = map(
+            TokenType,
+            map(spelled.__getitem__, (distinct // pairs).tolist()),
+            map(coarse.__getitem__, tags),
+            map(fine.__getitem__, tags),
+        )
+        return cls(
+            texts=texts,
+            row_offsets=row_offsets,
+            starts=starts,
+            ends=ends,
+            type_ids=type_ids,
+            types=list(types),
+            tagged=tagged,
+        )
+
+    @classmethod
+    def concatenate(cls, batches: Sequence[Tokens]) -> Tokens:
+        """One batch with the rows of all, in order; tagged if all of them are.
+
+        Example:
+            >>> one = Tokens.from_rows(["a"], [[Token("a", "DET", "DT", 0, 1)]])
+            >>> [token.text for token in Tokens.concatenate([one, one]).row(1)]
+            ['a']
+        """
+        if len(batches) == 1:
+            return batches[0]
+        ids: dict[TokenType, int] = {}
+        type_ids: list[Int32Array] = []
+        offsets = [np.zeros(1, np.int32)]
+        total = 0
+        for batch in batches:
+            places = [ids.setdefault(kind, len(ids)) for kind in batch.types]
+            type_ids.append(np.array(places, np.int32)[batch.type_ids])
+            offsets.append(batch.row_offsets[1:] + np.int32(total))
+            total += len(batch.starts)
+        nothing = [np.zeros(0, np.int32)]
+        return cls(
+            texts=[text for batch in batches for text in batch.texts],
+            row_offsets=np.concatenate(offsets),
+            starts=np.concatenate(nothing + [batch.starts for batch in batches]),
+            ends=np.concatenate(nothing + [batch.ends for batch in batches]),
+            type_ids=np.concatenate(nothing + type_ids),
+            types=list(ids),
+            tagged=all(batch.tagged for batch in batches),
+        )
+
+    def select(self, rows: Sequence[int] | NDArray[np.integer]) -> Tokens:
+        """The given rows in the given order; a row may be left out or taken more than once.
+
+        The types stay as they are, so type ids keep their meaning.
+
+        Example:
+            >>> batch = Tokens.from_rows(["a", ""], [[Token("a", "DET", "DT", 0, 1)], []])
+            >>> batch.select([1, 0, 0]).row_offsets.tolist()
+            [0, 0, 1, 2]
+        """
+        chosen = np.asarray(rows, np.int64)
+        first = self.row_offsets[chosen].astype(np.int64)
+        counts = self.row_offsets[chosen + 1] - first
+        offsets = np.zeros(len(chosen) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        picked = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], counts)
+        texts = self.texts
+        return Tokens(
+            texts=[texts[row] for row in chosen.tolist()],
+            row_offsets=offsets.astype(np.int32),
+            starts=self.starts[picked],
+            ends=self.ends[picked],
+            type_ids=self.type_ids[picked],
+            types=self.types,
+            tagged=self.tagged,
+        )
+
+
+def dense(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Int32Array]:
+    """The distinct codes, ascending, and for each code its place among them.
+
+    Args:
+        codes: non-negative integers below size.
+        size: where it is not far above the number of codes, a table replaces sorting.
+
+    Example:
+        >>> distinct, places = dense(np.array([7, 2, 7]), 8)
+        >>> distinct.tolist(), places.tolist()
+        ([2, 7], [1, 0, 1])
+    """
+    if size > 8 * len(codes) + 10_000:
+        distinct, places = np.unique(codes, return_inverse=True)
+        return distinct, places.astype(np.int32)
+    seen = np.zeros(size, np.bool_)
+    seen[codes] = True
+    distinct = np.flatnonzero(seen)
+    place_of = np.zeros(size, np.int32)
+    place_of[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return distinct, place_of[codes]
+
+
+def text_groups(texts: Sequence[str], *, characters: int) -> Iterator[Sequence[str]]:
+    """Consecutive texts in groups, each closed when it reaches so many characters.
+
+    Example:
+        >>> [list(group) for group in text_groups(["one", "two", "three"], characters=8)]
+        [['one', 'two'], ['three']]
+    """
+    first = held = 0
+    for place, text in enumerate(texts):
+        held += len(text) + 1
+        if held >= characters:
+            yield texts[first : place + 1]
+            first, held = place + 1, 0
+    if first < len(texts):
+        yield texts[first:]

@@ -1,0 +1,49 @@
+# `make demo` and `make test` need Python 3.11+ and make; everything else they set up themselves,
+# in .venv, with the versions of constraints.txt.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test check fmt bench wheel-test docs clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sears needs Python 3.11 or later; say which with: make PYTHON=python3.11 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(READY)  ## apply the shipped rulesets to 10,605 real movie-review sentences
+	$(BIN)/python demo/reviews.py
+
+test: $(READY)  ## all tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: $(READY)  ## style, types, rules and the examples of the docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/sears check rulesets
+	$(BIN)/sears fmt --check rulesets
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_language_reference.py
+
+fmt: $(READY)  ## put code and rules into their canonical form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/sears fmt rulesets
+
+bench: $(READY)  ## every benchmark, with a dated record in benchmarks/record
+	$(BIN)/python -m benchmarks
+
+wheel-test: $(READY)  ## build the wheel and try it alone, in an empty environment
+	$(BIN)/python tests/wheel/try_wheel.py
+
+docs: $(READY)  ## generate the rule catalogue from the rulesets
+	$(BIN)/sears rules --pages docs/rules
+
+clean:  ## remove everything that make made
+	rm -rf $(VENV) build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,173 @@
+"""Shows what rules do to real text, so that a person can judge them.
+
+In: rule files or folders, and the folder of data (the environment variable ``SEARS_DATA``, or
+``../shared/data`` beside the repository). Out: for each rule the number of rows that it changes in
+each corpus, and a seeded sample of its rewrites, each as the words around the edit:
+``left [old → new] right``. Rules that change nothing are listed too.
+The counts are of distinct rows and at most ``--rows`` of them a corpus, drawn with the seed. Tags
+are made for the rows that a rule may touch; that is what takes the time (minutes for all corpora).
+
+    python benchmarks/judge.py rulesets/discourse --sample 50 --corpus imdb rt books
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import Edit
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import load
+
+CONTEXT = 45
+BATCH = 2000
+SENTENCE_END = re.compile(r'(?<=[.?!])\s+(?=[A-Z"“])')
+
+
+def data_folder() -> Path | None:
+    """Where the corpora are, None where there are none."""
+    named = os.environ.get("SEARS_DATA")
+    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
+    return folder if folder.is_dir() else None
+
+
+def lines(path: Path, *, encoding: str = "utf-8") -> Iterator[str]:
+    """The lines of a file without their ends."""
+    with path.open(encoding=encoding) as file:
+        for line in file:
+            yield line.rstrip("\n")
+
+
+def after_tab(path: Path) -> Iterator[str]:
+    """The second column of label TAB text."""
+    return (line.split("\t", 1)[1] for line in lines(path) if "\t" in line)
+
+
+def squad_questions(folder: Path) -> Iterator[str]:
+    """Questions of the SQuAD development set."""
+    for article in json.loads((folder / "squad/dev-v1.1.json").read_text("utf-8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            yield from (question["question"] for question in paragraph["qas"])
+
+
+def squad_sentences(folder: Path) -> Iterator[str]:
+    """Sentences of the paragraphs of the SQuAD development set."""
+    for article in json.loads((folder / "squad/dev-v1.1.json").read_text("utf-8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            yield from SENTENCE_END.split(paragraph["context"])
+
+
+def duplicate_questions(folder: Path) -> Iterator[str]:
+    """Both questions of each pair of the Quora development set."""
+    for line in lines(folder / "paraphrase/qqp_dev.tsv"):
+        yield from line.split("\t")[1:3]
+
+
+CORPORA: dict[str, Callable[[Path], Iterator[str]]] = {
+    "imdb": lambda folder: after_tab(folder / "sentiment/imdb.tsv"),
+    "rt": lambda folder: after_tab(folder / "sentiment/rt.tsv"),
+    "squad-q": squad_questions,
+    "squad-c": squad_sentences,
+    "vqa": lambda folder: (
+        json.loads(line)["question"] for line in lines(folder / "vqa/vqa2_subset_train.jsonl")
+    ),
+    "trec": lambda folder: (
+        line.split(" ", 1)[1]
+        for line in lines(folder / "classify/trec_train.label", encoding="latin-1")
+    ),
+    "sms": lambda folder: after_tab(folder / "classify/sms_spam.tsv"),
+    "qqp": duplicate_questions,
+    "fluency": lambda folder: (
+        line.split("\t")[0] for line in lines(folder / "fluency/wellformedness_train.tsv")
+    ),
+    "books": lambda folder: lines(folder / "throughput/classic_books.txt"),
+}
+
+
+@dataclass(slots=True)
+class Findings:
+    """What one rule did: rows changed per corpus, and every edit as a line to read."""
+
+    rows: Counter[str] = field(default_factory=Counter)
+    seen: list[tuple[str, str]] = field(default_factory=list)
+
+
+def rows_of(corpus: str, folder: Path, *, limit: int, seed: int) -> list[str]:
+    """Distinct rows of a corpus with something in them, at most ``limit``, in a seeded order."""
+    rows = list(dict.fromkeys(row.strip() for row in CORPORA[corpus](folder) if row.strip()))
+    return rows if len(rows) <= limit else random.Random(seed).sample(rows, limit)
+
+
+def shown(original: str, edits: Sequence[Edit]) -> str:
+    """The first edit with some characters of the row on both sides."""
+    edit = edits[0]
+    left = original[max(0, edit.start - CONTEXT) : edit.start]
+    right = original[edit.end : edit.end + CONTEXT]
+    return f"{left}[{edit.old} → {edit.new}]{right}".replace("\n", " ")
+
+
+def judge(paths: Sequence[Path], *, corpora: Sequence[str], limit: int, seed: int) -> Report:
+    """Run every rule of the files over the corpora."""
+    folder = data_folder()
+    if folder is None:
+        sys.exit("judge: no data: set SEARS_DATA to the folder of the corpora")
+    rulesets = [load(path) for path in paths]
+    ids = [rule_id for ruleset in rulesets for rule_id in ruleset.rule_ids]
+    rules = [rule for ruleset in rulesets for rule in ruleset.rules]
+    matcher = compile_rules(rulesets)
+    findings: dict[int, Findings] = defaultdict(Findings)
+    for corpus in corpora:
+        rows = rows_of(corpus, folder, limit=limit, seed=seed)
+        print(f"{corpus}: {len(rows)} rows", file=sys.stderr)
+        for start in range(0, len(rows), BATCH):
+            for rewrite in matcher.apply(rows[start : start + BATCH]):
+                found = findings[rewrite.rule]
+                found.rows[corpus] += 1
+                found.seen.append((corpus, shown(rewrite.original, rewrite.edits)))
+    return [(ids[k], rules[k], findings[k]) for k in range(len(rules))]
+
+
+Report = list[tuple[str, Rule, Findings]]
+
+
+def write(report: Report, *, sample: int, seed: int) -> None:
+    """Print the report: a heading for each rule, its counts, its sample."""
+    for rule_id, rule, found in report:
+        total = sum(found.rows.values())
+        counts = ", ".join(f"{corpus} {count}" for corpus, count in found.rows.most_common())
+        print(f"\n## {rule_id}  {total} rows ({counts or 'none'})\n   {print_rule(rule)}")
+        chosen = random.Random(f"{seed} {rule_id}").sample(found.seen, min(sample, total))
+        for corpus, line in chosen:
+            print(f"{corpus}: {line}")
+
+
+def main() -> None:
+    """Read the command line, run, print."""
+    parser = argparse.ArgumentParser(description="Show what rules do to real text.")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="RULESET")
+    parser.add_argument("--corpus", nargs="+", choices=list(CORPORA), default=list(CORPORA))
+    parser.add_argument("--rows", type=int, default=10_000, help="most rows of a corpus")
+    parser.add_argument("--sample", type=int, default=50, help="rewrites to show for a rule")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    paths = [
+        file
+        for path in arguments.paths
+        for file in (sorted(path.rglob("*.sear")) if path.is_dir() else [path])
+    ]
+    report = judge(paths, corpora=arguments.corpus, limit=arguments.rows, seed=arguments.seed)
+    write(report, sample=arguments.sample, seed=arguments.seed)
+
+
+if __name__ == "__main__":
+    main()

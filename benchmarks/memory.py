@@ -1,0 +1,90 @@
+"""Peak memory of `sears apply` on a large file: it must not grow with the file.
+
+Method: csv files of rising size are made from the public-domain books (rows repeated, ids new),
+`sears apply` runs on each in a process of its own, and the operating system tells the peak of that
+process. The rows of the output are counted against an independent count of the word in the input.
+Bias: one rule of literals, so that the time goes into reading and writing; tagging adds the model
+(some 250 MB a process) but nothing that grows with the file.
+`--gigabyte` runs the size that the budget speaks of; it takes minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.record import Row, data_file, write_record
+
+PEAK = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+"""
+
+
+def _make(path: Path, lines: list[str], size: int) -> int:
+    """Write the file; how many of its rows hold the word, by looking at white-space chunks."""
+    hits = row = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["id", "text"])
+        while file.tell() < size:
+            for line in lines:
+                row += 1
+                writer.writerow([row, line])
+                hits += "whilst" in line.lower().split()
+    return hits
+
+
+def main() -> None:
+    """Run and record."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gigabyte", action="store_true")
+    options = parser.parse_args()
+    sizes = [32, 128] + ([1024] if options.gigabyte else [])
+    word = "whilst"
+    lines = [
+        line.strip()
+        for line in data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
+    ]
+    # The independent count knows words between spaces only, so other spellings are left out.
+    lines = [line for line in lines if word not in line.lower() or word in line.lower().split()]
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "rule.sear").write_text("whilst -> while\n", "utf-8")
+        sears = str(Path(sys.executable).with_name("sears"))
+        for megabytes in sizes:
+            source, target = folder / "in.csv", folder / "out.csv"
+            expected = _make(source, lines, megabytes << 20)
+            command = [sears, "apply", "rule.sear", "in.csv", "-o", "out.csv", "--column", "text",
+                       "--quiet"]  # fmt: skip
+            done = subprocess.run(
+                [sys.executable, "-c", PEAK, *command],
+                cwd=folder, capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            with target.open(encoding="utf-8", newline="") as file:
+                found = sum(1 for _ in csv.reader(file)) - 1
+            if found != expected:
+                sys.exit(f"{found:,} rows written, {expected:,} expected")
+            peak = int(done.stdout.split()[-1]) / 1024
+            rows.append(
+                Row(
+                    name=f"{megabytes} MiB csv",
+                    figures={"peak MiB": round(peak), "rewrites verified": found},
+                    at_least="1024 MiB",
+                    aim="512 MiB",
+                    reached=peak <= 1024,
+                )
+            )
+            source.unlink()
+    write_record("memory", rows)
+
+
+if __name__ == "__main__":
+    main()

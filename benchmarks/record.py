@@ -1,0 +1,72 @@
+"""Prints what a benchmark found and keeps it, dated, in benchmarks/record/."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import sears_dsl
+
+__all__ = ["DATA", "Row", "data_file", "write_record"]
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("SEARS_DATA", ROOT.parent / "shared" / "data"))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a benchmark.
+
+    Attributes:
+        name: what was measured.
+        figures: what came out; ratios hold across machines, times do not.
+        at_least: what is asked for.
+        aim: what is hoped for.
+        reached: whether ``at_least`` is met.
+    """
+
+    name: str
+    figures: dict[str, float | int | str]
+    at_least: str = ""
+    aim: str = ""
+    reached: bool = True
+
+
+def data_file(name: str) -> Path:
+    """A file of the public data; ends the benchmark with a plain reason where it is absent."""
+    path = DATA / name
+    if not path.exists():
+        print(f"skipped: {name} is not in {DATA} (set SEARS_DATA to the folder that has it)")
+        sys.exit(0)
+    return path
+
+
+def write_record(benchmark: str, rows: Sequence[Row]) -> None:
+    """Print the rows and write ``record/DATE-benchmark.json``; exit 1 where one is not reached."""
+    for row in rows:
+        figures = ", ".join(f"{name} {value}" for name, value in row.figures.items())
+        budget = f"  (at least {row.at_least}, aim {row.aim})" if row.at_least else ""
+        missed = "" if row.reached else "  NOT REACHED"
+        print(f"{row.name}: {figures}{budget}{missed}")
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    folder = ROOT / "benchmarks" / "record"
+    folder.mkdir(exist_ok=True)
+    record = {
+        "benchmark": benchmark,
+        "date": today,
+        "sears": sears_dsl.__version__,
+        "python": platform.python_version(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "rows": [asdict(row) for row in rows],
+    }
+    path = folder / f"{today}-{benchmark}.json"
+    path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    if not all(row.reached for row in rows):
+        sys.exit(1)

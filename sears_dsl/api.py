@@ -1,0 +1,72 @@
+"""``sears.apply``: rules over a dataset in one call, for notebooks and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sears_dsl.batch.rewriting import Mode, Scope, Unit
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.text.tagger import Tagger
+
+__all__ = ["apply"]
+
+
+def apply(
+    dataset: object,
+    ruleset: Ruleset | str | Path | Sequence[Ruleset | str | Path],
+    *,
+    column: str | Sequence[str] | None = None,
+    mode: Mode = "each",
+    scope: Scope = "first",
+    unit: Unit = "text",
+    protect: Sequence[str] = (),
+    tagger: Tagger | None = None,
+) -> Any:
+    """Apply rules to a dataset.
+
+    Args:
+        dataset: a list of texts or of dictionaries, a pandas DataFrame or Series, a Hugging Face
+            Dataset, a pyarrow Table, or the path of a file.
+        ruleset: a ruleset; a rule file, a folder or the name of a shipped ruleset; or several.
+        column: the text column or columns; None for the one that can be meant.
+        mode: ``each`` gives a record for every row and rule that changed it (id, rule, original,
+            rewritten, edits); ``chain`` gives the dataset with all rules applied in order.
+        scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
+        unit: what a rule sees at once, the ``text`` or each ``sentence`` of it.
+        protect: columns whose content must stay intact.
+        tagger: None for the default one.
+
+    Returns:
+        A dataset of the same kind.
+
+    Raises:
+        RuleSyntaxError: a rule file with errors.
+        DataError: a column that is not there, a value that is no text.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> records = sears.apply(["A fun movie."], sears.parse("movie -> film"))
+        >>> records[0]["rewritten"]
+        'A fun film.'
+    """
+    from sears_dsl.batch.memory import apply_to
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.language.ruleset import Ruleset
+
+    single = isinstance(ruleset, (Ruleset, str, Path))
+    rulesets: list[Ruleset] = []
+    for given in [ruleset] if single else ruleset:  # type: ignore[union-attr]
+        rulesets += [given] if isinstance(given, Ruleset) else load_rulesets([str(given)])
+    return apply_to(
+        dataset,
+        compile_rules(rulesets, tagger=tagger),
+        column=column,
+        mode=mode,
+        scope=scope,
+        unit=unit,
+        protect=protect,
+    )

@@ -1,0 +1,1 @@
+"""Rules over whole datasets: batches, processes, and outputs that survive being killed."""

@@ -1,0 +1,166 @@
+"""Rules applied to a dataset in memory: the other half of ``sears.apply``.
+
+In: a dataset (or a path) and a matcher. Out: a dataset of the same kind. Always holds: the same
+records and rewrites as `apply_file` gives for the same rows. Costs the records, in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from sears_dsl.batch.rewriting import (
+    Mode,
+    Plan,
+    Scope,
+    TextMatcher,
+    Touched,
+    Unit,
+    rewrite_chain,
+    rewrite_each,
+)
+from sears_dsl.batch.tally import Tally
+from sears_dsl.errors import UsageError
+from sears_dsl.text.batches import Batch, Changes
+from sears_dsl.text.dataset import Dataset, IdLedger, default_column, require_column, row_ids
+from sears_dsl.text.frames import MemoryFrame, memory_frame
+from sears_dsl.text.spans import SpanColumn
+from sears_dsl.text.squad import SQUAD_SPANS
+
+__all__ = ["apply_to"]
+
+_WHERE = "the dataset"
+
+
+def apply_to(
+    dataset: object,
+    matcher: TextMatcher,
+    *,
+    column: str | Sequence[str] | None = None,
+    mode: Mode = "each",
+    protect: Sequence[str] = (),
+    spans: Sequence[SpanColumn] = (),
+    on_touched: Touched = "keep",
+    scope: Scope = "first",
+    unit: Unit = "text",
+    id_column: str | None = None,
+    tally: Tally | None = None,
+) -> Any:
+    """Apply compiled rules to a dataset.
+
+    Args:
+        dataset: list of texts or of dictionaries, pandas DataFrame or Series, datasets.Dataset,
+            pyarrow Table or RecordBatch, or the path of a file (which is read as a list of
+            dictionaries).
+        matcher: compiled rules.
+        column: the text column or columns; None for the one that can be meant.
+        mode: ``each`` gives a record (id, rule, column where there are several, original,
+            rewritten, edits) for every row and rule that changed it; ``chain`` gives the dataset
+            with all rules applied in order.
+        protect: columns whose content must stay intact (see `rewriting.Plan`).
+        spans: columns that point into a text, carried along in chain mode.
+        on_touched: rows whose span a rule would touch are kept as they were, dropped or an error.
+        scope: the ``first`` instance of each rule, or ``all``.
+        unit: what a rule sees at once: the ``text`` or a ``sentence``.
+        id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
+        tally: is added the counts of what was done.
+
+    Returns:
+        A dataset of the kind given (a list for a path; records of a Series are a DataFrame). In
+        lists ``edits`` is a list of [start, end, old, new], in tables the same as JSON.
+
+    Raises:
+        DataError: a column that does not exist, a value that is no text, ids that are not
+            distinct.
+        UsageError: every column is protected.
+
+    Example:
+        >>> from sears_dsl.engine.matches import Edit, Rewrite
+        >>> class Film:
+        ...     rule_ids = ("film",)
+        ...     def apply(self, texts, **options):
+        ...         return [Rewrite(0, row, text, text.replace("movie", "film"),
+        ...                         (Edit(2, 7, "movie", "film"),))
+        ...                 for row, text in enumerate(texts) if text.startswith("a movie")]
+        >>> [record["rewritten"] for record in apply_to(["a movie", "it"], Film())]
+        ['a film']
+    """
+    frame = (
+        _FileRows(os.fspath(dataset))
+        if isinstance(dataset, (str, os.PathLike))
+        else memory_frame(dataset)
+    )
+    wanted = (column,) if isinstance(column, str) else tuple(column or ())
+    plan: Plan | None = None
+    counts = Tally() if tally is None else tally
+    ledger = IdLedger(_WHERE)
+    records: dict[str, list[Any]] = {}
+    changes: dict[int, Mapping[str, Any]] = {}
+    dropped: set[int] = set()
+    for batch in frame.batches():
+        if plan is None:
+            plan = Plan(
+                columns=wanted or _default(frame, batch),
+                id_column=id_column or ("id" if "id" in frame.names else None),
+                scope=scope,
+                unit=unit,
+                protect=tuple(protect),
+                spans=(*spans, *frame.spans) if isinstance(frame, _FileRows) else tuple(spans),
+                on_touched=on_touched,
+            )
+            _require(frame, batch, plan)
+        if mode == "each":
+            if plan.id_column is not None:
+                ledger.add(row_ids(batch, plan.id_column), first=batch.first)
+            made, done = rewrite_each(matcher, batch, plan)
+            for name, values in made.items():
+                records.setdefault(name, []).extend(values)
+        elif mode == "chain":
+            changed = rewrite_chain(matcher, batch, plan)
+            done = changed.tally
+            changes.update((batch.first + row, new) for row, new in changed.values.items())
+            dropped.update(batch.first + row for row in changed.dropped)
+        else:
+            raise UsageError(f"there is no mode {mode!r}", help="write each or chain")
+        counts.add(done)
+    return frame.records(records) if mode == "each" else frame.rewritten(changes, dropped)
+
+
+def _default(frame: MemoryFrame, batch: Batch) -> tuple[str, ...]:
+    return (default_column(batch, where=_WHERE),) if frame.names else ("text",)
+
+
+def _require(frame: MemoryFrame, batch: Batch, plan: Plan) -> None:
+    if not batch.rows and not frame.names:
+        return
+    pointed = (spec.text_column for spec in plan.spans)
+    for name in dict.fromkeys([*plan.columns, *plan.needed, *pointed]):
+        require_column(frame.names, name, where=_WHERE)
+
+
+class _FileRows(MemoryFrame):
+    """A file, whose rows are dictionaries."""
+
+    def __init__(self, path: str) -> None:
+        self._file = Dataset(path)
+        self._batches = list(self._file.batches())
+        self.names = tuple(dict.fromkeys(name for b in self._batches for name in b.columns))
+        self.spans = SQUAD_SPANS if self._file.format.name == "squad" else ()
+
+    def _rows(self) -> MemoryFrame:
+        rows: list[dict[str, Any]] = []
+        for batch in self._batches:
+            values = zip(*batch.columns.values(), strict=True)
+            rows += (dict(zip(batch.columns, row, strict=True)) for row in values)
+        return memory_frame(rows)
+
+    def batches(self) -> Iterator[Batch]:
+        return iter(self._batches)
+
+    def records(self, columns: Mapping[str, list[Any]]) -> Any:
+        return memory_frame([]).records(columns)
+
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        return self._rows().rewritten(changes, dropped)

@@ -1,0 +1,246 @@
+"""Output that can be killed at any time and resumed: finished batches beside their output.
+
+In: the parts of a file, in order. Out: the file, or ``OUTPUT.sears-partial/`` with the parts that
+are finished. Always holds: OUTPUT is what it was before, or complete; a part in the folder is
+complete; parts are resumed only for the same job, as the manifest tells; two processes never work
+on one output. Costs a second copy of the output on disk until it is complete.
+
+    OUTPUT.sears-partial/
+        manifest.json      what the job is: input, rules, options, versions
+        lock               held by the process at work
+        00000000.part      a line of JSON (the batch's counts), then the bytes of the batch
+        output             the file while it is put together
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sears_dsl.errors import DataError, UsageError
+
+__all__ = ["PartialOutput"]
+
+_FOLDER = ".sears-partial"
+
+
+class PartialOutput:
+    """The folder of an unfinished output; a context manager that lets go of its lock.
+
+    Attributes:
+        folder: where the finished parts are.
+        finished: how many parts were there at the start, and are not to be made again.
+        note: what happened to parts of an earlier run; empty if there were none.
+
+    Args:
+        output: the file to write; its folder must exist.
+        manifest: what has to be the same for parts to be resumed, flat and JSON-able.
+        resume: go on after the finished parts; without, they are removed.
+
+    Raises:
+        DataError: the folder of the output is missing or not writable, the disk is full, or
+            another process is writing this output.
+        UsageError: resume, and the job differs from the one that was interrupted.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     path = Path(place, "out.txt")
+        ...     with PartialOutput(path, {"rules": "1"}, resume=False) as partial:
+        ...         partial.put(0, {"rows": 1}, b"It is.")
+        ...         partial.complete(lambda file: file.writelines(partial.parts()))
+        ...     path.read_bytes()
+        b'It is.'
+    """
+
+    def __init__(self, output: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
+        self.output = Path(os.path.realpath(output))
+        self.folder = self.output.with_name(self.output.name + _FOLDER)
+        self.finished = 0
+        self.note = ""
+        self._count = 0
+        if not self.output.parent.is_dir():
+            raise DataError(
+                f"{output} cannot be written: there is no folder {output.parent}",
+                help=f"make it first: mkdir -p {output.parent}",
+            )
+        with self._writing():
+            self.folder.mkdir(exist_ok=True)
+            self._lock = open(self.folder / "lock", "ab")  # noqa: SIM115 - held until closed
+        try:
+            self._claim()
+            self._begin(dict(manifest), resume=resume)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def __enter__(self) -> PartialOutput:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if not self._count:  # nothing worth resuming
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            advice = "make room or choose another place"
+            if self._count:
+                advice = (
+                    "make room, then run the same command with --resume: finished batches are "
+                    f"kept in {self.folder}"
+                )
+            raise DataError(
+                f"{self.output} could not be written: {error.strerror or error}", help=advice
+            ) from error
+
+    def _claim(self) -> None:
+        """Lock the folder; the system lets go of it when this process ends in any way."""
+        if os.name == "nt":
+            return
+        locking: Any = import_module("fcntl")
+        try:
+            locking.flock(self._lock, locking.LOCK_EX | locking.LOCK_NB)
+        except BlockingIOError as error:
+            raise DataError(
+                f"another process is writing {self.output}", help="wait for it or end it"
+            ) from error
+
+    def _begin(self, manifest: dict[str, Any], *, resume: bool) -> None:
+        path = self.folder / "manifest.json"
+        manifest = json.loads(json.dumps(manifest))
+        before = None
+        with self._writing():
+            if path.exists():
+                try:
+                    before = json.loads(path.read_bytes())
+                except ValueError:
+                    before = None
+        found = self._complete_parts()
+        if resume and before is not None:
+            self._compare(before, manifest)
+            self.finished = self._count = found
+            self.note = f"resumed after {found} finished batches"
+            return
+        if resume:
+            self.note = "there was nothing to resume"
+        elif found:
+            self.note = (
+                f"{found} finished batches of an interrupted run were removed; --resume keeps them"
+            )
+        with self._writing():
+            for leftover in self.folder.iterdir():
+                if leftover.name != "lock":
+                    leftover.unlink()
+            self._put_file(path.name, [json.dumps(manifest, indent=1).encode()])
+
+    def _compare(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+        differing = [
+            f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
+            for name in dict.fromkeys([*before, *now])
+            if before.get(name) != now.get(name)
+        ]
+        if differing:
+            raise UsageError(
+                f"the interrupted run that wrote {self.folder} was another one: "
+                + "; ".join(differing),
+                help="run without --resume to start again from the beginning",
+            )
+
+    def _complete_parts(self) -> int:
+        """How many parts there are without a gap."""
+        count = 0
+        while self._part_path(count).is_file():
+            count += 1
+        return count
+
+    def _part_path(self, number: int) -> Path:
+        return self.folder / f"{number:08}.part"
+
+    def _put_file(self, name: str, pieces: Iterable[bytes]) -> None:
+        """A file of the folder, entirely or not at all, even if the machine stops."""
+        temporary = self.folder / f"{name}.new"
+        with open(temporary, "wb") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self.folder / name)
+        _sync_folder(self.folder)
+
+    def put(self, number: int, counts: Mapping[str, Any], part: bytes) -> None:
+        """Keep a finished part.
+
+        Args:
+            number: its position among the parts, from 0.
+            counts: what the report needs of it, JSON-able.
+            part: its bytes.
+
+        Raises:
+            DataError: the disk is full or the folder is gone; earlier parts are kept.
+        """
+        with self._writing():
+            head = json.dumps(counts).encode() + b"\n"
+            self._put_file(self._part_path(number).name, [head, part])
+        self._count = number + 1
+
+    def counts(self, number: int) -> Any:
+        """The counts that were put with a part."""
+        with open(self._part_path(number), "rb") as file:
+            return json.loads(file.readline())
+
+    def parts(self) -> Iterable[bytes]:
+        """All parts in order, one in memory at a time; can be gone through again."""
+        return _Parts([self._part_path(number) for number in range(self._count)])
+
+    def complete(self, write: Callable[[BinaryIO], object]) -> None:
+        """Put the output together, give it its place and remove the folder.
+
+        Args:
+            write: writes the whole content into the file that it is given.
+
+        Raises:
+            DataError: the disk is full; the parts are kept, the old output is untouched.
+        """
+        whole = self.folder / "output"
+        with self._writing():
+            with open(whole, "wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            if self.output.exists():
+                os.chmod(whole, self.output.stat().st_mode & 0o7777)
+            os.replace(whole, self.output)
+            _sync_folder(self.output.parent)
+        self._lock.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Parts(Iterable[bytes]):
+    def __init__(self, paths: list[Path]) -> None:
+        self._paths = paths
+
+    def __iter__(self) -> Iterator[bytes]:
+        for path in self._paths:
+            with open(path, "rb") as file:
+                file.readline()
+                yield file.read()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make renames in a folder last; Windows has no way to ask for it."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

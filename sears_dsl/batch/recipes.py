@@ -1,0 +1,76 @@
+"""How a process makes its matcher from rulesets: what worker processes are sent.
+
+In: rulesets, and the names of a tagger and of a cache. Out: a matcher, and what tells it from
+others. Always holds: everything here can be pickled; equal identities make matchers that do the
+same. Costs nothing until `build`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.text.tagger import load_tagger
+
+if TYPE_CHECKING:
+    from sears_dsl.batch.rewriting import TextMatcher
+
+__all__ = ["RulesetRecipe"]
+
+
+@dataclass(frozen=True, slots=True)
+class RulesetRecipe:
+    """Rulesets to compile, with the tagger to compile them for.
+
+    Attributes:
+        rulesets: applied in this order.
+        tagger: a name that `load_tagger` knows.
+        cached: whether tagged texts are kept on disk.
+        cache: the folder of the cache; None for the user's.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> recipe = RulesetRecipe((parse("What NOUN -> Which NOUN"),), tagger="pinned")
+        >>> sorted(recipe.identity())
+        ['rules', 'tagger']
+    """
+
+    rulesets: tuple[Ruleset, ...]
+    tagger: str = "spacy"
+    cached: bool = False
+    cache: Path | None = None
+
+    def build(self) -> TextMatcher:
+        """Compile the rules.
+
+        Raises:
+            CompileError: rules that cannot run together.
+            TaggerError: a tagger that is not there.
+            CacheError: a cache that cannot be used.
+        """
+        from sears_dsl.engine.matcher import compile_rules  # noqa: PLC0415 - brings numba
+
+        cache = None
+        if self.cached:
+            from sears_dsl.text.cache import TagCache  # noqa: PLC0415 - brings sqlite
+
+            cache = TagCache(self.cache)
+        return compile_rules(self.rulesets, tagger=load_tagger(self.tagger, cache=cache))
+
+    def identity(self) -> Mapping[str, str]:
+        """A hash of all rules, sets and options, and the tagger with its version."""
+        digest = blake2b(digest_size=16)
+        for ruleset in _with_imports(self.rulesets):
+            digest.update(ruleset.format().encode() + b"\0")
+        tagger = load_tagger(self.tagger)
+        return {"rules": digest.hexdigest(), "tagger": f"{tagger.name} {tagger.version}"}
+
+
+def _with_imports(rulesets: tuple[Ruleset, ...]) -> Iterator[Ruleset]:
+    for ruleset in rulesets:
+        yield ruleset
+        yield from _with_imports(tuple(each.ruleset for each in ruleset.imports))

@@ -1,0 +1,118 @@
+"""Counts of what rules did, made per batch and added up.
+
+In: nothing but values. Always holds: adding the tallies of batches in the order of their rows
+gives the tally of all rows; a tally goes through JSON and back unchanged, since finished batches
+keep theirs on disk. Costs at most two examples a rule and a thousand reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sears_dsl.engine.matches import Edit
+
+__all__ = ["Example", "RuleTally", "Tally"]
+
+_EXAMPLES = 2
+_KEPT_REASONS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A row before and after a rule."""
+
+    original: str
+    rewritten: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(slots=True)
+class RuleTally:
+    """What one rule did: rows changed, edits, instances that could not be rendered, examples."""
+
+    rows: int = 0
+    edits: int = 0
+    unrenderable: int = 0
+    examples: list[Example] = field(default_factory=list)
+
+    def count(self, original: str, rewritten: str, edits: Sequence[Edit]) -> None:
+        """Count the edits of one row."""
+        self.edits += len(edits)
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(Example(original, rewritten, tuple(edits)))
+
+    def add(self, other: RuleTally) -> None:
+        """Count what the rule did to later rows."""
+        self.rows += other.rows
+        self.edits += other.edits
+        self.unrenderable += other.unrenderable
+        self.examples = [*self.examples, *other.examples][:_EXAMPLES]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was done to rows; adding tallies in the order of the rows gives the whole.
+
+    Attributes:
+        rows: rows read.
+        changed: rows that at least one rule changed.
+        characters: characters of text looked at.
+        records: records (each) or rows (chain) given out.
+        rules: rule id → what it did; rules that did nothing are absent.
+        touched: rows kept or dropped since a span of theirs was touched.
+        reasons: row id and reason of the first thousand of these.
+    """
+
+    rows: int = 0
+    changed: int = 0
+    characters: int = 0
+    records: int = 0
+    rules: dict[str, RuleTally] = field(default_factory=dict)
+    touched: int = 0
+    reasons: list[tuple[str, str]] = field(default_factory=list)
+
+    def of(self, rule: str) -> RuleTally:
+        """The tally of one rule."""
+        return self.rules.setdefault(rule, RuleTally())
+
+    def add(self, other: Tally) -> None:
+        """Count later rows."""
+        self.rows += other.rows
+        self.changed += other.changed
+        self.characters += other.characters
+        self.records += other.records
+        self.touched += other.touched
+        self.reasons = [*self.reasons, *other.reasons][:_KEPT_REASONS]
+        for rule, tally in other.rules.items():
+            self.of(rule).add(tally)
+
+    def give_reasons(self, reasons: Mapping[int, str], ids: Sequence[str]) -> None:
+        """Keep why rows of a batch were not rewritten."""
+        self.touched = len(reasons)
+        first = sorted(reasons.items())[:_KEPT_REASONS]
+        self.reasons = [(ids[row], why) for row, why in first]
+
+    def to_json(self) -> dict[str, Any]:
+        """The tally as values that JSON knows."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Tally:
+        """What `to_json` gave.
+
+        Example:
+            >>> tally = Tally(rows=3, reasons=[("7", "the span 'red' was touched")])
+            >>> Tally.from_json(tally.to_json()) == tally
+            True
+        """
+        rules = {}
+        for rule, counts in value["rules"].items():
+            examples = [
+                Example(item["original"], item["rewritten"], tuple(Edit(*e) for e in item["edits"]))
+                for item in counts["examples"]
+            ]
+            rules[rule] = RuleTally(**{**counts, "examples": examples})
+        reasons = [(row, why) for row, why in value["reasons"]]
+        return cls(**{**value, "rules": rules, "reasons": reasons})

@@ -1,0 +1,260 @@
+"""``sears apply`` and ``sears explain``: rules on data, and why a rule did or did not fire."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.console import console, counted, echo_json, marked
+
+if TYPE_CHECKING:
+    from sears_dsl.batch.files import ApplyReport, ApplyRequest, Progress
+    from sears_dsl.engine.explain import Explanation
+    from sears_dsl.text.tokens import Token
+
+__all__ = ["apply_command", "explain_command"]
+
+# So many rules are all explained; of more, those that did not match a single token are counted.
+_FEW = 10
+
+
+@click.command(
+    "apply",
+    epilog="Examples: sears apply synonyms/reviews reviews.csv -o rewritten.csv --column text; "
+    "cat q.txt | sears apply rules.sear - -o - --mode chain",
+)
+@click.argument("rules_and_input", nargs=-1, required=True, metavar="RULES... INPUT")
+@click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
+@click.option("--column", "columns", multiple=True, help="A text column to rewrite; repeatable.")
+@click.option("--protect", multiple=True,
+              help="A column whose content must stay intact; repeatable.")  # fmt: skip
+@click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",
+              help="A column of spans that follows its text: TEXT=COLUMN, TEXT=START:END or "
+              "TEXT=START+SPANTEXT.")  # fmt: skip
+@click.option("--on-touched", type=click.Choice(["keep", "drop", "error"]), default="keep",
+              show_default=True,
+              help="What to do with a row whose span a rule would touch.")  # fmt: skip
+@click.option("--mode", type=click.Choice(["each", "chain"]), default="each", show_default=True,
+              help="each: a row for every rule and row that changed; chain: every row once, all "
+              "rules applied in order.")  # fmt: skip
+@click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
+              help="Rewrite the first instance of a rule in a unit, or all.")  # fmt: skip
+@click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
+              show_default=True, help="What a rule sees at once.")  # fmt: skip
+@click.option("--id-column", help="The column of row ids; `id` where there is one.")
+@click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
+@click.option("--output-format", help="Format of the output, where its name does not tell.")
+@click.option("--no-header", is_flag=True, help="csv, tsv: no names of columns; they are 1, 2, …")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of INPUT.")
+@click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
+              show_default=True, help="What to do with bytes that are no text.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Processes.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+@click.option("--tagger", default="spacy", show_default=True, help="Tagger to use.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts.")
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
+    """Apply rules to a dataset.
+
+    RULES are rule files, folders, or names of shipped rulesets; INPUT is csv, tsv, jsonl, json,
+    parquet, arrow, txt or SQuAD json, compressed or not; - is standard input. The output is
+    complete or not there at all; an interrupted run goes on with --resume.
+    """
+    from sears_dsl.batch.files import ApplyRequest, apply_file
+    from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.text.batches import ReadOptions
+    from sears_dsl.text.spans import SpanColumn
+
+    *rules, data = rules_and_input
+    if not rules:
+        raise click.UsageError("name the rules and then the input: sears apply RULES... INPUT -o …")
+    quiet, to_stdout = options["quiet"], options["output"] == "-"
+    request = ApplyRequest(
+        recipe=RulesetRecipe(
+            tuple(load_rulesets(rules)), tagger=options["tagger"], cached=not options["no_cache"]
+        ),
+        input=data,
+        output=options["output"],
+        mode=options["mode"],
+        columns=options["columns"],
+        protect=options["protect"],
+        spans=tuple(map(SpanColumn.parse, options["spans"])),
+        on_touched=options["on_touched"],
+        scope=options["scope"],
+        unit=options["unit"],
+        id_column=options["id_column"],
+        format=options["input_format"],
+        output_format=options["output_format"],
+        reading=ReadOptions(
+            encoding=options["encoding"],
+            errors=options["errors"],
+            header=not options["no_header"],
+            limit=options["limit"],
+        ),
+        jobs=options["jobs"],
+        resume=options["resume"],
+    )
+    watched = not quiet and sys.stderr.isatty()
+    report = _with_progress(request) if watched else apply_file(request)
+    if options["as_json"] and not to_stdout:
+        echo_json(_as_dict(report))
+    elif not quiet:
+        _print_report(report, options["output"])
+
+
+def _with_progress(request: ApplyRequest) -> ApplyReport:
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from sears_dsl.batch.files import apply_file
+
+    out = console(stderr=True)
+    layout = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bar(*layout, console=out, transient=True) as bar:
+        task = bar.add_task("compiling rules")
+
+        def show(progress: Progress) -> None:
+            rate = progress.rows / progress.seconds if progress.seconds else 0
+            bar.update(
+                task,
+                description=f"{progress.rows:,} rows, {progress.changed:,} changed, "
+                f"{rate:,.0f} rows/s",
+            )
+
+        return apply_file(request, progress=show)
+
+
+def _as_dict(report: ApplyReport) -> dict[str, Any]:
+    tally = report.tally
+    return {
+        "rows": tally.rows,
+        "changed": tally.changed,
+        "records": tally.records,
+        "touched": tally.touched,
+        "reasons": tally.reasons,
+        "seconds": round(report.seconds, 3),
+        "rules": {
+            rule: {"rows": of.rows, "edits": of.edits, "unrenderable": of.unrenderable}
+            for rule, of in report.rules.items()
+        },
+    }
+
+
+def _print_report(report: ApplyReport, output: str) -> None:
+    """A summary on standard error, so that standard output holds the data alone."""
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console(stderr=True)
+    if report.note:
+        out.print(report.note)
+    fired = {rule: of for rule, of in report.rules.items() if of.rows}
+    most = sorted(fired.items(), key=lambda item: -item[1].rows)
+    if most:
+        table = Table("rows", "rule", "example", box=None, pad_edge=False)
+        table.columns[0].justify = "right"
+        for rule, of in most[:12]:
+            first = of.examples[0]
+            example = marked(first.original, first.edits)
+            example.truncate(100, overflow="ellipsis")
+            table.add_row(f"{of.rows:,}", Text(rule), example)
+        out.print(table)
+        if len(most) > 12:
+            out.print(f"… and {counted(len(most) - 12, 'more rule')}")
+    tally = report.tally
+    silent = len(report.rules) - len(fired)
+    target = "standard output" if output == "-" else output
+    out.print(
+        f"{counted(tally.rows, 'row')} read, {tally.changed:,} changed by "
+        f"{counted(len(fired), 'rule')} ({silent:,} silent), "
+        f"{counted(tally.records, 'row')} written to {target}"
+    )
+    skipped = sum(of.unrenderable for of in report.rules.values())
+    if skipped:
+        out.print(f"{counted(skipped, 'instance')} left alone: no single inflected form fits")
+    if tally.touched:
+        out.print(f"{counted(tally.touched, 'row')} kept or dropped, a span was touched; first:")
+        for row, why in tally.reasons[:3]:
+            out.print(Text(f"  row {row}: {why}"))
+
+
+@click.command("explain", epilog="Example: sears explain rules.sear 'What color is the tray?'")
+@click.argument("rules", nargs=-1, required=True, metavar="RULES... SENTENCE")
+@click.option("--rule", "wanted", multiple=True, help="Only the rule of this id; repeatable.")
+@click.option("--tagger", default="spacy", show_default=True, help="Tagger to use.")
+@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
+def explain_command(
+    rules: tuple[str, ...], *, wanted: tuple[str, ...], tagger: str, as_json: bool
+) -> None:
+    """Why a rule fires in a sentence, or which token stops it.
+
+    The sentence may pin its tags: "What/PRON/WP color/NOUN/NN ?".
+    """
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.engine.explain import explain
+    from sears_dsl.errors import UsageError
+    from sears_dsl.text.pinned import parse_pinned
+    from sears_dsl.text.tagger import load_tagger
+
+    *names, sentence = rules
+    if not names:
+        raise click.UsageError("name the rules and then a sentence: sears explain RULES '…'")
+    rulesets = load_rulesets(names)
+    chosen = load_tagger(tagger)
+    pinned = parse_pinned(sentence)
+    text, tokens = pinned if pinned else (sentence, chosen.tag([sentence]).row(0))
+    explanations = [
+        explain(rule, ruleset, text, tokens, split=chosen.split)
+        for ruleset in rulesets
+        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+        if not wanted or rule_id in wanted
+    ]
+    if wanted and not explanations:
+        raise UsageError(f"no rule has the id {wanted[0]}", help="`sears rules NAME` lists the ids")
+    if as_json:
+        from dataclasses import asdict
+
+        echo_json(
+            {
+                "text": text,
+                "tokens": [token._asdict() for token in tokens],
+                "rules": [asdict(explanation) for explanation in explanations],
+            }
+        )
+        return
+    _print_explanations(tokens, explanations)
+
+
+def _print_explanations(tokens: list[Token], explanations: list[Explanation]) -> None:
+    """The tokens with their tags, then the rules that fire, then those that nearly did."""
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+    grid = Table("", "token", "coarse", "fine", box=None, pad_edge=False)
+    for position, token in enumerate(tokens):
+        grid.add_row(str(position), Text(token.text), token.coarse, token.fine)
+    out.print(grid)
+    fired = [each for each in explanations if each.fired]
+    silent = [each for each in explanations if not each.fired]
+    near = [each for each in silent if each.furthest]
+    for each in fired:
+        out.print(Text(f"\nfires: {each.rule_id}", "bold green"))
+        out.print(Text(f"  {each.reason}\n  {each.rewrite}"))
+    for each in sorted(near, key=lambda each: each.furthest - each.total):
+        out.print(Text(f"\nsilent: {each.rule_id}", "bold"))
+        out.print(Text(f"  {each.reason}"))
+    rest = len(silent) - len(near)
+    if len(explanations) <= _FEW:
+        for each in silent:
+            if not each.furthest:
+                out.print(Text(f"\nsilent: {each.rule_id}", "bold"))
+                out.print(Text(f"  {each.reason}"))
+    elif rest:
+        out.print(f"\n{counted(rest, 'rule')} did not match a single token (--rule ID tells why)")

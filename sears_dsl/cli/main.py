@@ -1,0 +1,73 @@
+"""The ``sears`` command itself: its sub-commands, and how errors leave it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from sears_dsl import __version__
+from sears_dsl.cli.applying import apply_command, explain_command
+from sears_dsl.cli.cache import cache_group
+from sears_dsl.cli.catalogue import rules_command
+from sears_dsl.cli.comparing import diff_command
+from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
+from sears_dsl.errors import SearsError
+
+__all__ = ["main", "sears"]
+
+
+class _InOrder(click.Group):
+    """Lists the commands in the order in which a person meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(
+    cls=_InOrder,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: sears explain paper/questions 'What color is the tray?'",
+)
+@click.version_option(__version__, prog_name="sears")
+def sears() -> None:
+    """Search-and-replace rules over words and tags that find bugs in NLP models.
+
+    RULES are .sear files, folders of them, or names of shipped rulesets (`sears rules`).
+    """
+
+
+for _command in (
+    check_command,
+    fmt_command,
+    test_command,
+    apply_command,
+    explain_command,
+    diff_command,
+    rules_command,
+    cache_group,
+):
+    sears.add_command(_command)
+
+
+def main() -> None:
+    """Run ``sears``; every error on purpose leaves as a message and exit code 2."""
+    try:
+        sears(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except SearsError as error:
+        click.echo(f"sears: {error.render()}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output went away (`sears … | head`): nothing to say, and nothing
+        # more to flush when Python shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

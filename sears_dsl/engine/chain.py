@@ -1,0 +1,145 @@
+"""All rules on each row, one after another: what `Matcher.chain` does.
+
+In: a matcher and texts. Out: a `ChainedRow` for every text. Always holds: the result is that of
+applying the first rule to the text, the second one to what the first one left, and so on, each
+once; protected spans move along and are never changed; a row that no rule changes is the very
+same string. The rows go in rounds: all rules at once are matched against all rows that are still
+going, each row takes its next rule that fires, and only rows that changed are tagged again. So
+there are as many rounds as the most rules that fire in one row, plus one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias, overload
+
+from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.search import Protected, search
+from sears_dsl.engine.spans import SpanMap, SpanMapChain
+
+if TYPE_CHECKING:
+    from sears_dsl.engine.matcher import Matcher, Scope
+
+__all__ = ["ChainedRow", "ChainedRows", "chain_rows"]
+
+Step: TypeAlias = tuple[int, tuple[Edit, ...]]
+"""The position of a rule and its edits, which are about the text that the step before left."""
+
+
+@dataclass(frozen=True)
+class ChainedRow:
+    """A row after all rules.
+
+    Attributes:
+        original: the row as given.
+        text: the row after the last step; the same object where there is none.
+        steps: the rules that changed it, in order, with their edits.
+    """
+
+    original: str
+    text: str
+    steps: tuple[Step, ...]
+
+    @cached_property
+    def span_map(self) -> SpanMapChain:
+        """Where spans of the original are in the text."""
+        return SpanMapChain([SpanMap(edits) for _, edits in self.steps])
+
+
+class ChainedRows(Sequence[ChainedRow]):
+    """The rows of a batch after all rules.
+
+    Attributes:
+        unrenderable: position of a rule → instances that it matched and could not rewrite.
+    """
+
+    def __init__(
+        self, rows: Sequence[ChainedRow], *, unrenderable: Mapping[int, int] | None = None
+    ) -> None:
+        self._rows = rows
+        self.unrenderable: Counter[int] = Counter(unrenderable or {})
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> ChainedRow: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ChainedRow]: ...
+
+    def __getitem__(self, index: int | slice) -> ChainedRow | Sequence[ChainedRow]:
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[ChainedRow]:
+        return iter(self._rows)
+
+    def __repr__(self) -> str:
+        changed = sum(bool(row.steps) for row in self._rows)
+        return f"<{len(self)} chained rows, {changed} changed>"
+
+
+class _Going:
+    """A row on its way through the rules."""
+
+    def __init__(self, text: str, protected: Sequence[tuple[int, int]]) -> None:
+        self.original = text
+        self.text = text
+        self.protected = protected
+        self.next_rule = 0
+        self.steps: list[Step] = []
+
+    def take(self, rewrite: Rewrite) -> None:
+        """Go on with the text that a rule left."""
+        if not self.steps:
+            self.original = rewrite.original
+        step = SpanMap(rewrite.edits)
+        moved = (step.map(start, end) for start, end in self.protected)
+        self.protected = [span for span in moved if span is not None]
+        self.text = rewrite.text
+        self.next_rule = rewrite.rule + 1
+        self.steps.append((rewrite.rule, rewrite.edits))
+
+
+def chain_rows(
+    matcher: Matcher, texts: Sequence[str], *, scope: Scope, protected: Protected | None, jobs: int
+) -> ChainedRows:
+    """Apply all rules to each text, one after another; see `Matcher.chain`."""
+    spans: Protected = protected if protected is not None else [()] * len(texts)
+    rows = [_Going(text, its) for text, its in zip(texts, spans, strict=True)]
+    unrenderable: Counter[int] = Counter()
+    going = rows
+    while going:
+        going = _round(matcher, going, scope=scope, jobs=jobs, unrenderable=unrenderable)
+    done = [ChainedRow(row.original, row.text, tuple(row.steps)) for row in rows]
+    return ChainedRows(done, unrenderable=unrenderable)
+
+
+def _round(
+    matcher: Matcher,
+    going: Sequence[_Going],
+    *,
+    scope: Scope,
+    jobs: int,
+    unrenderable: Counter[int],
+) -> list[_Going]:
+    """Each row takes its next rule that fires; those that took one go on."""
+    taken: list[_Going] = []
+    for places, tokens in matcher.prepare([row.text for row in going]):
+        rows = [going[place] for place in places]
+        protected = [row.protected for row in rows]
+        matches = search(matcher.program, tokens, extent=scope, protected=protected, jobs=jobs)
+        next_rule = [row.next_rule for row in rows]
+        for rewrite in matcher.rendering.rewrites(
+            tokens,
+            matches,
+            protected=protected,
+            unrenderable=unrenderable,
+            next_rule=next_rule,
+        ):
+            rows[rewrite.row].take(rewrite)
+            taken.append(rows[rewrite.row])
+    return [row for row in taken if row.next_rule < len(matcher.rules)]

@@ -1,0 +1,318 @@
+"""Compile rulesets once, match and rewrite batches of texts: the engine's public face.
+
+In: rulesets, then texts or tokens. Out: `Matches`, `Rewrites`, chained rows. Always holds: the
+result is what the reference (`reference.find`) gives rule by rule and row by row, whatever the
+batching, the number of jobs and the prefilter; a row that no rule matches costs no tagging where
+the rules' own words tell so, and comes back as the very same string.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from sears_dsl.engine.chain import ChainedRows, chain_rows
+from sears_dsl.engine.findings import compiler_findings, inflects
+from sears_dsl.engine.matches import Binding, Matches, Rewrite
+from sears_dsl.engine.prefilter import TAGS, TOKENS, Prefilter
+from sears_dsl.engine.program import build_program
+from sears_dsl.engine.rendering import Rendering
+from sears_dsl.engine.rewrites import Rewrites
+from sears_dsl.engine.search import Extent, Protected, search
+from sears_dsl.engine.units import apply_to_sentences, chain_sentences
+from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
+from sears_dsl.language.rule import Rule
+from sears_dsl.text.tagger import Tagger, load_tagger
+from sears_dsl.text.tokens import Tokens
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
+
+__all__ = ["Matcher", "Scope", "Unit", "compile_rules"]
+
+Scope: TypeAlias = Literal["first", "all"]
+"""Rewrite the ``first`` instance of a rule in a unit, or ``all`` that do not overlap."""
+
+Unit: TypeAlias = Literal["text", "sentence"]
+"""What a rule sees at once: the whole row, or one sentence of it."""
+
+
+def compile_rules(rulesets: Sequence[Ruleset], *, tagger: Tagger | None = None) -> Matcher:
+    """Compile the rules of rulesets, each under its own options and sets.
+
+    Args:
+        rulesets: their rules are numbered one after another.
+        tagger: says how words of rules are split, and tags texts; None takes the default one,
+            which is loaded when a rule or a text first needs it.
+
+    Raises:
+        RuleSyntaxError: rules that cannot be compiled, all of them at once.
+        CompileError: the tagger is for another language than a ruleset.
+        TaggerError: the default tagger is not installed.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.text.pinned import PinnedTagger
+        >>> matcher = compile_rules([parse("What NOUN -> Which NOUN")], tagger=PinnedTagger())
+        >>> [rewrite.text for rewrite in matcher.apply(["What/PRON/WP color/NOUN/NN ?"])]
+        ['Which color ?']
+    """
+    return Matcher(rulesets, tagger=tagger)
+
+
+class Matcher:
+    """Compiled rules; made by `compile_rules`.
+
+    Attributes:
+        rules: the rules, in the order of their rulesets.
+        program: the arrays that the kernels read.
+        rendering: makes bindings and rewrites of matches.
+    """
+
+    def __init__(self, rulesets: Sequence[Ruleset], *, tagger: Tagger | None = None) -> None:
+        self._rulesets = tuple(rulesets)
+        self._tagger = tagger
+        self._splits: dict[str, tuple[str, ...]] = {}
+        if tagger is not None:
+            self._check_language(tagger)
+        scoped = [(rule, ruleset) for ruleset in self._rulesets for rule in ruleset.rules]
+        self.rules: tuple[Rule, ...] = tuple(rule for rule, _ in scoped)
+        parts = [(ruleset.rules, ruleset) for ruleset in self._rulesets]
+        self.program, problems = build_program(parts, self._split)
+        findings = compiler_findings(scoped, problems)
+        if findings:
+            raise RuleSyntaxError(findings)
+        self.rendering = Rendering(scoped, self.program.predicates, self._split)
+
+    # ------------------------------------------------------------ what it is
+
+    @cached_property
+    def rule_ids(self) -> tuple[str, ...]:
+        """The ids of the rules, in their order."""
+        return tuple(name for ruleset in self._rulesets for name in ruleset.rule_ids)
+
+    @property
+    def tagger(self) -> Tagger:
+        """The tagger, loaded now if it was not."""
+        if self._tagger is None:
+            self._tagger = load_tagger()
+            self._check_language(self._tagger)
+        return self._tagger
+
+    @cached_property
+    def needs_tags(self) -> bool:
+        """Whether any rule reads tags or lemmas, or inflects a word by them."""
+        tests = self.program.predicates.needs_tags
+        used = np.flatnonzero(self.program.symbols >= 0)
+        return any(tests[test] for test in used) or any(map(inflects, self.rules))
+
+    @cached_property
+    def _prefilter(self) -> Prefilter:
+        return Prefilter(self.program, [inflects(rule) for rule in self.rules])
+
+    def __repr__(self) -> str:
+        return f"<Matcher of {len(self.rules)} rules>"
+
+    # ------------------------------------------------------------ matching
+
+    def find(
+        self,
+        tokens: Tokens,
+        *,
+        scope: Extent = "first",
+        protected: Protected | None = None,
+        jobs: int = 1,
+    ) -> Matches:
+        """Find the instances of every rule in every row.
+
+        Args:
+            tokens: the rows, tagged if the rules need tags.
+            scope: ``first`` instance of a rule in a row, ``all`` that do not overlap, or
+                ``every`` one.
+            protected: for each row spans of characters in which no rule may fire.
+            jobs: threads.
+
+        Raises:
+            CompileError: the rules need tags and the tokens have none.
+            UsageError: arguments that do not go together.
+        """
+        if self.needs_tags and not tokens.tagged:
+            raise CompileError(
+                "the rules need tags and these tokens have none",
+                help="tag the texts (`tagger.tag`) instead of tokenizing them only",
+            )
+        return search(self.program, tokens, extent=scope, protected=protected, jobs=jobs)
+
+    def binding(self, tokens: Tokens, matches: Matches, index: int) -> Binding:
+        """How one instance lies on the tokens of its row: its elements, names and tags.
+
+        Args:
+            tokens: the rows in which the matches were found.
+            matches: what `find` gave.
+            index: which of them.
+        """
+        return self.rendering.binding(tokens, matches, index)
+
+    def rewrites(
+        self, tokens: Tokens, matches: Matches, *, protected: Protected | None = None
+    ) -> Rewrites:
+        """Render matches: one rewrite for each row and rule that changes it.
+
+        An instance whose new words have no inflection, or more than one, is counted in
+        ``unrenderable``. An instance whose new text is the old one is no rewrite.
+
+        Args:
+            tokens: the rows in which the matches were found.
+            matches: what `find` gave under ``first`` or ``all``.
+            protected: the spans that were given to `find`; an edit must not take white space
+                out of them either.
+        """
+        unrenderable: Counter[int] = Counter()
+        rewritten = self.rendering.rewrites(
+            tokens, matches, protected=protected, unrenderable=unrenderable
+        )
+        return Rewrites(list(rewritten), rule_ids=self.rule_ids, unrenderable=unrenderable)
+
+    # ------------------------------------------------------------ texts
+
+    def apply(
+        self,
+        texts: Sequence[str],
+        *,
+        scope: Scope = "first",
+        protected: Protected | None = None,
+        jobs: int = 1,
+        prefilter: bool = True,
+        unit: Unit = "text",
+    ) -> Rewrites:
+        """Apply every rule by itself to every text.
+
+        Args:
+            texts: the rows.
+            scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
+            protected: for each row spans of characters that stay as they are.
+            jobs: threads for matching.
+            prefilter: leave rows that no rule can match untagged; the result is the same.
+            unit: what a rule sees at once; it tells what ``first``, ``<s>`` and ``</s>`` mean.
+
+        Raises:
+            UsageError: arguments that do not go together.
+
+        Example:
+            >>> from sears_dsl.language.ruleset import parse
+            >>> from sears_dsl.text.pinned import PinnedTagger
+            >>> matcher = compile_rules([parse("movie -> film")], tagger=PinnedTagger())
+            >>> [(r.row, r.text) for r in matcher.apply(["It is.", "A movie, a movie!"])]
+            [(1, 'A film, a movie!')]
+        """
+        _check_arguments(texts, scope, protected)
+        if unit == "sentence":
+            return apply_to_sentences(
+                self, texts, scope=scope, protected=protected, jobs=jobs, prefilter=prefilter
+            )
+        if unit != "text":
+            raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
+        found: list[Rewrite] = []
+        unrenderable: Counter[int] = Counter()
+        for rows, tokens in self.prepare(texts, prefilter=prefilter):
+            spans = None if protected is None else [protected[row] for row in rows]
+            matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
+            done = self.rendering.rewrites(
+                tokens, matches, protected=spans, unrenderable=unrenderable
+            )
+            found.extend(replace(rewrite, row=rows[rewrite.row]) for rewrite in done)
+        found.sort(key=lambda rewrite: (rewrite.row, rewrite.rule))
+        return Rewrites(found, rule_ids=self.rule_ids, unrenderable=unrenderable)
+
+    def chain(
+        self,
+        texts: Sequence[str],
+        *,
+        scope: Scope = "first",
+        protected: Protected | None = None,
+        unit: Unit = "text",
+        jobs: int = 1,
+    ) -> ChainedRows:
+        r"""Apply all rules to each text, one after another, each to what the one before it left.
+
+        Args:
+            texts: the rows.
+            scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
+            protected: for each row spans of characters that stay as they are; they move along.
+            unit: what a rule sees at once.
+            jobs: threads for matching.
+
+        Returns:
+            A sequence with a row for every text, changed or not.
+
+        Example:
+            >>> from sears_dsl.language.ruleset import parse
+            >>> from sears_dsl.text.pinned import PinnedTagger
+            >>> rules = parse("movie -> film\na film -> the film")
+            >>> [row] = compile_rules([rules], tagger=PinnedTagger()).chain(["a movie"])
+            >>> row.text, [rule for rule, _ in row.steps]
+            ('the film', [0, 1])
+        """
+        _check_arguments(texts, scope, protected)
+        if unit == "sentence":
+            return chain_sentences(self, texts, scope=scope, protected=protected, jobs=jobs)
+        if unit != "text":
+            raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
+        return chain_rows(self, texts, scope=scope, protected=protected, jobs=jobs)
+
+    def prepare(
+        self, texts: Sequence[str], *, prefilter: bool = True
+    ) -> Iterator[tuple[list[int], Tokens]]:
+        """Tokenize, and tag, the texts that a rule may match.
+
+        Yields:
+            The rows, and their tokens, for rows that need tags and for those that do not. Rows
+            that no rule can match are left out.
+        """
+        if prefilter:
+            tiers = self._prefilter.tiers(texts)
+        else:
+            tiers = np.full(len(texts), TAGS if self.needs_tags else TOKENS, np.uint8)
+        for tier in (TOKENS, TAGS):
+            rows: list[int] = np.flatnonzero(tiers == tier).tolist()
+            if rows:
+                chosen = texts if len(rows) == len(texts) else [texts[row] for row in rows]
+                tagger = self.tagger
+                yield rows, tagger.tag(chosen) if tier == TAGS else tagger.tokenize(chosen)
+
+    # ------------------------------------------------------------ inside
+
+    def _split(self, word: str) -> tuple[str, ...]:
+        """How the tagger splits a word; each distinct word is asked about once."""
+        parts = self._splits.get(word)
+        if parts is None:
+            parts = self.tagger.split(word)
+            self._splits[word] = parts
+        return parts
+
+    def _check_language(self, tagger: Tagger) -> None:
+        for ruleset in self._rulesets:
+            language = ruleset.options.language
+            if tagger.language != language:
+                raise CompileError(
+                    f"the ruleset {ruleset.name or ruleset.path} is for language {language}, "
+                    f"the tagger {tagger.name} for {tagger.language}",
+                    help="choose another tagger, or `option language` in the rule file",
+                )
+
+
+def _check_arguments(texts: Sequence[str], scope: str, protected: Protected | None) -> None:
+    if isinstance(texts, str):
+        raise UsageError("one string was given where texts are wanted", help="give a list: [text]")
+    if scope not in ("first", "all"):
+        raise UsageError(f"there is no scope {scope!r}", help="choose first or all")
+    if protected is not None and len(protected) != len(texts):
+        raise UsageError(
+            f"there are protected spans for {len(protected)} rows, but {len(texts)} rows",
+            help="give a sequence of spans for every row; it may be empty",
+        )

@@ -1,0 +1,390 @@
+"""Token tests as small ids, and which token types satisfy which of them.
+
+In: tests of the syntax tree with the scope that gives them meaning (options and sets), and later
+the distinct token types of a batch. Out: an id per distinct predicate, and for a batch a CSR
+table type → ids. Always holds: predicates that mean the same by construction have one id
+(``movie`` and ``"movie"i`` under the smart case option); the members of a composite predicate
+have smaller ids than it has, so that one pass in order decides them all. Costs one dictionary
+look-up per type and kind of test, one RE2 match per distinct text and regex, and a few array
+operations per composite predicate; nothing per token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.language.rule import (
+    AttributeTest,
+    Conjunction,
+    Group,
+    Literal,
+    Negation,
+    Options,
+    Regex,
+    RuleScope,
+    SetReference,
+    Tag,
+    TagsetOption,
+    Test,
+    Wildcard,
+)
+from sears_dsl.language.tagsets import COARSE, coarse_of
+from sears_dsl.text.tokens import Int32Array, TokenType
+
+__all__ = ["Key", "PatternError", "Predicates", "Satisfied"]
+
+Key: TypeAlias = tuple[str, *tuple[Any, ...]]
+"""A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+# Types are put into the CSR table in blocks, so that many composite predicates cost no memory.
+_BLOCK = 4096
+_NEEDS_TAGS = frozenset({"coarse", "fine", "lemma"})
+
+
+class PatternError(Exception):
+    """A rule that cannot be compiled: a Diagnostic that does not know its rule yet."""
+
+    def __init__(self, code: str, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.advice = advice
+
+
+class Satisfied(NamedTuple):
+    """Which predicates each token type satisfies: those of type t are ids[offsets[t]:offsets[t+1]].
+
+    Attributes:
+        offsets: int32 (types + 1,).
+        ids: int32, predicate ids.
+    """
+
+    offsets: Int32Array
+    ids: Int32Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """The base predicates of each type, one column a kind (-1: none), and the types themselves."""
+
+    types: Sequence[TokenType]
+    columns: dict[tuple[str, str], Int32Array]
+
+
+class Predicates:
+    """Interns predicates and decides them for token types.
+
+    Example:
+        >>> table = Predicates()
+        >>> noun = table.intern(("coarse", "NOUN", "ud2"))
+        >>> table.satisfied([TokenType("It", "PRON", "PRP"), TokenType("cat", "NOUN", "NN")]).ids
+        array([0], dtype=int32)
+    """
+
+    def __init__(self) -> None:
+        self.keys: list[Key] = []
+        self.needs_tags: list[bool] = []
+        self._ids: dict[Key, int] = {}
+        # Per column (kind, tagset): value of the attribute → id.
+        self._values: dict[tuple[str, str], dict[str, int]] = {}
+        self._columns_of: list[tuple[str, str] | None] = []
+        self._regexes: dict[int, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    # ------------------------------------------------------------ building
+
+    def intern(self, key: Key) -> int:
+        """The id of a predicate; equal keys have equal ids.
+
+        Args:
+            key: ``(kind, …)`` with kind ``text lower lemma fine`` (a string follows),
+                ``coarse`` (tag, tagset), ``regex`` (pattern, ignore_case), ``any``,
+                ``or and`` (a tuple of ids) or ``not`` (an id).
+
+        Raises:
+            PatternError: a regex that RE2 cannot compile.
+        """
+        found = self._ids.get(key)
+        if found is not None:
+            return found
+        kind = key[0]
+        number = len(self.keys)
+        column: tuple[str, str] | None = None
+        needs_tags = kind in _NEEDS_TAGS
+        if kind == "regex":
+            self._regexes[number] = _compile_regex(key[1], ignore_case=key[2])
+        elif kind in ("or", "and"):
+            needs_tags = any(self.needs_tags[member] for member in key[1])
+        elif kind == "not":
+            needs_tags = self.needs_tags[key[1]]
+        elif kind != "any":
+            column = (kind, key[2] if kind == "coarse" else "")
+            self._values.setdefault(column, {})[key[1]] = number
+        self._ids[key] = number
+        self.keys.append(key)
+        self.needs_tags.append(needs_tags)
+        self._columns_of.append(column)
+        return number
+
+    def any_of(self, members: Iterable[int]) -> int:
+        """The predicate that holds where any of the members does; nested ones are flattened."""
+        flat: set[int] = set()
+        for member in members:
+            key = self.keys[member]
+            flat.update(key[1] if key[0] == "or" else (member,))
+        return flat.pop() if len(flat) == 1 else self.intern(("or", tuple(sorted(flat))))
+
+    def all_of(self, members: Iterable[int]) -> int:
+        """The predicate that holds where all of the members do."""
+        distinct = sorted(set(members))
+        return distinct[0] if len(distinct) == 1 else self.intern(("and", tuple(distinct)))
+
+    def negation(self, member: int) -> int:
+        """The predicate that holds where the member does not."""
+        key = self.keys[member]
+        return int(key[1]) if key[0] == "not" else self.intern(("not", member))
+
+    def of_test(self, test: Test, scope: RuleScope, split: Callable[[str], Sequence[str]]) -> int:
+        """The predicate of a test on one token.
+
+        Raises:
+            PatternError: a word that the tokenizer splits stands where one token is tested.
+        """
+        match test:
+            case Literal():
+                parts = split(test.text)
+                if len(parts) > 1:
+                    raise PatternError(
+                        "E701",
+                        f"`{test.text}` is {len(parts)} tokens ({' '.join(parts)}), "
+                        "but this place tests one",
+                        advice=f"write a group: ({' '.join(parts)})",
+                    )
+                return self.of_word(test.text, test, scope)
+            case Tag():
+                return self.of_tag(test.name, scope.options.tagset)
+            case AttributeTest():
+                return self._of_attribute(test, scope)
+            case Conjunction():
+                return self.all_of(self._of_attribute(part, scope) for part in test.tests)
+            case Regex():
+                return self.intern(("regex", test.pattern, test.ignore_case))
+            case Wildcard():
+                return self.intern(("any",))
+            case SetReference():
+                members = scope.members(test)
+                return self.any_of(self.of_test(member, scope, split) for member in members)
+            case Negation():
+                return self.negation(self._of_operand(test.operand, scope, split))
+
+    def of_word(self, word: str, literal: Literal, scope: RuleScope) -> int:
+        """The predicate of one token of a literal, under the case option."""
+        ignore = _ignores_case(literal, scope.options)
+        return self.intern(("lower", word.lower()) if ignore else ("text", word))
+
+    def of_tag(self, name: str, tagset: TagsetOption) -> int:
+        """The predicate of a bare tag; a name that is coarse and fine is the coarse one."""
+        is_coarse = name in COARSE[tagset]
+        return self.intern(("coarse", name, tagset) if is_coarse else ("fine", name))
+
+    def _of_attribute(self, test: AttributeTest, scope: RuleScope) -> int:
+        key: Key
+        if test.attribute == "pos":
+            key = ("coarse", test.value, scope.options.tagset)
+        else:
+            folded = test.attribute in ("lower", "lemma")
+            value = test.value.lower() if folded else test.value
+            key = ("fine" if test.attribute == "tag" else test.attribute, value)
+        number = self.intern(key)
+        return self.negation(number) if test.negated else number
+
+    def _of_operand(
+        self, operand: Test | Group, scope: RuleScope, split: Callable[[str], Sequence[str]]
+    ) -> int:
+        if not isinstance(operand, Group):
+            return self.of_test(operand, scope, split)
+        members = []
+        for alternative in operand.alternatives:
+            tests = [single_test(element.body) for element in alternative]
+            if len(tests) != 1 or (alternative[0].minimum, alternative[0].maximum) != (1, 1):
+                raise PatternError(
+                    "E306",
+                    "a negated group may only hold single tests",
+                    advice="write alternatives of one token each, as in !(NOUN|PRON)",
+                )
+            members.append(self._of_operand(tests[0], scope, split))
+        return self.any_of(members)
+
+    # ------------------------------------------------------------ deciding
+
+    def satisfied(
+        self, types: Sequence[TokenType], *, symbols: Int32Array | None = None
+    ) -> Satisfied:
+        """Decide the predicates for token types.
+
+        Args:
+            types: distinct (text, coarse, fine) triples.
+            symbols: int32 (predicates,): what stands in the table for each predicate; -1 leaves
+                it out. None takes every predicate as itself.
+        """
+        if symbols is None:
+            symbols = np.arange(len(self.keys), dtype=np.int32)
+        batch = _Batch(types, {name: self._column(name, types) for name in self._values})
+        lookup = np.append(symbols, np.int32(-1))  # so that -1, no predicate, stays -1
+        columns = [lookup[column] for column in batch.columns.values()]
+        decided: dict[int, BoolArray] = {}
+        for number, column in enumerate(self._columns_of):
+            if column is None and symbols[number] >= 0:
+                holds = self._decide(number, batch, decided)
+                columns.append(np.where(holds, symbols[number], np.int32(-1)))
+        return _as_table(columns, len(types))
+
+    def holds(self, number: int, token: TokenType) -> bool:
+        """Whether one token satisfies one predicate; for single questions, not for batches."""
+        batch = _Batch([token], {name: self._column(name, [token]) for name in self._values})
+        return bool(self._decide(number, batch, {})[0])
+
+    def _column(self, name: tuple[str, str], types: Sequence[TokenType]) -> Int32Array:
+        """Which predicate of one kind each type satisfies: at most one, -1 for none."""
+        kind, tagset = name
+        values: Iterable[str]
+        if kind == "text":
+            values = (text for text, _, _ in types)
+        elif kind == "lower":
+            values = (text.lower() for text, _, _ in types)
+        elif kind == "fine":
+            values = (fine for _, _, fine in types)
+        elif kind == "coarse":
+            values = _coarse_tags(types, tagset)
+        else:
+            from sears_dsl.text.inflection import lemma  # noqa: PLC0415 - loads word tables
+
+            values = (lemma(text, fine) for text, _, fine in types)
+        get = self._values[name].get
+        return np.fromiter((get(value, -1) for value in values), np.int32, len(types))
+
+    def _decide(self, number: int, batch: _Batch, decided: dict[int, BoolArray]) -> BoolArray:
+        """For each type whether it satisfies the predicate; composites are decided once."""
+        column = self._columns_of[number]
+        if column is not None:
+            return np.asarray(batch.columns[column] == number)
+        known = decided.get(number)
+        if known is not None:
+            return known
+        key = self.keys[number]
+        count = len(batch.types)
+        if key[0] == "any":
+            holds = np.ones(count, np.bool_)
+        elif key[0] == "not":
+            holds = ~self._decide(key[1], batch, decided)
+        elif key[0] == "and":
+            holds = np.ones(count, np.bool_)
+            for member in key[1]:
+                holds &= self._decide(member, batch, decided)
+        elif key[0] == "or":
+            holds = self._decide_any(key[1], batch, decided)
+        else:
+            holds = _match_texts(self._regexes[number], batch.types)
+        decided[number] = holds
+        return holds
+
+    def _decide_any(
+        self, members: Sequence[int], batch: _Batch, decided: dict[int, BoolArray]
+    ) -> BoolArray:
+        """A choice: its plain members by one table look-up per kind, whatever their number."""
+        holds = np.zeros(len(batch.types), np.bool_)
+        chosen = np.zeros(len(self.keys) + 1, np.bool_)  # the last one stays False, for -1
+        columns = set()
+        for member in members:
+            column = self._columns_of[member]
+            if column is None:
+                holds |= self._decide(member, batch, decided)
+            else:
+                chosen[member] = True
+                columns.add(column)
+        for column in columns:
+            holds |= chosen[batch.columns[column]]
+        return holds
+
+
+def _ignores_case(literal: Literal, options: Options) -> bool:
+    """Whether any casing of the literal is meant; quotes decide before the case option does."""
+    if literal.quoted or literal.ignore_case or options.case == "exact":
+        return literal.ignore_case
+    return options.case == "ignore" or literal.text == literal.text.lower()
+
+
+def single_test(body: object) -> Any:
+    """The body of an element that is a test or a group, for a place that tests one token."""
+    if not isinstance(body, (*_TESTS, Group)):
+        raise PatternError(
+            "E307", "an anchor tests no token", advice="write it outside of the negation"
+        )
+    return body
+
+
+_TESTS = (Literal, Tag, AttributeTest, Conjunction, Regex, Wildcard, SetReference, Negation)
+
+
+def _coarse_tags(types: Sequence[TokenType], tagset: str) -> Iterable[str]:
+    if tagset == "ud2":
+        return (coarse for _, coarse, _ in types)
+    pairs = {(coarse, fine) for _, coarse, fine in types}
+    table = {(coarse, fine): coarse_of(coarse, fine, "sears2018") for coarse, fine in pairs}
+    return (table[coarse, fine] for _, coarse, fine in types)
+
+
+def _as_table(columns: Sequence[Int32Array], count: int) -> Satisfied:
+    """Columns of ids (-1: none) as a CSR table with a row per type."""
+    offsets = np.zeros(count + 1, np.int32)
+    blocks = []
+    for start in range(0, count, _BLOCK) if columns else ():
+        block = np.stack([column[start : start + _BLOCK] for column in columns], axis=1)
+        there = block >= 0
+        offsets[start + 1 : start + 1 + len(block)] = there.sum(axis=1)
+        blocks.append(block[there])
+    np.cumsum(offsets, out=offsets)
+    ids = np.concatenate(blocks) if blocks else np.zeros(0, np.int32)
+    return Satisfied(offsets, ids.astype(np.int32, copy=False))
+
+
+def _compile_regex(pattern: str, *, ignore_case: bool) -> Any:
+    import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - most rulesets have no regex
+
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not ignore_case
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        reason = error.args[0]
+        told = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise PatternError(
+            "E309",
+            f"/{pattern}/ is not a regular expression that RE2 knows: {told}",
+            advice="look-around and back-references are not there, so that matching is linear",
+        ) from error
+
+
+def _match_texts(regex: Any, types: Sequence[TokenType]) -> BoolArray:
+    """Which types' whole texts match; each distinct text is matched once."""
+    texts = dict.fromkeys(text for text, _, _ in types)
+    matched = {text: _full_match(regex, text) for text in texts}
+    return np.fromiter((matched[text] for text, _, _ in types), np.bool_, len(types))
+
+
+def _full_match(regex: Any, text: str) -> bool:
+    try:
+        return regex.fullmatch(text) is not None
+    except UnicodeEncodeError:
+        # A lone surrogate is no character, so that no regex about characters matches it.
+        return False

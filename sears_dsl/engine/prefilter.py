@@ -1,0 +1,161 @@
+"""Which rows can match at all, told from their raw text before any tokenizing.
+
+In: a program and the consequents of its rules; later the raw rows. Out: for each row how far it
+must be prepared: not at all, tokenized, or tokenized and tagged. Always holds: no false
+negatives. A token is a substring of its row, so a variant that tests a token for one of some
+words can only match in a row that contains one of them; rows and words are compared lower-cased,
+which `str.lower` does character by character, except for the Greek final sigma, which is folded.
+Costs one pass of Aho-Corasick over the text per tier, and nothing where a rule has no such word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+import numpy as np
+from ahocorasick_rs import AhoCorasick
+from numpy.typing import NDArray
+
+from sears_dsl.engine.predicates import Predicates
+from sears_dsl.engine.program import Program
+
+__all__ = ["NOTHING", "TAGS", "TOKENS", "Prefilter", "Tier"]
+
+Tier: TypeAlias = OneOf[0, 1, 2]
+
+NOTHING = 0
+TOKENS = 1
+TAGS = 2
+
+# Joins rows for one scan; no word that is looked for contains it.
+_SEPARATOR = "\n"
+_FINAL_SIGMA, _SIGMA = "ς", "σ"
+# Halves of characters, which the scanner cannot read.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+
+Words: TypeAlias = frozenset[str]
+
+
+class Prefilter:
+    """Sorts rows by what they need.
+
+    Args:
+        program: the compiled rules.
+        consequents_need_tags: bool (rules,): whether rendering a rule asks for tags.
+    """
+
+    def __init__(self, program: Program, consequents_need_tags: Sequence[bool]) -> None:
+        words: dict[int, set[str]] = {TOKENS: set(), TAGS: set()}
+        open_tier = NOTHING  # what every row needs, for rules that no word announces
+        needs = _needs_tags(program, consequents_need_tags)
+        for sequence, tagged in zip(program.sequences, needs, strict=True):
+            tier = TAGS if tagged else TOKENS
+            required = _required(sequence, program.predicates)
+            if required is None:
+                open_tier = max(open_tier, tier)
+            else:
+                words[tier] |= required
+        self.least: int = open_tier
+        self._scanners = {
+            tier: _scanner(words[tier]) for tier in (TOKENS, TAGS) if tier > open_tier
+        }
+
+    def tiers(self, texts: Sequence[str]) -> NDArray[np.uint8]:
+        """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
+
+        Example:
+            A row that comes out as `NOTHING` cannot be changed by any rule, one that comes out as
+            `TOKENS` only by rules that read no tags.
+        """
+        tiers = np.full(len(texts), self.least, np.uint8)
+        scanners = {tier: found for tier, found in self._scanners.items() if found is not None}
+        if not scanners or not len(texts):
+            return tiers
+        joined, offsets = _join(texts)
+        for tier, scanner in sorted(scanners.items()):
+            hits = _find(scanner, joined)
+            places = np.fromiter((start for _, start, _ in hits), np.int64, len(hits))
+            tiers[np.searchsorted(offsets, places, side="right") - 1] = tier
+        return tiers
+
+
+def fold(text: str) -> str:
+    """Lower case, so that the fold of a part of a text is a part of the fold of the text."""
+    return text.lower().replace(_FINAL_SIGMA, _SIGMA)
+
+
+def _join(texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
+    """All rows folded in one string, and where each begins in it."""
+    raw = _SEPARATOR.join(texts)
+    joined = fold(raw)
+    rows: Iterable[str] = texts
+    if len(joined) != len(raw):  # İ is two characters in lower case
+        folded = [fold(text) for text in texts]
+        joined = _SEPARATOR.join(folded)
+        rows = folded
+    offsets = np.zeros(len(texts), np.int64)
+    lengths = np.fromiter(map(len, rows), np.int64, len(texts))
+    np.cumsum(lengths[:-1] + len(_SEPARATOR), out=offsets[1:])
+    return joined, offsets
+
+
+def _find(scanner: AhoCorasick, joined: str) -> list[tuple[int, int, int]]:
+    try:
+        return scanner.find_matches_as_indexes(joined)
+    except UnicodeEncodeError:
+        return scanner.find_matches_as_indexes(_SURROGATE.sub(_REPLACEMENT, joined))
+
+
+def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDArray[np.bool_]:
+    """For each variant whether it, or a rule that it stands for, reads tags."""
+    by_pattern = np.zeros(len(program.rules.first_variant), np.bool_)
+    asked = np.asarray(consequents_need_tags, np.bool_)
+    by_pattern[program.rules.pattern_of[asked]] = True
+    needs: NDArray[np.bool_] = by_pattern[program.rules.variants[:, 0]]
+    tests = program.predicates.needs_tags
+    tested = np.fromiter(
+        (any(tests[test] for test in sequence) for sequence in program.sequences),
+        np.bool_,
+        len(program.sequences),
+    )
+    needs |= tested
+    return needs
+
+
+def _required(sequence: Sequence[int], predicates: Predicates) -> Words | None:
+    """Folded words of which a match of the sequence contains one; the choice that is rarest."""
+    best: Words | None = None
+    for test in sequence:
+        words = _words(test, predicates)
+        if words is not None and (best is None or _rarity(words) > _rarity(best)):
+            best = words
+    return best
+
+
+def _rarity(words: Words) -> tuple[int, int]:
+    """Few long words are rare: the shortest word counts, then the fewest words."""
+    return min((len(word) for word in words), default=1 << 30), -len(words)
+
+
+def _words(test: int, predicates: Predicates) -> Words | None:
+    """Folded words of which a token that passes the test contains one; None: not known."""
+    key = predicates.keys[test]
+    if key[0] in ("text", "lower"):
+        word = fold(key[1])
+        readable = word and _SEPARATOR not in word and not _SURROGATE.search(word)
+        return frozenset((word,)) if readable else None
+    if key[0] == "or":
+        members = [_words(member, predicates) for member in key[1]]
+        known = [words for words in members if words is not None]
+        return frozenset().union(*known) if len(known) == len(members) else None
+    if key[0] == "and":
+        return _required(key[1], predicates)
+    return None
+
+
+def _scanner(words: set[str]) -> AhoCorasick | None:
+    return AhoCorasick(sorted(words)) if words else None

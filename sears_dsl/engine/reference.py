@@ -1,0 +1,378 @@
+"""The naive matcher: what the rule language means, in the plainest code.
+
+In: one rule, the tokens of one row. Out: its instances as `Binding`s, leftmost first. It walks
+the syntax tree with backtracking generators over token objects and shares nothing with the
+compiled engine, which is tested against it. Always holds: instances are ordered by the start of
+the replaced span, then by the order of the written alternatives with greedy quantifiers, left
+context first; instances of one call never overlap. Costs time exponential in the quantifiers at
+worst: it is for tests and explanations, not for corpora.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Literal as OneOf
+from typing import NamedTuple, Protocol, TypeAlias
+
+import re2  # type: ignore[import-untyped, unused-ignore]
+
+from sears_dsl.engine.matches import Binding, TokenRange
+from sears_dsl.errors import CompileError
+from sears_dsl.language.rule import (
+    Anchor,
+    AttributeTest,
+    Conjunction,
+    Element,
+    Group,
+    Literal,
+    Negation,
+    Options,
+    Regex,
+    Rule,
+    RuleScope,
+    SetReference,
+    Tag,
+    Test,
+    Wildcard,
+)
+from sears_dsl.language.tagsets import COARSE, coarse_of
+from sears_dsl.text.inflection import lemma
+from sears_dsl.text.tokens import Token
+
+__all__ = ["Extent", "Observer", "Split", "State", "candidates", "find", "is_protected"]
+
+Extent: TypeAlias = OneOf["first", "all"]
+Split: TypeAlias = Callable[[str], tuple[str, ...]]
+"""How the tokenizer splits a word: ``don't`` → ``("do", "n't")``."""
+
+Observer: TypeAlias = Callable[[int, Element, int], None]
+"""Told of a dead end: elements matched so far, the element that failed, the token it failed at."""
+
+
+class State(NamedTuple):
+    """How far a walk has come.
+
+    Attributes:
+        position: the next token.
+        choices: the decisions taken, as numbers that order derivations: the alternative's
+            position in a group; 0 for one more repetition and 1 for no more.
+        elements: what each element of the sequence being walked matched.
+        names: what named elements matched.
+        tags: (tag, position) of the tokens that bare tags matched.
+        done: how many elements of the rule have matched, for explanations.
+        nested: whether the walk is inside a group, whose elements do not count.
+    """
+
+    position: int
+    choices: tuple[int, ...] = ()
+    elements: tuple[TokenRange, ...] = ()
+    names: tuple[tuple[str, TokenRange], ...] = ()
+    tags: tuple[tuple[str, int], ...] = ()
+    done: int = 0
+    nested: bool = False
+
+
+def find(
+    rule: Rule,
+    scope: RuleScope,
+    tokens: Sequence[Token],
+    *,
+    split: Split,
+    extent: Extent = "first",
+    protected: Sequence[tuple[int, int]] = (),
+) -> list[Binding]:
+    """The instances of a rule in one row.
+
+    Args:
+        rule: what to look for.
+        scope: options and sets of its file.
+        tokens: the row.
+        split: how the tokenizer splits a word of the rule into tokens.
+        extent: ``first`` for the leftmost instance alone, ``all`` for every instance that does
+            not overlap the one before.
+        protected: character spans in which the rule must not fire.
+
+    Raises:
+        CompileError: the rule has a set or negation of a word that is several tokens.
+
+    Example:
+        >>> from sears_dsl.language.rule import Element, Rule, Tag, Text
+        >>> from sears_dsl.language.ruleset import Ruleset
+        >>> rule = Rule((Element(Literal("What")), Element(Tag("NOUN"))), (Text("Which"),))
+        >>> row = [Token("What", "PRON", "WP", 0, 4), Token("color", "NOUN", "NN", 5, 10)]
+        >>> [found] = find(rule, Ruleset.from_rules([rule]), row, split=lambda word: (word,))
+        >>> found.start, found.end
+        (0, 2)
+    """
+    found: list[Binding] = []
+    next_start = 0
+    for binding in candidates(rule, scope, tokens, split=split):
+        if binding.start < next_start or is_protected(binding, tokens, protected):
+            continue
+        found.append(binding)
+        if extent == "first":
+            break
+        next_start = max(binding.end, binding.start + 1)
+    return found
+
+
+def candidates(
+    rule: Rule,
+    scope: RuleScope,
+    tokens: Sequence[Token],
+    *,
+    split: Split,
+    observe: Observer | None = None,
+) -> Iterator[Binding]:
+    """Every derivation of a rule on a row, in order, overlapping ones too.
+
+    Args:
+        rule: what to look for.
+        scope: options and sets of its file.
+        tokens: the row.
+        split: how the tokenizer splits a word of the rule into tokens.
+        observe: is told of every element that a token stopped.
+    """
+    walk = _Walk(scope, tokens, split, observe)
+    for start in range(len(tokens) + 1):
+        for before in walk.contexts_ending_at(rule.left, start):
+            fresh = State(start, names=before.names, done=len(rule.left))
+            for matched in walk.sequence(rule.antecedent, fresh):
+                for after in walk.sequence(rule.right, matched._replace(tags=())):
+                    yield _binding(rule, start, matched, after)
+
+
+def is_protected(
+    binding: Binding, tokens: Sequence[Token], protected: Sequence[tuple[int, int]]
+) -> bool:
+    """Whether an instance would change a protected character or insert inside a protected span."""
+    if not protected:
+        return False
+    if binding.start < binding.end:
+        first, last = tokens[binding.start].start, tokens[binding.end - 1].end
+        return any(start < last and first < end for start, end in protected)
+    if binding.start < len(tokens):
+        place = tokens[binding.start].start
+    else:
+        place = tokens[-1].end if tokens else 0
+    return any(start < place < end for start, end in protected)
+
+
+def _binding(rule: Rule, start: int, matched: State, after: State) -> Binding:
+    tags: dict[str, tuple[int, ...]] = {}
+    for tag, position in matched.tags:
+        tags[tag] = (*tags.get(tag, ()), position)
+    names = {name: TokenRange(start, start) for name in _names(rule)}
+    names.update(after.names)
+    return Binding(start, matched.position, matched.elements, names, tags)
+
+
+def _names(rule: Rule) -> Iterator[str]:
+    for elements in (rule.left, rule.antecedent, rule.right):
+        yield from _names_of(elements)
+
+
+def _names_of(elements: Sequence[Element]) -> Iterator[str]:
+    for element in elements:
+        if element.name is not None:
+            yield element.name
+        if isinstance(element.body, Group):
+            for alternative in element.body.alternatives:
+                yield from _names_of(alternative)
+
+
+class _Walk:
+    """Backtracking over one row; every method yields states in the order of preference."""
+
+    def __init__(
+        self,
+        scope: RuleScope,
+        tokens: Sequence[Token],
+        split: Split,
+        observe: Observer | None,
+    ) -> None:
+        self.scope = scope
+        self.tokens = tokens
+        self.split = split
+        self.observe = observe
+
+    def contexts_ending_at(self, elements: tuple[Element, ...], end: int) -> list[State]:
+        """Derivations of a left context that end at a position, in the order of its choices."""
+        if not elements:
+            return [State(end)]
+        found = [
+            state
+            for begin in range(end + 1)
+            for state in self.sequence(elements, State(begin))
+            if state.position == end
+        ]
+        return sorted(found, key=lambda state: state.choices)
+
+    def sequence(self, elements: tuple[Element, ...], state: State) -> Iterator[State]:
+        """Elements one after another; each adds what it matched to ``state.elements``."""
+        if not elements:
+            yield state
+            return
+        first, rest = elements[0], elements[1:]
+        for after in self._element(first, state):
+            yield from self.sequence(rest, after)
+
+    def _element(self, element: Element, state: State) -> Iterator[State]:
+        for after in self._repetitions(element, 0, state):
+            matched = TokenRange(state.position, after.position)
+            names = after.names
+            if element.name is not None:
+                names = (*names, (element.name, matched))
+            yield after._replace(
+                elements=(*state.elements, matched),
+                names=names,
+                done=state.done + (not state.nested),
+            )
+
+    def _repetitions(self, element: Element, count: int, state: State) -> Iterator[State]:
+        """One more repetition before no more: greedy."""
+        if count < element.maximum:
+            more = state._replace(choices=(*state.choices, 0))
+            for after in self._body(element, more):
+                yield from self._repetitions(element, count + 1, after)
+        if count >= element.minimum:
+            yield state._replace(choices=(*state.choices, 1))
+
+    def _body(self, element: Element, state: State) -> Iterator[State]:
+        body = element.body
+        if isinstance(body, Group):
+            for number, alternative in enumerate(body.alternatives):
+                chosen = state._replace(choices=(*state.choices, number), nested=True)
+                for after in self.sequence(alternative, chosen):
+                    yield after._replace(elements=state.elements, nested=state.nested)
+            return
+        if isinstance(body, Anchor):
+            if state.position == (0 if body.side == "start" else len(self.tokens)):
+                yield state
+            else:
+                self._stopped(state, element, state.position)
+            return
+        tests = self._tests(body)
+        for offset, test in enumerate(tests):
+            place = state.position + offset
+            if place >= len(self.tokens) or not self.holds(test, self.tokens[place]):
+                self._stopped(state, element, place)
+                return
+        tags = state.tags
+        if isinstance(body, Tag):
+            tags = (*tags, (body.name, state.position))
+        yield state._replace(position=state.position + len(tests), tags=tags)
+
+    def _stopped(self, state: State, element: Element, position: int) -> None:
+        if self.observe is not None:
+            self.observe(state.done, element, position)
+
+    def _tests(self, test: Test) -> tuple[Test, ...]:
+        """One test a token: a literal that the tokenizer splits stands for several."""
+        if not isinstance(test, Literal):
+            return (test,)
+        parts = self.split(test.text)
+        if len(parts) < 2:
+            return (test,)
+        # The word as a whole decides how casing counts, so the parts are told explicitly.
+        ignore = ignores_case(test, self.scope.options)
+        return tuple(Literal(part, quoted=True, ignore_case=ignore) for part in parts)
+
+    def holds(self, test: Test | Group, token: Token) -> bool:
+        """Whether one token passes a test."""
+        match test:
+            case Wildcard():
+                return True
+            case Literal():
+                if ignores_case(test, self.scope.options):
+                    return token.text.lower() == test.text.lower()
+                return token.text == test.text
+            case Tag(name):
+                tagset = self.scope.options.tagset
+                if name in COARSE[tagset]:
+                    return coarse_of(token.coarse, token.fine, tagset) == name
+                return token.fine == name
+            case AttributeTest():
+                return self._attribute(test, token) != test.negated
+            case Conjunction(tests):
+                return all(self.holds(part, token) for part in tests)
+            case Regex(pattern, ignore_case):
+                return _full_match(_regex(pattern, ignore_case), token.text)
+            case SetReference():
+                members = self.scope.members(test)
+                return any(self.holds(self._single(member), token) for member in members)
+            case Negation(operand):
+                if isinstance(operand, Group):
+                    return not self.holds(operand, token)
+                return not self.holds(self._single(operand), token)
+            case Group(alternatives):
+                return any(
+                    not isinstance(element.body, Anchor)
+                    and (
+                        self.holds(element.body, token)
+                        if isinstance(element.body, Group)
+                        else self.holds(self._single(element.body), token)
+                    )
+                    for alternative in alternatives
+                    for element in alternative
+                )
+
+    def _single(self, test: Test) -> Test:
+        if isinstance(test, Literal) and len(self.split(test.text)) > 1:
+            raise CompileError(
+                f"`{test.text}` is several tokens, where one token is tested",
+                help="write a group of sequences instead of a set or a negation",
+            )
+        return test
+
+    def _attribute(self, test: AttributeTest, token: Token) -> bool:
+        match test.attribute:
+            case "text":
+                return token.text == test.value
+            case "lower":
+                return token.text.lower() == test.value.lower()
+            case "lemma":
+                return lemma(token.text, token.fine) == test.value.lower()
+            case "pos":
+                tagset = self.scope.options.tagset
+                return coarse_of(token.coarse, token.fine, tagset) == test.value
+            case "tag":
+                return token.fine == test.value
+
+
+def ignores_case(literal: Literal, options: Options) -> bool:
+    """Whether a literal matches any casing of its text, under the ruleset's case option."""
+    if literal.quoted or literal.ignore_case:
+        return literal.ignore_case
+    if options.case == "smart":
+        return literal.text == literal.text.lower()
+    return options.case == "ignore"
+
+
+class _Pattern(Protocol):
+    """What is used of a compiled expression."""
+
+    def fullmatch(self, text: str) -> object | None: ...
+
+
+def _full_match(pattern: _Pattern, text: str) -> bool:
+    try:
+        return pattern.fullmatch(text) is not None
+    except UnicodeEncodeError:
+        return False  # half of a surrogate pair is no character
+
+
+@lru_cache(maxsize=4096)
+def _regex(pattern: str, ignore_case: bool) -> _Pattern:
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not ignore_case
+    try:
+        compiled: _Pattern = re2.compile(pattern, options)
+    except re2.error as error:
+        raise CompileError(
+            f"/{pattern}/ is no regular expression: {error}",
+            help="look-around and back-references are not available (RE2 syntax)",
+        ) from error
+    return compiled

@@ -1,0 +1,385 @@
+"""The statements of a file → a `Ruleset`, with imports read and everything checked.
+
+In: the text of a file and the chain of files that import it. Out: a `Ruleset`, or a
+`RuleSyntaxError` with every finding, sorted by place. Always holds: what a broken line would have
+defined does not cause further findings. Costs what parsing and checking cost; each imported file
+is read once per import.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import cast, get_args
+
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
+from sears_dsl.language.check import check_rule
+from sears_dsl.language.check_tests import check_test
+from sears_dsl.language.parser import parse_lines
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import (
+    CaseOption,
+    Options,
+    Rule,
+    SetDefinition,
+    SetReference,
+    TagsetOption,
+    Test,
+    Wildcard,
+)
+from sears_dsl.language.ruleset import Import, Ruleset
+from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, VersionLine
+from sears_dsl.language.usage import references_in, usage_warnings
+from sears_dsl.language.words import nearest
+
+__all__ = ["assemble", "read_file"]
+
+_CASES = get_args(CaseOption)
+_TAGSETS = get_args(TagsetOption)
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_SET_LINE = re.compile(r"set[ \t]+([A-Za-z][A-Za-z0-9_]*)")
+_IMPORT_LINE = re.compile(r"import\b.*[ \t]as[ \t]+([A-Za-z][A-Za-z0-9_]*)")
+
+
+def read_file(path: Path, shown: str) -> str | Diagnostic:
+    """The text of a file, or why it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return Diagnostic(
+            "E401", "there is no such file", path=shown, help=f"looked for {path.absolute()}"
+        )
+    except UnicodeDecodeError as error:
+        return Diagnostic(
+            "E403",
+            f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}",
+            path=shown,
+            help="save the file as UTF-8",
+        )
+    except OSError as error:
+        return Diagnostic(
+            "E406",
+            f"cannot be read: {error.strerror}",
+            path=shown,
+            help="give the path of a .sear file",
+        )
+
+
+def assemble(text: str, *, path: str, importing: tuple[Path, ...]) -> Ruleset:
+    """Parse, read imports, check; ``importing`` are the files that led here, outermost first.
+
+    Raises:
+        RuleSyntaxError: with every finding of the file and of the files that it imports.
+    """
+    return _Assembly(text, path, importing).ruleset()
+
+
+class _Assembly:
+    """What one file says, collected statement by statement. It is the `RuleScope` of checks."""
+
+    def __init__(self, text: str, path: str, importing: tuple[Path, ...]) -> None:
+        self._lines = [line.removesuffix("\r") for line in text.split("\n")]
+        self._path = path
+        self._importing = importing
+        self._parsed = parse_lines(text, path=path)
+        self._findings = list(self._parsed.findings)
+        self._elsewhere: list[Diagnostic] = []
+        self._options: dict[str, str] = {}
+        self._seen: dict[str, Span] = {}
+        self._imports: list[Import] = []
+        self._sets: dict[str, SetDefinition] = {}
+        self._rules: list[Rule] = []
+        self._header: HeaderLine | None = None
+        # Names whose definitions have errors: references to them are not reported.
+        self._broken: set[str] = set()
+        self.options = Options()
+
+    def ruleset(self) -> Ruleset:
+        self._note_broken_lines()
+        self._statements()
+        self.options = self._read_options()
+        self._check_sets()
+        for rule in self._rules:
+            self._findings.extend(map(self._placed, check_rule(rule, self)))
+        self._check_duplicates()
+        if not any(finding.severity == "error" for finding in self._findings):
+            for finding in usage_warnings(
+                self._rules,
+                tuple(self._sets.values()),
+                tuple(self._imports),
+                published=self._header is not None,
+            ):
+                self._findings.append(self._placed(finding))
+        findings = sorted(self._findings, key=_place)
+        if self._elsewhere or any(finding.severity == "error" for finding in findings):
+            raise RuleSyntaxError([*findings, *self._elsewhere])
+        return Ruleset(
+            rules=tuple(self._rules),
+            options=self.options,
+            sets=tuple(self._sets.values()),
+            imports=tuple(self._imports),
+            name=self._header.name if self._header else None,
+            version=self._header.version if self._header else None,
+            path=self._path,
+            warnings=tuple(findings),
+            layout=self._parsed.entries,
+            trailing=self._parsed.trailing,
+        )
+
+    # ------------------------------------------------------------ scope of the rules
+
+    def members(self, reference: SetReference) -> tuple[Test, ...]:
+        """The members as written; whoever checks asks only whether there is such a set."""
+        if reference.module is None:
+            if reference.name in self._broken:
+                return (Wildcard(),)
+            return self._sets[reference.name].members
+        if f"{reference.module}." in self._broken:
+            return (Wildcard(),)
+        for each in self._imports:
+            if each.name == reference.module:
+                return each.ruleset.own_sets()[reference.name]
+        raise KeyError(reference.module)
+
+    def set_names(self) -> tuple[str, ...]:
+        """The names that a reference may use."""
+        imported = (f"{i.name}.{name}" for i in self._imports for name in i.ruleset.own_sets())
+        return (*self._sets, *imported)
+
+    # ------------------------------------------------------------ statements
+
+    def _add(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
+        self._findings.append(self._placed(Diagnostic(code, message, span, hint)))
+
+    def _placed(self, finding: Diagnostic) -> Diagnostic:
+        source = self._lines[finding.span.line - 1] if finding.span else ""
+        return replace(finding, path=self._path, source=source)
+
+    def _note_broken_lines(self) -> None:
+        for finding in self._parsed.findings:
+            if match := _SET_LINE.match(finding.source):
+                self._broken.add(match[1])
+            if match := _IMPORT_LINE.match(finding.source):
+                self._broken.add(f"{match[1]}.")
+
+    def _statements(self) -> None:
+        body = False
+        for position, entry in enumerate(self._parsed.entries):
+            node = entry.node
+            if isinstance(node, Rule):
+                body = True
+                self._rules.append(node)
+            elif isinstance(node, SetDefinition):
+                body = True
+                self._define(node)
+            elif isinstance(node, VersionLine):
+                self._version(node, position)
+            elif isinstance(node, HeaderLine):
+                if self._header is not None:
+                    self._add(
+                        "E315", "a second `ruleset` statement", node.span, "a file is one ruleset"
+                    )
+                elif body or self._seen:
+                    self._add(
+                        "E314",
+                        "`ruleset` after other statements",
+                        node.span,
+                        "it comes first, after `sear 1` if there is one",
+                    )
+                self._header = node
+            else:
+                if body:
+                    word = "import" if isinstance(node, ImportLine) else "option"
+                    self._add(
+                        "E314",
+                        f"`{word}` after sets or rules",
+                        node.span,
+                        "the order is: sear, ruleset, imports and options, sets and rules",
+                    )
+                if isinstance(node, ImportLine):
+                    self._import(node)
+                else:
+                    self._option(node)
+
+    def _version(self, node: VersionLine, position: int) -> None:
+        if position:
+            self._add(
+                "E314",
+                "`sear` after other statements",
+                node.span,
+                "the version of the language stands on the first line",
+            )
+        if node.version != "1":
+            self._add(
+                "E504",
+                f"version {node.version} of the language",
+                node.span,
+                "this installation reads version 1; install a newer sears-dsl",
+            )
+
+    def _option(self, node: OptionLine) -> None:
+        known = ("case", "language", "tagset")
+        if node.name not in known:
+            self._add(
+                "E210", f"there is no option `{node.name}`", node.span, nearest(node.name, known)
+            )
+            return
+        if node.name in self._options:
+            self._add("E315", f"option `{node.name}` is given twice", node.span, "keep one of them")
+        values = {"case": _CASES, "tagset": _TAGSETS}.get(node.name)
+        if values is not None and node.value not in values:
+            self._add(
+                "E211",
+                f"`{node.value}` is no value of option `{node.name}`",
+                node.value_span,
+                nearest(node.value, values),
+            )
+            return
+        if values is None and not _LANGUAGE.fullmatch(node.value):
+            self._add(
+                "E211",
+                f"`{node.value}` is no language code",
+                node.value_span,
+                "write a code such as en",
+            )
+            return
+        self._seen.setdefault("option", node.span)
+        self._options[node.name] = node.value
+
+    def _read_options(self) -> Options:
+        default = Options()
+        return Options(
+            case=cast(CaseOption, self._options.get("case", default.case)),
+            language=self._options.get("language", default.language),
+            tagset=cast(TagsetOption, self._options.get("tagset", default.tagset)),
+        )
+
+    def _define(self, node: SetDefinition) -> None:
+        first = self._sets.get(node.name)
+        if first is not None and first.span is not None:
+            self._add(
+                "E312",
+                f"set `{node.name}` is defined twice",
+                node.span,
+                f"it is first defined on line {first.span.line}",
+            )
+            return
+        self._sets[node.name] = node
+
+    # ------------------------------------------------------------ imports
+
+    def _import(self, node: ImportLine) -> None:
+        self._seen.setdefault("import", node.span)
+        if any(each.name == node.name for each in self._imports):
+            self._add(
+                "E405",
+                f"two imports are named `{node.name}`",
+                node.span,
+                "give one of them another name",
+            )
+            return
+        here = Path(self._path)
+        self._broken.add(f"{node.name}.")
+        if not here.is_file():
+            self._add(
+                "E401",
+                f"`{node.path}` is looked for beside a file, and this is none",
+                node.span,
+                "save the rules to a file and load that",
+            )
+            return
+        chain = (*self._importing, here.resolve())
+        target = (here.parent / node.path).resolve()
+        if target in chain:
+            names = [each.name for each in (*chain[chain.index(target) :], target)]
+            self._add(
+                "E402",
+                "imports in a circle: " + " → ".join(names),
+                node.span,
+                "move the shared sets to a file of their own",
+            )
+            return
+        shown = str(here.parent / node.path)
+        text = read_file(target, shown)
+        if isinstance(text, Diagnostic):
+            self._add(text.code, f"`{node.path}`: {text.message}", node.span, text.help)
+            return
+        try:
+            ruleset = assemble(text, path=shown, importing=chain)
+        except RuleSyntaxError as error:
+            self._add("E404", f"`{node.path}` has errors", node.span, "they are listed below")
+            self._elsewhere.extend(error.diagnostics)
+            return
+        self._broken.discard(f"{node.name}.")
+        self._imports.append(Import(node.path, node.name, ruleset, node.span))
+
+    # ------------------------------------------------------------ sets and rules together
+
+    def _check_sets(self) -> None:
+        for definition in self._sets.values():
+            for member in definition.members:
+                for code, message, hint in check_test(member, self):
+                    self._add(code, message, definition.span, hint)
+        circular: set[str] = set()
+        for name, definition in self._sets.items():
+            circle = self._circle(name)
+            if circle and not circular & set(circle):
+                circular.update(circle)
+                self._add(
+                    "E313",
+                    "sets in a circle: " + " → ".join(circle),
+                    definition.span,
+                    "a set cannot contain itself",
+                )
+
+    def _circle(self, name: str) -> list[str] | None:
+        """The way from a set back to itself, if there is one."""
+        stack = [[name]]
+        seen: set[str] = set()
+        while stack:
+            way = stack.pop()
+            for reference in references_in(self._sets[way[-1]].members):
+                if reference.module is not None or reference.name not in self._sets:
+                    continue
+                if reference.name == name:
+                    return [*way, name]
+                if reference.name not in seen:
+                    seen.add(reference.name)
+                    stack.append([*way, reference.name])
+        return None
+
+    def _check_duplicates(self) -> None:
+        names: dict[str, int] = {}
+        bodies: dict[object, Rule] = {}
+        for rule in self._rules:
+            line = rule.span.line if rule.span else 0
+            if rule.name is not None:
+                if rule.name in names:
+                    self._add(
+                        "E310",
+                        f"two rules have the id `{rule.name}`",
+                        rule.span,
+                        f"the first is on line {names[rule.name]}; change one",
+                    )
+                names.setdefault(rule.name, line)
+            body = (rule.antecedent, rule.consequent, rule.left, rule.right)
+            if body in bodies:
+                first = bodies[body]
+                if rule.name is None and first.name is None:
+                    code, message = "E311", "the same rule twice"
+                else:
+                    code, message = "W606", "the same rule under another id"
+                place = first.span.line if first.span else 0
+                self._add(
+                    code,
+                    message,
+                    rule.span,
+                    f"it stands on line {place} already: {print_rule(rule)}",
+                )
+            bodies.setdefault(body, rule)
+
+
+def _place(finding: Diagnostic) -> tuple[int, int, str]:
+    span = finding.span
+    return (span.line, span.column, finding.code) if span else (0, 0, finding.code)

@@ -1,0 +1,178 @@
+"""What can be counted about a rule without any text: lengths, variants, tags, sameness.
+
+In: elements or a rule. Out: numbers. Always holds: counts are exact for tokens as written (a word
+that the tokenizer splits counts as one here). Costs a walk over the tree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sears_dsl.language.rule import (
+    Anchor,
+    CaseOption,
+    Element,
+    Group,
+    Literal,
+    Reference,
+    Rule,
+    Tag,
+    TagCopy,
+    Text,
+)
+
+__all__ = [
+    "MOST_VARIANTS",
+    "is_one_test",
+    "is_unchanged",
+    "longest",
+    "most_tags",
+    "shortest",
+    "variant_count",
+]
+
+MOST_VARIANTS = 64
+"""How many flat variants a rule may expand to."""
+
+# Counts stop growing here, so that a hostile rule costs nothing.
+_MANY = 10**6
+
+
+def shortest(element: Element) -> int:
+    """Fewest tokens that the element can match."""
+    body = element.body
+    if isinstance(body, Anchor):
+        return 0
+    if isinstance(body, Group):
+        one = min((sum(map(shortest, each)) for each in body.alternatives), default=0)
+        return min(one * element.minimum, _MANY)
+    return element.minimum
+
+
+def longest(element: Element) -> int:
+    """Most tokens that the element can match."""
+    body = element.body
+    if isinstance(body, Anchor):
+        return 0
+    if isinstance(body, Group):
+        one = max((sum(map(longest, each)) for each in body.alternatives), default=0)
+        return min(one * element.maximum, _MANY)
+    return element.maximum
+
+
+def is_one_test(group: Group) -> bool:
+    """Whether every alternative is a single plain test, so that the group is one predicate.
+
+    Example:
+        >>> is_one_test(Group(((Element(Tag("NOUN")),), (Element(Tag("PRON")),))))
+        True
+    """
+    return all(
+        len(alternative) == 1
+        and not isinstance(alternative[0].body, Anchor | Group)
+        and (alternative[0].minimum, alternative[0].maximum) == (1, 1)
+        and alternative[0].name is None
+        for alternative in group.alternatives
+    )
+
+
+def variant_count(rule: Rule) -> int:
+    """How many flat variants the rule expands to, contexts included, as written.
+
+    Example:
+        >>> noun = Element(Tag("NOUN"))
+        >>> variant_count(Rule((Element(Tag("ADJ"), 0, 2), noun), (Text("it"),)))
+        3
+    """
+    return _product((*rule.left, *rule.antecedent, *rule.right))
+
+
+def _product(elements: Sequence[Element]) -> int:
+    count = 1
+    for element in elements:
+        count = min(count * _expansions(element), _MANY)
+    return count
+
+
+def _expansions(element: Element) -> int:
+    body = element.body
+    one = 1
+    if isinstance(body, Group) and not is_one_test(body):
+        one = sum(_product(alternative) for alternative in body.alternatives)
+    high = min(element.maximum, 8)
+    counts = range(min(element.minimum, high), high + 1)
+    return min(sum(int(one**count) for count in counts), _MANY)
+
+
+def most_tags(elements: Sequence[Element]) -> Counter[str]:
+    """For each tag, how many tokens bare tags of these elements can match at most."""
+    total: Counter[str] = Counter()
+    for element in elements:
+        body = element.body
+        if isinstance(body, Tag):
+            total[body.name] += element.maximum
+        elif isinstance(body, Group):
+            most: Counter[str] = Counter()
+            for alternative in body.alternatives:
+                most |= most_tags(alternative)
+            for tag, count in most.items():
+                total[tag] += count * element.maximum
+    return total
+
+
+def is_unchanged(rule: Rule, case: CaseOption) -> bool:
+    """Whether the consequent only writes again what the antecedent matched.
+
+    Casing that a rule may even out (``"iPhone"i -> iPhone``) counts as a change, and so does
+    glue.
+
+    Example:
+        >>> is_unchanged(Rule((Element(Literal("movie")),), (Text("movie"),)), "smart")
+        True
+    """
+    elements = [element for element in rule.antecedent if not isinstance(element.body, Anchor)]
+    if not elements or any(piece.glued for piece in rule.consequent):
+        return False
+    literals = [e.body for e in elements if isinstance(e.body, Literal) and e.maximum == 1]
+    texts = [piece.text for piece in rule.consequent if isinstance(piece, Text)]
+    if len(literals) == len(elements) and len(texts) == len(rule.consequent):
+        same = " ".join(literal.text for literal in literals) == " ".join(texts)
+        return same and all(_keeps_case(literal, case) for literal in literals)
+    return _copies_in_order(rule, elements, case)
+
+
+def _keeps_case(literal: Literal, case: CaseOption) -> bool:
+    folds = literal.ignore_case if literal.quoted else case == "ignore"
+    return not folds or literal.text == literal.text.lower()
+
+
+def _copies_in_order(rule: Rule, elements: Sequence[Element], case: CaseOption) -> bool:
+    """Whether the pieces stand for all elements, each once, in their order."""
+    remaining = list(elements)
+    for piece in rule.consequent:
+        if isinstance(piece, Reference) and piece.target == 0 and not piece.functions:
+            if len(remaining) != len(elements):
+                return False
+            remaining = []
+            continue
+        if not remaining:
+            return False
+        element = remaining.pop(0)
+        body = element.body
+        if isinstance(piece, Text):
+            same = isinstance(body, Literal) and body.text == piece.text and element.maximum == 1
+            if not same or not _keeps_case(body, case):  # type: ignore[arg-type]
+                return False
+        elif isinstance(piece, TagCopy):
+            if body != Tag(piece.tag) or element.maximum != 1:
+                return False
+        elif isinstance(piece, Reference) and not piece.functions:
+            position = next(
+                (n for n, other in enumerate(rule.antecedent, 1) if other is element), None
+            )
+            if piece.target not in {position, element.name}:
+                return False
+        else:
+            return False
+    return not remaining

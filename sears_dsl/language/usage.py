@@ -1,0 +1,98 @@
+"""What a ruleset defines and does not use, and which tests a published one lacks.
+
+In: the rules, sets and imports of a file without errors. Out: warnings. Costs a walk over the
+trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sears_dsl.errors import Diagnostic
+from sears_dsl.language.rule import (
+    Element,
+    Group,
+    Negation,
+    Rule,
+    SetDefinition,
+    SetReference,
+    Test,
+)
+from sears_dsl.language.ruleset import Import
+
+__all__ = ["references_in", "usage_warnings"]
+
+
+def usage_warnings(
+    rules: Sequence[Rule],
+    sets: Sequence[SetDefinition],
+    imports: Sequence[Import],
+    *,
+    published: bool,
+) -> Iterator[Diagnostic]:
+    """W601 to W604; a file without rules is a library, whose sets are used elsewhere."""
+    if published:
+        for rule in rules:
+            yield from _missing_tests(rule)
+    if not rules:
+        return
+    used = set(_used(rules, sets))
+    for definition in sets:
+        if (None, definition.name) not in used:
+            yield Diagnostic(
+                "W603", f"set `{definition.name}` is not used", definition.span, "delete it"
+            )
+    modules = {module for module, _ in used}
+    for each in imports:
+        if each.name not in modules:
+            yield Diagnostic("W604", f"import `{each.name}` is not used", each.span, "delete it")
+
+
+def _missing_tests(rule: Rule) -> Iterator[Diagnostic]:
+    tests = rule.metadata.tests
+    if not any(test.expected is not None for test in tests):
+        yield Diagnostic(
+            "W601",
+            "a published rule without a test that fires",
+            rule.span,
+            'write test "in" => "out" under it',
+        )
+    if not any(test.expected is None for test in tests):
+        yield Diagnostic(
+            "W602",
+            "a published rule without a test that stays silent",
+            rule.span,
+            'write test "in" => none under it',
+        )
+
+
+def _used(rules: Sequence[Rule], sets: Sequence[SetDefinition]) -> Iterator[tuple[str | None, str]]:
+    for rule in rules:
+        for element in (*rule.left, *rule.antecedent, *rule.right):
+            for reference in _element_references(element):
+                yield reference.module, reference.name
+    for definition in sets:
+        for reference in references_in(definition.members):
+            yield reference.module, reference.name
+
+
+def _element_references(element: Element) -> Iterator[SetReference]:
+    body = element.body
+    if isinstance(body, Group):
+        for alternative in body.alternatives:
+            for inner in alternative:
+                yield from _element_references(inner)
+    elif isinstance(body, SetReference | Negation):
+        yield from references_in((body,))
+
+
+def references_in(tests: Iterable[Test]) -> Iterator[SetReference]:
+    """The sets that these tests refer to, under negations too."""
+    for test in tests:
+        if isinstance(test, SetReference):
+            yield test
+        elif isinstance(test, Negation):
+            if isinstance(test.operand, Group):
+                yield from _element_references(Element(test.operand))
+            else:
+                yield from references_in((test.operand,))

@@ -1,0 +1,252 @@
+"""Which words may stand bare, without quotes, and which known word a mistyped one is nearest to.
+
+In: a run of characters without white space and the place where it stands. Out: None, or the
+objection to reading it as a literal. The parser reports the objection; the printer quotes where
+there is one, so the two never disagree. Always holds: a word without an objection is read back
+as the same single literal in that place. Costs a few pattern matches a word; plain words of
+letters take one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Literal as OneOf
+from typing import NamedTuple, TypeAlias
+
+__all__ = [
+    "KEYWORD_LINE",
+    "Objection",
+    "Place",
+    "nearest",
+    "objection",
+    "quote",
+    "strange_character",
+    "tag_like",
+]
+
+Place: TypeAlias = OneOf["sequence", "group", "consequent"]
+
+
+class Objection(NamedTuple):
+    """Why a word cannot stand bare: code, message and what to write."""
+
+    code: str
+    message: str
+    help: str
+
+
+_PLAIN = re.compile(r"[A-Z]?[a-z]+|[0-9]+")
+_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]+")
+_PIECE = re.compile(r"[\w$]+")
+_CAPTURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*:")
+_ATTRIBUTE = re.compile(r"[A-Za-z]+!?=")
+_REFERENCE = re.compile(r"\$[A-Za-z0-9]")
+# What the one-letter tag or the wildcard would be read from, with something glued to it.
+_TAG_OR_WILDCARD = re.compile(r"[X_](?:['’?{|)]|\$\w)")
+_OPERATOR_START = {
+    "!": "negates what follows",
+    "/": "begins a pattern",
+    "@": "begins the name of a set",
+    "~": "glues to the left neighbour",
+    "$": "begins a reference",
+    "#": "begins a comment",
+}
+_MARKS = {
+    "->": "the arrow",
+    "/": "the beginning of a context",
+    "<>": "nothing at all",
+    "__": "the replaced span inside a context",
+    "_": "the wildcard",
+    "<s>": "the start of the unit",
+    "</s>": "the end of the unit",
+}
+_NOTATIONS = {
+    "_": "a wildcard",
+    "__": "the mark of a context",
+    "<s>": "an anchor",
+    "</s>": "an anchor",
+}
+# White space that looks like a space, and characters that cannot be seen.
+_INVISIBLE = frozenset("\u00ad\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e")
+_ESCAPED = re.compile("[\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff]")
+
+# A line that starts with a keyword in its use; a rule whose first words look like that is
+# printed with its first word quoted.
+KEYWORD_LINE = re.compile(r"(?:sear|ruleset|import|option|set|rule)[ \t]")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``did you mean X?`` with the nearest known word, or a list of what there is.
+
+    Example:
+        >>> nearest("NUON", ["NOUN", "VERB"])
+        'did you mean NOUN?'
+        >>> nearest("qqq", ["smart", "exact"])
+        'there are: exact, smart'
+    """
+    choices = sorted(known)
+    by_fold: dict[str, str] = {}
+    for choice in choices:
+        by_fold.setdefault(choice.casefold(), choice)
+    close = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {by_fold[close[0]]}?"
+    return "there are: " + ", ".join(choices) if choices else ""
+
+
+def quote(text: str) -> str:
+    r"""The text as a quoted literal with JSON's escapes; invisible characters are spelled out.
+
+    Example:
+        >>> print(quote('say "hi"'))
+        "say \"hi\""
+    """
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
+def strange_character(text: str) -> tuple[int, str] | None:
+    """Position and name of the first character that must not stand outside quotes.
+
+    These are controls, white space other than space and tab, and characters that cannot be
+    seen: a rule with one would look right and never fire.
+    """
+    if text.isascii() and text.isprintable():
+        return None
+    for position, character in enumerate(text):
+        strange = character in _INVISIBLE or (character.isspace() and character not in " \t")
+        if strange or unicodedata.category(character) in {"Cc", "Cs"} - {"\t"}:
+            if character == "\t":
+                continue
+            name = unicodedata.name(character, "control character").lower()
+            return position, f"U+{ord(character):04X} ({name})"
+    return None
+
+
+def tag_like(word: str) -> str | None:
+    """The first run of two or more capitals that stands as a word of its own in this one.
+
+    Example:
+        >>> tag_like("CD-ROM"), tag_like("NOUN"), tag_like("U.S."), tag_like("TVs")
+        ('CD', 'NOUN', None, None)
+    """
+    for piece in _PIECE.findall(word):
+        bare = piece.rstrip("$")
+        if len(bare) > 1 and bare.isupper() and bare.isalpha():
+            return str(piece)
+    return None
+
+
+def objection(text: str, place: Place) -> Objection | None:
+    """Why this text cannot stand bare as a literal there, or None when it can.
+
+    Example:
+        >>> objection("don't", "sequence") is None
+        True
+        >>> objection(",?", "sequence").code
+        'E105'
+    """
+    if _PLAIN.fullmatch(text) and text != "X":
+        return None
+    if not text:
+        return Objection("E105", "an empty literal", "a literal has at least one character")
+    quoted = quote(text)
+    strange = strange_character(text)
+    if strange or " " in text or '"' in text or "\t" in text:
+        met = strange[1] if strange else "a space or a quotation mark"
+        return Objection("E115", f"{met} in a bare word", f"quote it: {quoted}")
+    notation = _notation(text) if place == "consequent" else None
+    if notation:
+        return Objection(
+            "E119",
+            f"{notation} in the consequent",
+            "the consequent says what to write: text, $1, $name or a tag of the antecedent\n"
+            f"as a literal it is quoted: {quoted}",
+        )
+    if text in _MARKS:
+        message = f"`{text}` stands for {_MARKS[text]}, it is no literal here"
+        return Objection("E105", message, f"as a literal it is quoted: {quoted}")
+    if text in {"SPACE", "_SP"}:
+        return Objection(
+            "E203",
+            f"`{text}` is the tag of white space, which is no token here",
+            f"leave it out; as a literal it is quoted: {quoted}",
+        )
+    caps = "X" if text == "X" else tag_like(text)
+    if caps is not None:
+        if caps == text:
+            return Objection("E201", f"`{text}` is no tag", f"as a literal it is quoted: {quoted}")
+        message = f"`{text}` mixes what looks like the tag `{caps}` with other characters"
+        return Objection("E105", message, f"put a space beside the tag, or quote it: {quoted}")
+    if _TAG_OR_WILDCARD.match(text):
+        message = f"`{text[0]}` is a {'tag' if text[0] == 'X' else 'wildcard'} here"
+        return Objection("E105", message, f"as a literal the word is quoted: {quoted}")
+    if _PUNCTUATION.fullmatch(text):
+        return _punctuation(text, place, quoted)
+    return _mixed(text, place, quoted)
+
+
+def _notation(text: str) -> str | None:
+    """What of the antecedent's notation this word is, if it is."""
+    if text in _NOTATIONS:
+        return _NOTATIONS[text]
+    if text[0] in "@!" and text[1:2].isalpha():
+        return "a set" if text[0] == "@" else "a negation"
+    return "a pattern" if len(text) > 2 and text[0] == text[-1] == "/" else None
+
+
+def _punctuation(text: str, place: Place, quoted: str) -> Objection | None:
+    """Free-standing punctuation is a literal, unless an operator could be meant."""
+    either = f"as a literal it is quoted: {quoted}"
+    if place == "consequent":
+        if len(text) > 1 and text[0] in "~#":
+            return Objection("E105", f"`{text}` could be read in two ways", either)
+        return Objection("E105", "`#` begins a comment", either) if text == "#" else None
+    if text[0] == "#":
+        return Objection("E105", "`#` begins a comment", either)
+    if place == "group" and set(text) & set("()|"):
+        return Objection("E106", f"`{text}` in a group", either)
+    if len(text) == 1:
+        return None
+    if text[-1] == "?":
+        rest = quote(text[:-1])
+        message = f"`{text}` could be a literal or an optional `{text[:-1]}`"
+        return Objection("E105", message, f"write {quoted} or {rest}?")
+    if text[0] == "!":
+        rest = quote(text[1:])
+        message = f"`{text}` could be a literal or the negation of `{text[1:]}`"
+        return Objection("E105", message, f"write {quoted} or !{rest}")
+    if text[0] in "/[~" or "(" in text:
+        return Objection("E105", f"`{text}` could be read in two ways", either)
+    return None
+
+
+def _mixed(text: str, place: Place, quoted: str) -> Objection | None:
+    """A word with letters, digits or symbols: operators and notations must not hide in it."""
+    either = f"as a literal it is quoted: {quoted}"
+    first = text[0]
+    inner = next((character for character in text if character in "()[]{}|?"), None)
+    if inner:
+        return Objection("E105", f"`{inner}` inside the word `{text}`", either)
+    if first in _OPERATOR_START and (first != "$" or _REFERENCE.match(text)):
+        return Objection("E105", f"`{first}` {_OPERATOR_START[first]}", either)
+    if first == "<" and text[-1] == ">":
+        return Objection("E105", f"`{text}` is no anchor: there are `<s>` and `</s>`", either)
+    attribute = _ATTRIBUTE.match(text)
+    if place == "consequent":
+        if attribute and attribute[0].rstrip("!=") in {"text", "lower", "lemma", "pos", "tag"}:
+            return Objection("E119", f"`{text}` tests a token, it is no text", either)
+        if _REFERENCE.search(text):
+            return Objection("E105", f"`{text}` contains a reference", either)
+        return None
+    if attribute:
+        return Objection("E105", f"`{text}` looks like a test of an attribute", either)
+    capture = _CAPTURE.match(text)
+    if capture:
+        message = f"`{capture[0]}` names the element that is glued to it"
+        return Objection("E118", message, f"write {capture[0]}NOUN without a space; {either}")
+    return None

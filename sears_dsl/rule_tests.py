@@ -1,0 +1,109 @@
+"""Runs the tests that rules carry in their file.
+
+In: a `Ruleset` and a tagger. Out: one `RuleTestResult` for each `test` line, in file order.
+A test is about its own rule alone, under scope ``first``. Where the text pins its tags
+(``What/PRON/WP``) they are taken from there; the other texts are tagged in one batch, and only if
+there are any, so that a file of pinned tests needs no tagger installed.
+Costs one compilation and one pass over the texts, whatever the number of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.language.rule import RuleTest
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.text.pinned import parse_pinned
+from sears_dsl.text.tagger import Tagger
+from sears_dsl.text.tokens import Token, Tokens
+
+__all__ = ["Outcome", "RuleTestResult", "run_tests"]
+
+Outcome: TypeAlias = Literal["ok", "missing", "noisy", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTestResult:
+    """What came of one test.
+
+    Attributes:
+        rule_id: the rule that carries the test.
+        test: the test as written.
+        outcome: ``ok``; ``missing`` (should fire, did not); ``noisy`` (should be silent, fired);
+            ``wrong`` (fired, but gave another text).
+        actual: the text that the rule gave, None where it was silent.
+    """
+
+    rule_id: str
+    test: RuleTest
+    outcome: Outcome
+    actual: str | None
+
+
+def run_tests(ruleset: Ruleset, *, tagger: Tagger | None = None) -> list[RuleTestResult]:
+    """Run every test of a ruleset.
+
+    Args:
+        ruleset: rules with their tests.
+        tagger: tags the texts that are not pinned, and says how words of rules are split;
+            None takes the default tagger.
+
+    Raises:
+        TaggerError: a text needs tags and the tagger is missing.
+        RuleSyntaxError: a rule cannot be compiled.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.text.pinned import PinnedTagger
+        >>> rules = parse('''What NOUN -> Which NOUN
+        ...   test "What/PRON/WP color/NOUN/NN ?" => "Which color ?"''')
+        >>> [result.outcome for result in run_tests(rules, tagger=PinnedTagger())]
+        ['ok']
+    """
+    cases = [(k, test) for k, rule in enumerate(ruleset.rules) for test in rule.metadata.tests]
+    if not cases:
+        return []
+    matcher = compile_rules([ruleset], tagger=tagger)
+    tokens = _tokens([test.text for _, test in cases], matcher.tagger)
+    wanted = {(rule, row) for row, (rule, _) in enumerate(cases)}
+    actual: dict[int, str] = {
+        rewrite.row: rewrite.text
+        for rewrite in matcher.rewrites(tokens, matcher.find(tokens))
+        if (rewrite.rule, rewrite.row) in wanted
+    }
+    return [
+        RuleTestResult(
+            ruleset.rule_ids[rule], test, _outcome(test.expected, actual.get(row)), actual.get(row)
+        )
+        for row, (rule, test) in enumerate(cases)
+    ]
+
+
+def _outcome(expected: str | None, actual: str | None) -> Outcome:
+    if expected == actual:
+        return "ok"
+    if actual is None:
+        return "missing"
+    return "noisy" if expected is None else "wrong"
+
+
+def _tokens(texts: Sequence[str], tagger: Tagger) -> Tokens:
+    """One row per text, pinned tags where there are any."""
+    rows: list[tuple[str, list[Token]] | None] = [parse_pinned(text) for text in texts]
+    free = [text for text, row in zip(texts, rows, strict=True) if row is None]
+    tagged = tagger.tag(free) if free else None
+    plain: list[str] = []
+    tokens: list[list[Token]] = []
+    next_free = 0
+    for text, row in zip(texts, rows, strict=True):
+        if row is not None:
+            plain.append(row[0])
+            tokens.append(row[1])
+        elif tagged is not None:
+            plain.append(text)
+            tokens.append(tagged.row(next_free))
+            next_free += 1
+    return Tokens.from_rows(plain, tokens)

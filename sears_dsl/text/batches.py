@@ -1,0 +1,119 @@
+"""What readers give and writers take: rows in batches, as columns.
+
+In: nothing but values. Always holds: all columns of a batch are equally long; the first batch of
+a file is always there, with no rows where the file has none; where `source` is a list of strings,
+a file's prologue, the sources of all its rows and its epilogue joined are the text of the file, so
+that a row which nothing changed is written back as it stood. Bounded in rows and in characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Protocol, TypeAlias
+
+__all__ = ["Batch", "Changes", "Format", "Frame", "ReadOptions", "Reader"]
+
+#: Row in the batch → column → new value.
+Changes: TypeAlias = Mapping[int, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Some consecutive rows of a dataset.
+
+    Attributes:
+        first: how many rows stand before the batch.
+        rows: how many rows it has.
+        columns: column name → the values of the rows; files without types give strings.
+        source: what the format that read the batch needs to write it back unchanged.
+        groups: text column → for each row, which of the batch's distinct texts it shares (the
+            paragraphs of SQuAD, asked by many questions); columns without are not shared.
+    """
+
+    first: int
+    rows: int
+    columns: Mapping[str, Sequence[Any]]
+    source: Any = None
+    groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def row_number(self, index: int) -> int:
+        """The number of a row in the dataset, from 1, as messages tell it."""
+        return self.first + index + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How a file is read.
+
+    Attributes:
+        encoding: of text formats.
+        errors: what bytes that are no such text mean: ``strict`` (an error), ``replace`` (U+FFFD)
+            or ``ignore``.
+        header: whether csv and tsv begin with the names of the columns; without, the columns are
+            named "1", "2", ….
+        rows: most rows of a batch.
+        characters: a batch ends when it has about so many; lines come in mebibytes at most.
+        limit: read so many rows and no more; None for all.
+    """
+
+    encoding: str = "utf-8"
+    errors: str = "strict"
+    header: bool = True
+    rows: int = 10_000
+    characters: int = 1 << 20
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around the rows in a file.
+
+    Attributes:
+        names: the columns.
+        encoding: of the text.
+        around: prologue and epilogue of the file that was read; None for a file of new rows. A
+            function, since the epilogue is known only when all rows have been read.
+    """
+
+    names: Sequence[str]
+    encoding: str = "utf-8"
+    around: Callable[[], tuple[str, str]] | None = None
+
+
+class Reader(Protocol):
+    """A file being read. ``epilogue`` is known when `batches` has ended."""
+
+    encoding: str
+    prologue: str
+    epilogue: str
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows; can be read once."""
+        ...
+
+
+class Format(Protocol):
+    """A file format: reading, and writing in parts that are made apart and assembled in order."""
+
+    name: str
+    binary: bool
+
+    def read(self, path: str, options: ReadOptions) -> Reader:
+        """Open a file; text formats take ``-`` for standard input."""
+        ...
+
+    def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
+        """New rows as a part."""
+        ...
+
+    def patch(
+        self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
+    ) -> bytes:
+        """The rows of a batch that this format read, changed, as a part."""
+        ...
+
+    def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
+        """Write a file of parts."""
+        ...

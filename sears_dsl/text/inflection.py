@@ -1,0 +1,260 @@
+"""The lemma of a word by its tag, and its inflection under another tag.
+
+In: a word as it stands in a text and its fine (Penn) tag. Out: a lower-cased lemma, or an
+`Inflection`: the one form, or the several forms that English has, or none. Always holds: the
+answer depends on the arguments alone, never on the sentence or on a model, so that a pinned test
+and a tagged text agree. This module is the only user of lemminflect, which is imported at the
+first word that needs its tables (it also imports spaCy where that is installed, about a second);
+words in their base form and contracted words need no table. Answers are cached: a repeated word
+costs a dictionary look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, cast
+
+__all__ = [
+    "BASE_TAGS",
+    "INFLECTION_TAGS",
+    "Inflection",
+    "inflect",
+    "inflect_like",
+    "keep_casing",
+    "lemma",
+]
+
+BASE_TAGS = frozenset({"NN", "NNP", "VB", "VBP", "JJ", "RB", "MD"})
+"""Fine tags whose words stand in their base form, but for forms of *be* and contractions."""
+
+INFLECTION_TAGS = frozenset({"VB", "VBD", "VBG", "VBN", "VBZ", "NN", "NNS", "JJR", "JJS"})
+"""The fine tags that a consequent may ask for as a function (``$1.VBD``)."""
+
+# What lemminflect calls the word class of a Penn tag.
+_WORD_CLASS = {
+    **dict.fromkeys(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"), "VERB"),
+    **dict.fromkeys(("NN", "NNS", "NNP", "NNPS"), "NOUN"),
+    **dict.fromkeys(("JJ", "JJR", "JJS"), "ADJ"),
+    **dict.fromkeys(("RB", "RBR", "RBS"), "ADV"),
+}
+_DEGREES = frozenset({"JJR", "JJS", "RBR", "RBS"})
+
+# (word, first letters of the tag) → lemma, where the word is contracted or the tables say less.
+_IRREGULAR = {
+    ("'s", "VB"): "be",
+    ("'m", "VB"): "be",
+    ("'re", "VB"): "be",
+    ("'ve", "VB"): "have",
+    ("'d", "VB"): "have",
+    ("am", "VB"): "be",
+    ("are", "VB"): "be",
+    ("is", "VB"): "be",
+    ("was", "VB"): "be",
+    ("were", "VB"): "be",
+    ("been", "VB"): "be",
+    ("being", "VB"): "be",
+    ("be", "VB"): "be",
+    ("ai", "VB"): "be",
+    ("'d", "MD"): "would",
+    ("'ll", "MD"): "will",
+    ("wo", "MD"): "will",
+    ("ca", "MD"): "can",
+    ("sha", "MD"): "shall",
+    ("n't", "RB"): "not",
+}
+
+# Which form of be a matched form asks for: (target, matched form) → form.
+_BE_PAST = {
+    **dict.fromkeys(("am", "is", "was", "'s", "'m"), "was"),
+    **dict.fromkeys(("are", "were", "'re"), "were"),
+}
+_BE_PRESENT = {
+    **dict.fromkeys(("am", "'m"), "am"),
+    **dict.fromkeys(("are", "were", "'re"), "are"),
+}
+_BE = {
+    "VB": ("be",),
+    "VBD": ("was", "were"),
+    "VBG": ("being",),
+    "VBN": ("been",),
+    "VBP": ("am", "are"),
+    "VBZ": ("is",),
+}
+
+
+class _Tables(Protocol):
+    """What is used of lemminflect."""
+
+    def getLemma(  # noqa: N802 - its name there
+        self, word: str, upos: str, lemmatize_oov: bool = True
+    ) -> tuple[str, ...]: ...
+
+    def getInflection(  # noqa: N802 - its name there
+        self, lemma: str, tag: str, inflect_oov: bool = True
+    ) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Inflection:
+    """The forms that a word has under a tag, most usual first: one, several or none.
+
+    Example:
+        >>> Inflection(("films",)).unique, Inflection(("learned", "learnt")).unique
+        ('films', None)
+    """
+
+    forms: tuple[str, ...]
+
+    @property
+    def unique(self) -> str | None:
+        """The form, where there is exactly one."""
+        return self.forms[0] if len(self.forms) == 1 else None
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether there are several forms and nothing tells which is meant."""
+        return len(self.forms) > 1
+
+
+@lru_cache(maxsize=1)
+def _tables() -> _Tables:
+    """The word tables, loaded once; importing them costs a second where spaCy is installed."""
+    import lemminflect  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    return cast(_Tables, lemminflect)
+
+
+def _plain(word: str) -> str:
+    """The word as the tables spell it: lower case, straight apostrophe."""
+    return word.lower().replace("’", "'")
+
+
+@lru_cache(maxsize=1 << 16)
+def lemma(word: str, fine: str) -> str:
+    """The lower-cased base form of a word under its fine tag.
+
+    Tags without inflection (and empty tags) give the lower-cased word itself.
+
+    Args:
+        word: the text of a token, in any casing.
+        fine: its Penn tag.
+
+    Example:
+        >>> lemma("'s", "VBZ"), lemma("n't", "RB"), lemma("Movie", "NN"), lemma("The", "DT")
+        ('be', 'not', 'movie', 'the')
+    """
+    plain = _plain(word)
+    irregular = _IRREGULAR.get((plain, fine[:2]))
+    if irregular is not None:
+        return irregular
+    word_class = _WORD_CLASS.get(fine)
+    if word_class is None or fine in BASE_TAGS or not plain.isascii() or not plain.isalpha():
+        return word.lower()
+    candidates = [form.lower() for form in _tables().getLemma(plain, upos=word_class)]
+    for candidate in candidates:
+        if plain in _tables().getInflection(candidate, tag=fine.replace("NNPS", "NNS")):
+            return candidate
+    return candidates[0] if candidates else plain
+
+
+@lru_cache(maxsize=1 << 16)
+def inflect(word: str, fine: str | None, target: str) -> Inflection:
+    """The lower-cased forms of a word under another tag.
+
+    A form of *be* agrees with the form that was matched (``is`` → ``was``, ``are`` → ``were``);
+    a further form that only repeats the base form (films, film) does not count; base-like
+    targets (``NN``, ``VB``, ``VBP``, ``JJ``, ``RB``) give the base form. A degree of comparison
+    that is not in the tables does not exist (*beautifuler*).
+
+    Args:
+        word: the text of a token, or a word of a rule.
+        fine: the token's Penn tag; None where the word is known without one.
+        target: the Penn tag of the wanted form.
+
+    Example:
+        >>> inflect("Is", "VBZ", "VBD").forms, inflect("be", None, "VBD").forms
+        (('was',), ('was', 'were'))
+    """
+    plain = _plain(word)
+    base = lemma(word, fine) if fine is not None else _base_without_tag(plain, target)
+    if base == "be" and target in _BE:
+        return _inflect_be(plain, target)
+    if target in BASE_TAGS:
+        return Inflection((base,))
+    word_class = _WORD_CLASS.get(target)
+    if word_class is None or not base.isascii():
+        return Inflection(())
+    table_tag = "NNS" if target == "NNPS" else target
+    guess = target not in _DEGREES and (fine is None or _WORD_CLASS.get(fine) == word_class)
+    guess = guess and base.isalpha()
+    found = _tables().getInflection(base, tag=table_tag, inflect_oov=guess)
+    return Inflection(_distinct(found, base))
+
+
+def inflect_like(word: str, model: str, fine: str) -> Inflection:
+    """The forms of a rule's own word under the tag of a token; capitals of the word are kept.
+
+    *be* also agrees with a token that is itself a form of *be*.
+
+    Args:
+        word: a word of a rule, in its base form.
+        model: the text of the token.
+        fine: its Penn tag.
+
+    Example:
+        >>> inflect_like("film", "movies", "NNS").forms, inflect_like("seem", "was", "VBD").forms
+        (('films',), ('seemed',))
+    """
+    form = inflect(word, None, fine)
+    if form.ambiguous and word.lower() == "be":
+        told = inflect(model, fine, fine)
+        form = told if told.unique in form.forms else form
+    return Inflection(tuple(keep_casing(each, word) for each in form.forms))
+
+
+def _base_without_tag(plain: str, target: str) -> str:
+    """The base form of a rule's own word: itself where the tables inflect it, else its lemma."""
+    irregular = _IRREGULAR.get((plain, target[:2]))
+    if irregular is not None:
+        return irregular
+    word_class = _WORD_CLASS.get(target)
+    if word_class is None or target in BASE_TAGS or not plain.isascii() or not plain.isalpha():
+        return plain
+    if _tables().getInflection(plain, tag=target.replace("NNPS", "NNS"), inflect_oov=False):
+        return plain
+    found = _tables().getLemma(plain, upos=word_class, lemmatize_oov=False)
+    return found[0].lower() if found else plain
+
+
+def _inflect_be(plain: str, target: str) -> Inflection:
+    told = {"VBD": _BE_PAST, "VBP": _BE_PRESENT}.get(target, {}).get(plain)
+    return Inflection(_BE[target] if told is None else (told,))
+
+
+def _distinct(forms: Sequence[str], base: str) -> tuple[str, ...]:
+    """Each form once, without further forms that only repeat the base form."""
+    kept = dict.fromkeys(forms[:1])
+    kept.update(dict.fromkeys(form for form in forms[1:] if form != base))
+    return tuple(kept)
+
+
+def keep_casing(form: str, token: str) -> str:
+    """A lower-cased form in the casing shape of the token that it replaces.
+
+    Example:
+        >>> keep_casing("was", "Is"), keep_casing("was", "IS"), keep_casing("iphones", "iPhone")
+        ('Was', 'WAS', 'iPhones')
+    """
+    letters = sum(character.isalpha() for character in token)
+    if letters > 1 and token.isupper():
+        return form.upper()
+    shared = 0
+    for ours, theirs in zip(form, token, strict=False):
+        if ours != theirs.lower():
+            break
+        shared += 1
+    if shared:
+        return token[:shared] + form[shared:]
+    return form[:1].title() + form[1:] if token[:1].isupper() else form

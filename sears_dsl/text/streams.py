@@ -1,0 +1,318 @@
+r"""Files as streams of text: compression, encodings, lines and JSON values, never a whole file.
+
+In: a path (or ``-``). Out: text in blocks, in lists of lines, or as JSON values with their source.
+Always holds: the blocks of a file joined are its whole text, the byte order mark included; a line
+ends at ``\n`` and nowhere else and keeps its end; a damaged file is a `DataError` that names the
+place. Costs one block (1 MiB) and the longest line.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import json
+import lzma
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from sears_dsl.errors import DataError, UsageError
+
+__all__ = [
+    "COMPRESSIONS",
+    "STANDARD_STREAM",
+    "JsonCursor",
+    "TextSource",
+    "byte_blocks",
+    "compressed",
+    "compression_of",
+]
+
+STANDARD_STREAM = "-"
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+_BLOCK = 1 << 20
+_JSON_LOOKAHEAD = 16
+_DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
+
+
+def compression_of(path: str) -> str:
+    """``.gz``, ``.bz2``, ``.xz``, ``.zst``, or the empty string."""
+    suffix = Path(path).suffix.lower()
+    return suffix if suffix in COMPRESSIONS else ""
+
+
+def byte_blocks(path: str) -> Iterator[bytes]:
+    """The uncompressed bytes of a file, or of standard input, a block at a time.
+
+    Raises:
+        DataError: the file is missing, unreadable, or its compression is damaged.
+    """
+    if path == STANDARD_STREAM:
+        yield from iter(lambda: sys.stdin.buffer.read(_BLOCK), b"")
+        return
+    compression = compression_of(path)
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below; opening has its own message
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    with file:
+        try:
+            yield from _decompressed(file, compression)
+        except _DAMAGED as error:
+            what = f"is damaged or no {compression} file" if compression else "cannot be read"
+            raise DataError(f"{path} {what}: {error}") from error
+
+
+def _decompressed(file: BinaryIO, compression: str) -> Iterator[bytes]:
+    if compression == ".zst":
+        yield from _zstd_blocks(file)
+        return
+    stream: Any = file
+    if compression == ".gz":
+        stream = gzip.GzipFile(fileobj=file)
+    elif compression == ".bz2":
+        stream = bz2.BZ2File(file)
+    elif compression == ".xz":
+        stream = lzma.LZMAFile(file)  # noqa: SIM115 - `file` is closed by the caller
+    while block := stream.read(_BLOCK):
+        yield block
+
+
+def _zstandard() -> Any:
+    try:
+        import zstandard  # noqa: PLC0415 - an extra, wanted only for .zst
+    except ImportError as error:
+        raise DataError(
+            ".zst files need the zstandard package", help='pip install "sears-dsl[zstd]"'
+        ) from error
+    return zstandard
+
+
+def _zstd_blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Frame by frame, since the package's own reader takes a truncated file for a complete one."""
+    zstandard = _zstandard()
+    decompressor = zstandard.ZstdDecompressor()
+    frame = None
+    try:
+        while data := file.read(_BLOCK):
+            while data:
+                frame = frame or decompressor.decompressobj()
+                if block := frame.decompress(data):
+                    yield block
+                data = b""
+                if frame.eof:
+                    data, frame = frame.unused_data, None
+    except zstandard.ZstdError as error:
+        raise EOFError(str(error)) from error
+    if frame is not None:
+        raise EOFError("the file ends within a compressed frame")
+
+
+@contextmanager
+def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
+    """A stream into ``file``, compressed as the name of ``path`` says; ``file`` is left open.
+
+    The same content gives the same bytes: no time and no name is written.
+    """
+    compression = compression_of(path)
+    if not compression:
+        yield file
+        return
+    stream: Any
+    if compression == ".gz":
+        stream = gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0)
+    elif compression == ".bz2":
+        stream = bz2.BZ2File(file, "wb")
+    elif compression == ".xz":
+        stream = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed below
+    else:
+        stream = _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
+    with stream:
+        yield stream
+
+
+class TextSource:
+    """The text of a file.
+
+    Attributes:
+        name: the file for messages.
+        encoding: the codec in use; a UTF-16 or UTF-32 file with a byte order mark names its
+            byte order here. The mark itself is the first character of the text.
+
+    Raises:
+        UsageError: there is no such encoding, or ``errors`` is none of strict, replace, ignore.
+        DataError: while reading: bytes that are no text in this encoding, with their place.
+    """
+
+    def __init__(self, path: str, *, encoding: str = "utf-8", errors: str = "strict") -> None:
+        self.name = "standard input" if path == STANDARD_STREAM else path
+        if errors not in ("strict", "replace", "ignore"):
+            raise UsageError(
+                f"errors = {errors!r} is not known", help="write strict, replace or ignore"
+            )
+        self._bytes = byte_blocks(path)
+        self._errors = errors
+        self._first = next(self._bytes, b"")
+        self.encoding = _codec(encoding, self._first)
+
+    def blocks(self) -> Iterator[str]:
+        """The text in blocks of about a mebibyte; can be read once."""
+        decoder = codecs.getincrementaldecoder(self.encoding)(self._errors)
+        fed = 0
+        line = 1
+        block = self._first
+        while True:
+            waiting = len(decoder.getstate()[0])
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                before = bytes(error.object[: error.start]).decode(self.encoding, "ignore")
+                raise DataError(
+                    f"{self.name}, line {line + before.count(chr(10))}: byte "
+                    f"{fed - waiting + error.start} of the file is no {self.encoding} text "
+                    f"({error.reason})",
+                    help="name the encoding with --encoding (for instance latin-1 or cp1252), or "
+                    "read on with --errors replace",
+                ) from error
+            if text:
+                line += text.count("\n")
+                yield text
+            if not block:
+                return
+            fed += len(block)
+            block = next(self._bytes, b"")
+
+    def lines(self) -> Iterator[list[str]]:
+        """The lines in lists of about a mebibyte, ends kept; the last may have none."""
+        carried: list[str] = []
+        for block in self.blocks():
+            if "\n" not in block:
+                carried.append(block)
+                continue
+            lines = io.StringIO(block, newline="\n").readlines()
+            if carried:
+                lines[0] = "".join([*carried, lines[0]])
+                carried.clear()
+            if not lines[-1].endswith("\n"):
+                carried.append(lines.pop())
+            yield lines
+        if carried:
+            yield ["".join(carried)]
+
+
+def _codec(encoding: str, first: bytes) -> str:
+    try:
+        name = codecs.lookup(encoding).name
+        "a".encode(name)
+    except LookupError as error:
+        raise UsageError(
+            f"there is no text encoding {encoding!r}", help="for instance utf-8, latin-1, cp1252"
+        ) from error
+    if name == "utf-8-sig":
+        return "utf-8"
+    if name == "utf-16":
+        return "utf-16-be" if first.startswith(codecs.BOM_UTF16_BE) else "utf-16-le"
+    if name == "utf-32":
+        return "utf-32-be" if first.startswith(codecs.BOM_UTF32_BE) else "utf-32-le"
+    return name
+
+
+class JsonCursor:
+    """A position in JSON text that is read as it is needed.
+
+    `cut` gives all text since the last cut, so that the cuts of a file joined are its text.
+    """
+
+    def __init__(self, source: TextSource) -> None:
+        self.name = source.name
+        self._blocks = source.blocks()
+        self._text = ""
+        self._cut = 0
+        self._at = 0
+        self._line = 1
+        self._decode = json.JSONDecoder().raw_decode
+
+    def _more(self, atleast: int = 1) -> bool:
+        """Append at least so many characters; False where the text ends before any."""
+        pieces = []
+        length = 0
+        while length < atleast and (block := next(self._blocks, "")):
+            pieces.append(block)
+            length += len(block)
+        self._text = "".join([self._text[self._cut :], *pieces])
+        self._at -= self._cut
+        self._cut = 0
+        return length > 0
+
+    def peek(self) -> str:
+        """The next character that is no white space, or the empty string at the end."""
+        while True:
+            text = self._text
+            while self._at < len(text) and text[self._at] in " \t\r\n\ufeff":
+                self._at += 1
+            if self._at < len(text):
+                return text[self._at]
+            if not self._more():
+                return ""
+
+    def take(self, *characters: str) -> str:
+        """Pass one of these characters.
+
+        Raises:
+            DataError: something else stands there.
+        """
+        found = self.peek()
+        if found not in characters or not found:
+            wanted = " or ".join(f"`{character}`" for character in characters)
+            self.fail(f"{wanted} expected, {f'`{found}`' if found else 'end of file'} found")
+        self._at += 1
+        return found
+
+    def value(self) -> Any:
+        """Pass and decode one value.
+
+        Raises:
+            DataError: invalid JSON, with its line.
+        """
+        self.peek()
+        while True:
+            try:
+                value, end = self._decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                open_end = error.msg.startswith("Unterminated") or (
+                    error.pos >= len(self._text) - _JSON_LOOKAHEAD
+                )
+                # Doubling what is held keeps the work linear in the length of the value.
+                if open_end and self._more(len(self._text) - self._at):
+                    continue
+                self.fail(error.msg, error.pos)
+            except (ValueError, RecursionError) as error:
+                self.fail(str(error))
+            if end == len(self._text) and self._more():
+                continue  # a number may go on in the next block
+            self._at = end
+            return value
+
+    def cut(self) -> str:
+        """The text since the last cut."""
+        piece = self._text[self._cut : self._at]
+        self._line += piece.count("\n")
+        self._cut = self._at
+        return piece
+
+    def rest(self) -> str:
+        """All text that is left; an error if it is more than white space."""
+        if found := self.peek():
+            self.fail(f"end of file expected, `{found}` found")
+        return self.cut()
+
+    def fail(self, message: str, position: int | None = None) -> NoReturn:
+        """Raise a DataError for the present (or the given) position."""
+        at = self._at if position is None else position
+        line = self._line + self._text.count("\n", self._cut, at)
+        raise DataError(f"{self.name}, line {line}: invalid JSON: {message}")

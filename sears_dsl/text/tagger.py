@@ -1,0 +1,117 @@
+"""What finds words and their tags: the `Tagger` protocol, and taggers by name.
+
+In: texts. Out: `Tokens`. Always holds for every tagger here: the tokens of a row do not depend on
+the rows around it, `tokenize` and `tag` cut a row in the same places, and the same name and
+version give the same tokens, so that they can be cached.
+Costs nothing to import; spaCy is looked for when it is asked for and loaded when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from sears_dsl.errors import TaggerError
+from sears_dsl.text.tokens import Tokens
+
+if TYPE_CHECKING:
+    from sears_dsl.text.cache import TagCache
+
+__all__ = ["Tagger", "load_tagger"]
+
+
+@runtime_checkable
+class Tagger(Protocol):
+    """Finds the words of texts and tags them."""
+
+    @property
+    def name(self) -> str:
+        """What it is, such as ``spacy:en_core_web_sm``; part of the key of cached tags."""
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the output may; part of the key of cached tags."""
+
+    @property
+    def language(self) -> str:
+        """The language that it is for, such as ``en``."""
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        """The tokens of each text, without tags; the same tokens as `tag` finds."""
+
+    def tag(self, texts: Sequence[str]) -> Tokens:
+        """The tokens of each text with their coarse (UPOS) and fine (Penn) tags."""
+
+    def split(self, words: str) -> tuple[str, ...]:
+        """The tokens of a word of a rule: ``What's`` gives ``What`` and ``'s``."""
+
+    def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """For each text its sentences, as (start, end) in characters.
+
+        They are in order, disjoint, and leave out nothing but white space.
+        """
+
+
+def load_tagger(name: str = "spacy", *, jobs: int = 1, cache: TagCache | None = None) -> Tagger:
+    """The tagger of this name.
+
+    Args:
+        name: ``spacy`` (the small English model), ``spacy:MODEL`` (a package or a folder),
+            ``pinned`` (tags written in the text, for tests) or ``MODULE:FACTORY``: a function
+            of your own, called without arguments, that gives a `Tagger`.
+        jobs: processes that spaCy tags in; other taggers run in this one.
+        cache: where tagged texts are kept; None keeps none, and pinned tags need none.
+
+    Raises:
+        TaggerError: there is no such tagger, or it is not installed.
+
+    Example:
+        >>> load_tagger("pinned").split("stop!")
+        ('stop', '!')
+    """
+    tagger = _resolve(name, jobs)
+    if cache is None or name == "pinned":  # which is faster than any cache
+        return tagger
+    from sears_dsl.text.cache import CachedTagger  # noqa: PLC0415 - brings sqlite
+
+    return CachedTagger(tagger, cache)
+
+
+def _resolve(name: str, jobs: int) -> Tagger:
+    if jobs < 1:
+        raise TaggerError(f"jobs is {jobs}", help="give the number of processes, 1 or more")
+    source, _, rest = name.partition(":")
+    if source == "spacy":
+        from sears_dsl.text.spacy_tagger import SpacyTagger  # noqa: PLC0415 - when asked for
+
+        return SpacyTagger(rest or None, jobs=jobs)
+    if name == "pinned":
+        from sears_dsl.text.pinned import PinnedTagger  # noqa: PLC0415 - when asked for
+
+        return PinnedTagger()
+    if source and rest:
+        return _own(name, source, rest)
+    raise TaggerError(
+        f"there is no tagger {name!r}",
+        help="write spacy, spacy:MODEL, pinned, or MODULE:FACTORY for one of your own",
+    )
+
+
+def _own(name: str, module: str, factory: str) -> Tagger:
+    """A user's own tagger, made by a function of an importable module."""
+    try:
+        make = getattr(import_module(module), factory)
+    except (ImportError, AttributeError) as error:
+        raise TaggerError(
+            f"the tagger {name!r} could not be imported: {error}",
+            help="the module must be installed or on PYTHONPATH, and have that function",
+        ) from error
+    tagger = make()
+    if not isinstance(tagger, Tagger):
+        raise TaggerError(
+            f"{name!r} gave a {type(tagger).__name__}, which is no tagger",
+            help="it needs name, version, language, tokenize, tag, split and sentences: "
+            "see sears_dsl.text.tagger.Tagger",
+        )
+    return tagger

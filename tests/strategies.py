@@ -1,0 +1,357 @@
+"""Hypothesis strategies for rules and rulesets that have a canonical text and no errors.
+
+`rules()` draws from small vocabularies, so that rules over the same words and tags meet; pass your
+own to make them match your texts. `rulesets()` adds options, sets and metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from sears_dsl.errors import Diagnostic
+from sears_dsl.language.check import FUNCTIONS, INFLECTIONS, check_rule
+from sears_dsl.language.measure import longest
+from sears_dsl.language.metadata import SEVERITIES
+from sears_dsl.language.rule import (
+    Anchor,
+    AttributeTest,
+    Conjunction,
+    Element,
+    Expectation,
+    Group,
+    Inflected,
+    Literal,
+    Metadata,
+    Negation,
+    Options,
+    Piece,
+    Reference,
+    Regex,
+    Rule,
+    RuleTest,
+    SetDefinition,
+    SetReference,
+    Tag,
+    TagCopy,
+    Test,
+    Text,
+    Wildcard,
+)
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.tagsets import known_tags
+
+WORDS = tuple(
+    "movie film What which is the and don't and/or U.S. 3.5% 10 X-ray e.g. naïve café "
+    "'s n't ? ! . , ... - :) _x 😀 👍🏽 שלום مرحبا हिन्दी 日本 Straße C# a_b".split()  # noqa: SIM905
+)
+"""Words that may stand bare anywhere but in a group, with what tokenizers find difficult."""
+
+TAGS = ("NOUN", "VERB", "DET", "ADJ", "PRON", "NN", "NNS", "VBZ", "WP", "PRP$", "X", "SYM")
+"""Tags of both kinds."""
+
+SETS = ("WH", "nouns")
+"""Names of the sets that `rulesets` defines."""
+
+_NAMES = ("a", "b", "x", "noun_1")
+_QUOTED = st.text(st.sampled_from("aB é'?\"\\/|()#\u200b\x7f😀"), min_size=1, max_size=5).filter(
+    lambda text: text == text.strip()
+)
+_PATTERNS = ("colou?r", "[a-z]+", r"\d{2,3}", "a/b", r"a\.b", "(?:un|re).*", r"\x{20}")
+
+
+def _in_group(word: str) -> bool:
+    return not set(word) & set("()|")
+
+
+def literals(words: Sequence[str] = WORDS, *, group: bool = False) -> st.SearchStrategy[Literal]:
+    """Bare and quoted literals; ``group``: only those that may stand bare inside a group."""
+    bare = [word for word in words if not group or _in_group(word)]
+    return st.one_of(
+        st.sampled_from(bare).map(Literal),
+        st.builds(Literal, st.sampled_from(words), st.just(True), st.booleans()),
+        st.builds(Literal, _QUOTED, st.just(True), st.booleans()),
+    )
+
+
+def _attribute_tests(words: Sequence[str]) -> st.SearchStrategy[AttributeTest]:
+    word = st.sampled_from(words)
+    return st.one_of(
+        st.builds(AttributeTest, st.sampled_from(("text", "lemma")), word),
+        st.builds(AttributeTest, st.just("lower"), word.map(str.lower)),
+        st.builds(AttributeTest, st.just("pos"), st.sampled_from(("NOUN", "VERB", "SYM"))),
+        st.builds(AttributeTest, st.just("tag"), st.sampled_from(("NN", "``", ",", "PRP$"))),
+    )
+
+
+@st.composite
+def single_tests(
+    draw: st.DrawFn,
+    *,
+    words: Sequence[str] = WORDS,
+    tags: Sequence[str] = TAGS,
+    sets: Sequence[str] = (),
+    group: bool = False,
+    negation: bool = True,
+) -> Test:
+    """A test on one token."""
+    attribute = _attribute_tests(words)
+    conjunction = st.lists(
+        st.builds(replace, attribute, negated=st.booleans()), min_size=1, max_size=3
+    )
+    options = [
+        literals(words, group=group),
+        st.sampled_from(tags).map(Tag),
+        st.sampled_from(tags).map(Tag),
+        attribute,
+        conjunction.map(lambda tests: Conjunction(tuple(tests))),
+        st.builds(Regex, st.sampled_from(_PATTERNS), st.booleans()),
+        st.just(Wildcard()),
+    ]
+    if sets:
+        options.append(st.sampled_from(sets).map(SetReference))
+    test: Test = draw(st.one_of(options))
+    if negation and not isinstance(test, Wildcard) and draw(st.integers(0, 5)) == 0:
+        bare_punctuation = isinstance(test, Literal) and not any(map(str.isalnum, test.text))
+        return Negation(replace(test, quoted=True) if bare_punctuation else test)
+    return test
+
+
+@st.composite
+def elements(
+    draw: st.DrawFn,
+    *,
+    words: Sequence[str] = WORDS,
+    tags: Sequence[str] = TAGS,
+    sets: Sequence[str] = (),
+    depth: int = 1,
+    group: bool = False,
+) -> Element:
+    """An element without name and glue; groups nest up to ``depth``."""
+    body: Test | Group
+    if depth and draw(st.integers(0, 4)) == 0:
+        inner = elements(words=words, tags=tags, sets=sets, depth=depth - 1, group=True)
+        alternative = st.lists(inner, min_size=1, max_size=2).map(tuple)
+        body = Group(tuple(draw(st.lists(alternative, min_size=1, max_size=3))))
+    else:
+        body = draw(single_tests(words=words, tags=tags, sets=sets, group=group))
+    low, high = draw(st.sampled_from(((1, 1), (1, 1), (1, 1), (0, 1), (0, 2), (1, 2), (2, 2))))
+    if (low, high) != (1, 1) and isinstance(body, Literal):
+        body = _operable(body)
+    return Element(body, low, high)
+
+
+def _operable(literal: Literal) -> Literal:
+    """The literal as it must be written beside an operator: punctuation is quoted."""
+    return literal if any(map(str.isalnum, literal.text)) else replace(literal, quoted=True)
+
+
+@st.composite
+def _named(draw: st.DrawFn, sequence: list[Element], names: Sequence[str]) -> list[Element]:
+    """Some of the elements get a name; literals that may be glued sometimes are."""
+    out: list[Element] = []
+    unused = list(names)
+    for plain in sequence:
+        element = plain
+        if unused and draw(st.integers(0, 3)) == 0:
+            body = element.body
+            colon = isinstance(body, Literal) and body.text[:1] == ":"
+            body = replace(body, quoted=True) if colon else body
+            element = replace(element, name=unused.pop(0), body=body)
+        elif out and _may_be_glued(out[-1], element):
+            element = replace(element, glued=draw(st.booleans()))
+        out.append(element)
+    return out
+
+
+def _may_be_glued(previous: Element, element: Element) -> bool:
+    body = element.body
+    if not isinstance(body, Literal) or isinstance(previous.body, Anchor):
+        return False
+    after_word = isinstance(previous.body, Literal) and not previous.body.quoted
+    if after_word and not any(map(str.isalnum, getattr(previous.body, "text", ""))):
+        return False
+    return body.quoted or (body.text[0] == "'" and not after_word)
+
+
+@st.composite
+def _consequents(draw: st.DrawFn, context: list[Element], antecedent: list[Element]) -> list[Piece]:
+    """Pieces that refer to what is there."""
+    names = [element.name for element in (*antecedent, *context) if element.name]
+    single = [
+        number
+        for number, element in enumerate(antecedent, 1)
+        if not isinstance(element.body, Anchor) and longest(element) == 1
+    ]
+    numbers = [
+        number
+        for number, element in enumerate(antecedent, 1)
+        if not isinstance(element.body, Anchor)
+    ]
+    tags = [e.body.name for e in antecedent if isinstance(e.body, Tag)]
+    choices: list[st.SearchStrategy[Piece]] = [
+        st.sampled_from(WORDS).map(Text),
+        st.builds(Text, _QUOTED, st.just(True)),
+    ]
+    cases = st.lists(st.sampled_from(FUNCTIONS[:3]), max_size=2).map(tuple)
+    if numbers:
+        choices.append(st.builds(Reference, st.sampled_from([0, *numbers]), cases))
+    if names:
+        choices.append(st.builds(Reference, st.sampled_from(names), cases))
+    if single:
+        target = st.sampled_from(single)
+        choices.append(
+            st.builds(Reference, target, st.sampled_from(INFLECTIONS).map(lambda f: (f,)))
+        )
+        choices.append(st.builds(Inflected, st.sampled_from(("film", "go", "good")), target))
+    pieces = draw(st.lists(st.one_of(choices), max_size=4))
+    for tag in tags:
+        if draw(st.booleans()):
+            pieces.insert(draw(st.integers(0, len(pieces))), TagCopy(tag))
+    return _glued_pieces(pieces, draw(st.lists(st.booleans(), min_size=9, max_size=9)))
+
+
+def _glued_pieces(pieces: list[Piece], wanted: list[bool]) -> list[Piece]:
+    """Glue where it is wanted and can be written, with quotes where glue needs them."""
+    out: list[Piece] = []
+    for piece, glue in zip(pieces, wanted, strict=False):
+        previous = out[-1] if out else None
+        if not glue:
+            out.append(piece)
+        elif previous is None:
+            out.append(replace(piece, glued=True))
+        elif isinstance(piece, TagCopy):
+            if isinstance(previous, Text):
+                out[-1] = replace(previous, quoted=True)
+                out.append(replace(piece, glued=True))
+            else:
+                out.append(piece)
+        elif isinstance(piece, Text | Inflected):
+            clitic = (
+                isinstance(previous, TagCopy | Reference) and getattr(piece, "text", "") == "'s"
+            )
+            out.append(replace(piece, glued=True, quoted=not clitic))
+        else:
+            if isinstance(previous, Text) and set(previous.text) & set("?()[]{}|$"):
+                out[-1] = replace(previous, quoted=True)
+            out.append(replace(piece, glued=True))
+    for position, piece in enumerate(out[1:], 1):
+        before = out[position - 1]
+        if piece.glued and isinstance(before, Text) and set(before.text) & set("?()[]{}|$"):
+            out[position - 1] = replace(before, quoted=True)
+    return out
+
+
+@st.composite
+def rules(
+    draw: st.DrawFn,
+    *,
+    words: Sequence[str] = WORDS,
+    tags: Sequence[str] = TAGS,
+    sets: Sequence[str] = (),
+    options: Options = Options(),  # noqa: B008 - a frozen value
+    depth: int = 1,
+    contexts: bool = True,
+) -> Rule:
+    """A rule without metadata whose check finds no error."""
+    element = elements(words=words, tags=tags, sets=sets, depth=depth)
+    insertion = contexts and draw(st.integers(0, 7)) == 0
+    antecedent = [] if insertion else draw(st.lists(element, min_size=1, max_size=4))
+    left: list[Element] = []
+    right: list[Element] = []
+    if contexts and (insertion or draw(st.integers(0, 3)) == 0):
+        left = draw(st.lists(element, min_size=1, max_size=2))
+        right = draw(st.lists(element, max_size=2))
+    if draw(st.integers(0, 7)) == 0:
+        (left or antecedent).insert(0, Element(Anchor("start")))
+    if draw(st.integers(0, 7)) == 0:
+        (right or (antecedent if not left else right)).append(Element(Anchor("end")))
+    left = draw(_named(left, _NAMES[:1]))
+    right = draw(_named(right, _NAMES[1:2]))
+    antecedent = draw(_named(antecedent, _NAMES[2:]))
+    rule = Rule(
+        antecedent=tuple(antecedent),
+        consequent=tuple(draw(_consequents(left + right, antecedent))),
+        left=tuple(left),
+        right=tuple(right),
+    )
+    if errors_of(rule, options=options, sets=sets):
+        # Too free a draw (nothing required, too many variants): fewer quantifiers.
+        rule = replace(
+            rule,
+            antecedent=tuple(replace(each, minimum=1, maximum=1) for each in rule.antecedent),
+            left=tuple(replace(each, minimum=1, maximum=1) for each in rule.left),
+            right=tuple(replace(each, minimum=1, maximum=1) for each in rule.right),
+        )
+    if errors_of(rule, options=options, sets=sets):
+        return Rule(
+            (Element(Tag(draw(st.sampled_from(tags)))),), (Text(draw(st.sampled_from(words))),)
+        )
+    return rule
+
+
+def errors_of(
+    rule: Rule,
+    *,
+    options: Options = Options(),
+    sets: Sequence[str] = (),  # noqa: B008
+) -> list[Diagnostic]:
+    """The errors that the check finds in a rule among these sets."""
+    scope = Ruleset(
+        (), options=options, sets=tuple(SetDefinition(name, (Wildcard(),)) for name in sets)
+    )
+    return [finding for finding in check_rule(rule, scope) if finding.severity == "error"]
+
+
+_PROSE = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+
+EXPECTATIONS = st.one_of(
+    st.sampled_from((Expectation("same"), Expectation("flip"))),
+    st.builds(Expectation, st.just("label"), st.one_of(st.just("positive"), _PROSE)),
+)
+METADATA = st.builds(
+    Metadata,
+    expect=st.none() | EXPECTATIONS,
+    severity=st.none() | st.sampled_from(SEVERITIES),
+    tags=st.lists(st.sampled_from(("vqa", "wh", "a-b", "spelling_2")), max_size=3).map(tuple),
+    author=st.none() | _PROSE,
+    why=st.none() | _PROSE,
+    tests=st.lists(st.builds(RuleTest, _PROSE, st.none() | _PROSE), max_size=3).map(tuple),
+)
+
+OPTIONS = st.builds(
+    Options,
+    case=st.sampled_from(("smart", "exact", "ignore")),
+    language=st.sampled_from(("en", "pt-BR")),
+    tagset=st.sampled_from(("ud2", "sears2018")),
+)
+
+
+@st.composite
+def rulesets(draw: st.DrawFn, *, metadata: bool = True) -> Ruleset:
+    """A ruleset without errors: options, two sets and up to five different rules."""
+    options = draw(OPTIONS)
+    tags = [tag for tag in TAGS if tag in known_tags(options.tagset)]
+    member = single_tests(tags=tags, group=True)
+    sets = tuple(
+        SetDefinition(name, tuple(draw(st.lists(member, min_size=1, max_size=4)))) for name in SETS
+    )
+    drawn = draw(st.lists(rules(tags=tags, sets=SETS, options=options), max_size=5, unique=True))
+    named = [
+        replace(
+            rule,
+            name=f"rule-{number}" if draw(st.booleans()) else None,
+            metadata=draw(METADATA) if metadata else Metadata(),
+        )
+        for number, rule in enumerate(drawn)
+    ]
+    published = draw(st.booleans())
+    return Ruleset(
+        tuple(named),
+        options=options,
+        sets=sets,
+        name="test-rules" if published else None,
+        version="1.2.0" if published else None,
+    )

@@ -1,0 +1,253 @@
+"""What is wrong with what rules mean; trees built by hand are checked as well as parsed ones."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import errors_of
+
+from sears_dsl.errors import Diagnostic, RuleSyntaxError
+from sears_dsl.language.check import FUNCTIONS, check_rule
+from sears_dsl.language.measure import longest, shortest, variant_count
+from sears_dsl.language.rule import (
+    AttributeTest,
+    Element,
+    Group,
+    Inflected,
+    Literal,
+    Negation,
+    Options,
+    Reference,
+    Regex,
+    Rule,
+    SetReference,
+    Tag,
+    TagCopy,
+    Text,
+)
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.tagsets import COARSE, FINE, known_tags
+
+
+def diagnostics(text: str) -> list[Diagnostic]:
+    try:
+        return list(parse(text).warnings)
+    except RuleSyntaxError as error:
+        return list(error.diagnostics)
+
+
+def codes(text: str) -> list[str]:
+    return [each.code for each in diagnostics(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Movie -> movie",
+        "movie -> Movie",
+        'option case = ignore\niPhone -> iPhone',
+        '"iPhone"i -> iPhone',
+        "WP is -> WP's",
+        "WP 's -> WP's",
+        "a:NOUN b:NOUN -> $b $a",
+        "a:NOUN b:NOUN -> $a$b",
+        "x:NOUN -> $x.lower",
+        "DET? NOUN -> NOUN",
+        "NOUN{2} -> NOUN",
+        "NOUN NOUN -> NOUN",
+        "<s> what -> what",
+        "movie </s> -> movie .",
+        "lemma=be -> $1.VBD",
+        "[lemma=be & tag!=VBZ] -> is",
+        "pos=SYM x -> y",
+        "SYM X -> symbol",
+        "(<s>|,) what -> so $1 what",
+        "<> -> So / <s> __",
+        "<> -> . / __ </s>",
+        "!(NOUN|PRON) x -> y",
+        "!lemma=be x -> y",
+        "(a|b|c|d){0,5} x -> y",
+        "(NOUN|DET NOUN) is -> NOUN was",
+        "x:(DET? NOUN) is -> $x.upper is",
+        "(DET? x:NOUN) is -> $x.NNS are",
+        "movie -> $x / x:ADJ __",
+        "X-ray -> scan",
+        "U.S. -> America",
+    ],
+)  # fmt: skip
+def test_good_rules_have_no_errors(text: str) -> None:
+    allowed = {"<s> what -> what": ["E301"]}
+    assert codes(text) == allowed.get(text, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "told"),
+    [
+        ("NOUN -> NOUN", "E301", "both sides are the same"),
+        ("The movie -> The movie", "E301", ""),
+        ("x:NOUN and y:NOUN -> $x and $3", "E301", ""),
+        ("NOUN VERB -> $0", "E301", ""),
+        ("DET? NOUN -> $1 $2", "E301", ""),
+        ("<> -> <> / a __", "E301", "nothing for nothing"),
+        ("NOUN VERB -> VERB VERB", "E303", "more often than the 1"),
+        ("(NOUN|VERB NOUN) x -> NOUN NOUN NOUN", "E303", ""),
+        ("tag=NN -> NN", "E303", "no bare `NN`"),
+        ("!NOUN -> NOUN", "E303", ""),
+        ("x -> NOUN / NOUN __", "E303", ""),
+        ("a{0,3} b{0,3} (c d|e){0,2} f -> g", "E304", "112 variants"),
+        ("a{0} b -> c", "E305", ""),
+        ("!<s> a -> b", "E306", "anchor"),
+        ("!(NOUN?|VERB) a -> b", "E306", ""),
+        ("a / b __ </s> -> c", "E105", ""),
+        ("a -> b / x __ </s> c", "E307", ""),
+        ("a -> b / c <s> __", "E307", ""),
+        ("</s> a -> b", "E307", ""),
+        ("<s>? a -> b", "E107", ""),
+        ("x:<s> a -> b", "E307", "name"),
+        ("(x <s>|b) a -> b", "E307", ""),
+        ("(<s> a){1,2} -> b", "E307", ""),
+        ("<s> </s> -> b", "E308", ""),
+        ("(a?|b?) -> c", "E308", ""),
+        (r"/(a)\1/ -> b", "E309", "RE2"),
+        ("/[/ -> b", "E309", ""),
+        ("!_ a -> b", "E317", ""),
+        ('text="a b" c -> b', "E317", ""),
+        ("<> -> $0 / a __", "E318", ""),
+        ("x:NOUN{1,2} is -> $x.NNS are", "E319", ""),
+        ("NOUN VERB -> $0.VBD", "E319", ""),
+        ("(DET NOUN) is -> film.as($1)", "E319", ""),
+        ("AUX x -> y\noption tagset = sears2018", "E314", ""),
+        ("option tagset = sears2018\nAUX x -> y", "E202", "write VERB"),
+        ("option tagset = sears2018\npos=SCONJ x -> y", "E202", "write ADP"),
+        ("_SP x -> y", "E203", ""),
+        ("tag=_SP x -> y", "E203", ""),
+        ("pos=CONJ x -> y", "E202", "write CCONJ"),
+        ("tag=NNX x -> y", "E205", "did you mean NNS?"),
+        ("Noun x -> $1.Upper", "E208", "did you mean upper?"),
+        ("a:NOUN is -> $b was", "E209", "did you mean $a?"),
+        ("set A = NUON\n@A x -> y", "E201", "did you mean NOUN?"),
+        ("set A = !@B\n@A x -> y", "E206", ""),
+        ("set A = !@A\n@A x -> y", "E313", "A → A"),
+        ("set A = a? | b\n@A x -> y", "E111", ""),
+        ("set A = (a|b)\n@A x -> y", "E111", ""),
+        ("set A = <s>\n@A x -> y", "E111", ""),
+    ],
+)
+def test_each_error_is_found_and_told(text: str, code: str, told: str) -> None:
+    found = diagnostics(text)
+    assert code in [each.code for each in found]
+    if code != "E107":
+        assert {each.code for each in found} == {code}
+    assert any(told in each.render() for each in found)
+    assert all(each.severity == "error" for each in found)
+
+
+def test_every_tag_may_be_named_under_its_tagset() -> None:
+    for tagset in ("ud2", "sears2018"):
+        names = sorted(tag for tag in known_tags(tagset) if tag[0].isalpha())
+        text = f"option tagset = {tagset}\n" + "".join(f"{tag} it -> so\n" for tag in names)
+        assert codes(text) == []
+        attributes = [f"pos={tag}" for tag in COARSE[tagset]]
+        attributes += [f'tag="{tag}"' for tag in FINE]
+        text = f"option tagset = {tagset}\n" + "".join(f"{test} it -> so\n" for test in attributes)
+        assert codes(text) == []
+
+
+def test_built_trees_are_checked_like_written_ones() -> None:
+    rule = Rule(
+        antecedent=(
+            Element(Tag("NUON"), name="x"),
+            Element(Negation(Group(((Element(Literal("a")), Element(Literal("b"))),)))),
+            Element(AttributeTest("tag", "NOUN"), 3, 9),
+            Element(Regex("(")),
+            Element(SetReference("WH", "c")),
+        ),
+        consequent=(TagCopy("TV"), Reference(7), Reference("y", ("shout",)), Inflected("go", 3)),
+    )
+    found = [each.code for each in check_rule(rule, Ruleset.from_rules([]))]
+    assert found == [
+        "E201", "E306", "E305", "E205", "E309", "E207", "E201", "E209", "E208", "E209", "E319",
+    ]  # fmt: skip
+
+
+def test_places_point_at_the_element() -> None:
+    (finding,) = diagnostics("What (DET? NUON) is -> it is")
+    assert finding.render().splitlines()[2:4] == [
+        "1 | What (DET? NUON) is -> it is",
+        "  |            ^^^^",
+    ]
+
+
+def test_a_hostile_tree_is_counted_in_no_time() -> None:
+    body: Element = Element(Literal("a"), 0, 8)
+    for _ in range(15):
+        body = Element(Group(((body, body), (body,))), 0, 8)
+        if variant_count(Rule((body,), ())) >= 10**6:
+            break
+    assert variant_count(Rule((body,), ())) == 10**6
+    assert errors_of(Rule((body, Element(Literal("b"))), (Text("c"),)))
+
+
+@settings(deadline=None)
+@given(
+    st.recursive(
+        st.sampled_from([Element(Tag("NOUN")), Element(Literal("a"), 0, 2)]),
+        lambda inner: st.builds(
+            lambda alternatives, low, more: Element(Group(alternatives), low, max(1, low + more)),
+            st.lists(st.lists(inner, min_size=1, max_size=2).map(tuple), min_size=1, max_size=2)
+            .map(tuple),
+            st.integers(0, 2),
+            st.integers(0, 2),
+        ),
+        max_leaves=4,
+    )
+)  # fmt: skip
+def test_variants_and_lengths_are_those_of_writing_the_element_out(element: Element) -> None:
+    written = expand(element)
+    lengths = [length for length, _ in written]
+    assert shortest(element) == min(lengths)
+    assert longest(element) == max(lengths)
+    assert variant_count(Rule((element,), ())) == sum(count for _, count in written)
+
+
+def expand(element: Element) -> list[tuple[int, int]]:
+    """(length, variants) of every way to write an element out, by plain enumeration."""
+    body = element.body
+    one = [(1, 1)]
+    if isinstance(body, Group):
+        plain = all(
+            len(each) == 1 and not isinstance(each[0].body, Group)
+            and (each[0].minimum, each[0].maximum) == (1, 1)
+            for each in body.alternatives
+        )  # fmt: skip
+        if not plain:
+            one = []
+            for alternative in body.alternatives:
+                ways = [(0, 1)]
+                for inner in alternative:
+                    ways = [(a + c, b * d) for a, b in ways for c, d in expand(inner)]
+                one.extend(ways)
+        one = merged(one)
+    total = []
+    for repetitions in range(element.minimum, element.maximum + 1):
+        ways = [(0, 1)]
+        for _ in range(repetitions):
+            ways = merged([(a + c, b * d) for a, b in ways for c, d in one])
+        total.extend(ways)
+    return merged(total)
+
+
+def merged(ways: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    lengths: dict[int, int] = {}
+    for length, count in ways:
+        lengths[length] = lengths.get(length, 0) + count
+    return list(lengths.items())
+
+
+def test_functions_of_the_language() -> None:
+    for function in FUNCTIONS:
+        assert errors_of(Rule((Element(Tag("NOUN")),), (Reference(1, (function,)),))) == []
+    assert errors_of(
+        Rule((Element(Tag("AUX")),), (Text("x"),)), options=Options(tagset="sears2018")
+    )

@@ -1,0 +1,59 @@
+"""What changed between two versions, as a reviewer reads it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from strategies import rulesets
+
+from sears_dsl.language.diff import RulesetDiff, diff_rulesets
+from sears_dsl.language.ruleset import Ruleset, parse
+
+
+def test_every_kind_of_change_is_told_apart() -> None:
+    old = parse(
+        "option case = exact\nset WH = What | Which\n"
+        "rule body: movie -> film\n"
+        'rule tests: color -> colour\n  test "color" => "colour"\n'
+        "rule name-1: gray -> grey\n"
+        "really -> <>\n"
+        "rule same: @WH is -> it is\n"
+    )
+    new = parse(
+        "set WH = What | Who\n"
+        "rule same:   @WH is -> it is  # a comment\n"
+        "rule body: movie -> flick\n"
+        'rule tests: color -> colour\n  severity: low\n  test "a" => none\n'
+        "rule name-2: gray -> grey\n  why: \"new\"\n"
+        "very -> <>\n"
+    )
+    diff = diff_rulesets(old, new)
+    assert [rule_id for rule_id, _ in diff.added] == [new.rule_ids[-1]]
+    assert [rule_id for rule_id, _ in diff.removed] == [old.rule_ids[3]]
+    assert [(change.new_id, change.parts) for change in diff.changed] == [
+        ("body", ("rule",)),
+        ("tests", ("severity", "tests")),
+    ]
+    assert [(c.old_id, c.new_id, c.parts) for c in diff.renamed] == [
+        ("name-1", "name-2", ("id", "why"))
+    ]
+    assert diff.options == (("case", "exact", "smart"),)
+    assert diff.sets == ("WH",)
+
+
+@settings(deadline=None, max_examples=15)
+@given(rulesets())
+def test_a_ruleset_does_not_differ_from_itself_in_another_order(ruleset: Ruleset) -> None:
+    turned = replace(ruleset, rules=ruleset.rules[::-1])
+    assert diff_rulesets(ruleset, turned) == RulesetDiff()
+    assert not diff_rulesets(ruleset, ruleset)
+
+
+@settings(deadline=None, max_examples=15)
+@given(rulesets(), rulesets())
+def test_each_rule_is_accounted_for_once(old: Ruleset, new: Ruleset) -> None:
+    diff = diff_rulesets(old, new)
+    kept = len(set(old.rule_ids) & set(new.rule_ids))
+    assert len(diff.removed) + len(diff.renamed) + kept == len(old.rules)
+    assert len(diff.added) + len(diff.renamed) + kept == len(new.rules)

@@ -1,0 +1,145 @@
+"""A matcher of plain words, in place of the engine: it replaces one word by another."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sears_dsl.engine.matches import Edit, Rewrite
+
+Spans = Sequence[Sequence[tuple[int, int]]]
+
+
+class Rewrites(list[Rewrite]):
+    unrenderable: dict[int, int]
+
+
+@dataclass
+class WordMap:
+    steps: list[tuple[int, tuple[Edit, ...]]]
+
+    def map(self, start: int, end: int) -> tuple[int, int] | None:
+        for _, edits in self.steps:
+            shift = 0
+            for edit in edits:
+                if edit.end <= start:
+                    shift += len(edit.new) - len(edit.old)
+                elif edit.start < end:
+                    return None
+            start, end = start + shift, end + shift
+        return start, end
+
+
+@dataclass
+class ChainedRow:
+    text: str
+    steps: list[tuple[int, tuple[Edit, ...]]]
+
+    @property
+    def span_map(self) -> WordMap:
+        return WordMap(self.steps)
+
+
+class WordMatcher:
+    def __init__(self, rules: Mapping[str, tuple[str, str]]) -> None:
+        self.rule_ids = tuple(rules)
+        self._rules = list(rules.values())
+
+    def _edits(
+        self, rule: int, text: str, scope: str, protected: Sequence[tuple[int, int]]
+    ) -> tuple[Edit, ...]:
+        old, new = self._rules[rule]
+        found = [
+            Edit(match.start(), match.end(), old, new)
+            for match in re.finditer(rf"\b{re.escape(old)}\b", text)
+            if not any(a < match.end() and match.start() < b for a, b in protected)
+        ]
+        return tuple(found[:1] if scope == "first" else found)
+
+    def apply(
+        self,
+        texts: Sequence[str],
+        *,
+        scope: str = "first",
+        protected: Spans | None = None,
+        unit: str = "text",
+        jobs: int = 1,
+    ) -> Rewrites:
+        found = Rewrites()
+        found.unrenderable = {}
+        for row, text in enumerate(texts):
+            for rule in range(len(self._rules)):
+                edits = self._edits(rule, text, scope, protected[row] if protected else ())
+                if edits:
+                    found.append(Rewrite(rule, row, text, edited(text, edits), edits))
+        return found
+
+    def chain(
+        self,
+        texts: Sequence[str],
+        *,
+        scope: str = "first",
+        protected: Spans | None = None,
+        unit: str = "text",
+        jobs: int = 1,
+    ) -> list[ChainedRow]:
+        rows = []
+        for row, original in enumerate(texts):
+            text, steps = original, []
+            for rule in range(len(self._rules)):
+                edits = self._edits(rule, text, scope, protected[row] if protected else ())
+                if edits:
+                    steps.append((rule, edits))
+                    text = edited(text, edits)
+            rows.append(ChainedRow(text, steps))
+        return rows
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    for edit in reversed(edits):
+        text = text[: edit.start] + edit.new + text[edit.end :]
+    return text
+
+
+FILM = {"film": ("movie", "film"), "which": ("What", "Which"), "never": ("xyzzy", "plugh")}
+
+
+@dataclass(frozen=True)
+class WordRecipe:
+    """A recipe for tests; it can be slow, and it can kill its process."""
+
+    rules: tuple[tuple[str, str, str], ...] = tuple((k, *v) for k, v in FILM.items())
+    seconds: float = 0.0
+    deadly: bool = False
+
+    def build(self) -> Any:
+        matcher = WordMatcher({name: (old, new) for name, old, new in self.rules})
+        if not (self.seconds or self.deadly):
+            return matcher
+        return _Troubled(matcher, self)
+
+    def identity(self) -> dict[str, str]:
+        return {"rules": repr(self.rules)}
+
+
+class _Troubled:
+    def __init__(self, matcher: WordMatcher, recipe: WordRecipe) -> None:
+        self._matcher, self._recipe = matcher, recipe
+        self.rule_ids = matcher.rule_ids
+
+    def _trouble(self, texts: Sequence[str]) -> None:
+        time.sleep(self._recipe.seconds)
+        if self._recipe.deadly and any("die" in text for text in texts):
+            os._exit(9)
+
+    def apply(self, texts: Sequence[str], **options: Any) -> Any:
+        self._trouble(texts)
+        return self._matcher.apply(texts, **options)
+
+    def chain(self, texts: Sequence[str], **options: Any) -> Any:
+        self._trouble(texts)
+        return self._matcher.chain(texts, **options)
