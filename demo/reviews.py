@@ -27,7 +27,7 @@ from rich.text import Text
 
 import sears_dsl as sears
 from sears_dsl.catalogue import shipped
-from sears_dsl.cli.console import console, marked
+from sears_dsl.cli.console import console, excerpt, marked
 from sears_dsl.text.writing import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -141,13 +141,14 @@ def show(
         report.append(f"# {name}: {fired}\n")
         for place, k in enumerate(ranked):
             line = f"{len(by_rule[k]):>7,}  {matcher.rule_ids[k]}"
-            examples = [marked(r.original, r.edits) for r in by_rule[k][:2]]
-            report += [line, *(f"         {example.plain}" for example in examples)]
+            examples = by_rule[k][:2]
+            whole = (marked(each.original, each.edits).plain for each in examples)
+            report += [line, *(f"         {text}" for text in whole)]
             if place < top:
                 out.print(Text(line))
-                for example in examples:
-                    example.truncate(110, overflow="ellipsis")
-                    out.print(Text.assemble("         ", example))
+                for each in examples:
+                    short = excerpt(each.original, each.edits, width=100)
+                    out.print(Text.assemble("         ", short))
         if len(ranked) > top:
             out.print(f"         … and {len(ranked) - top} more", style="dim")
         out.print()

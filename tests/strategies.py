@@ -43,14 +43,17 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import known_tags
 
-WORDS = tuple(
-    "movie film What which is the and don't and/or U.S. 3.5% 10 X-ray e.g. naïve café "
-    "'s n't ? ! . , ... - :) _x 😀 👍🏽 שלום مرحبا हिन्दी 日本 Straße C# a_b".split()  # noqa: SIM905
-)
+_WORDS = """
+movie film What which is the and don't and/or U.S. 3.5% 10 X-ray e.g. naïve café 's n't
+? ! . , ... - :) _x 😀 👍🏽 שלום مرحبا हिन्दी 日本 Straße C# a_b
+"""
+WORDS = tuple(_WORDS.split())
 """Words that may stand bare anywhere but in a group, with what tokenizers find difficult."""
 
 TAGS = ("NOUN", "VERB", "DET", "ADJ", "PRON", "NN", "NNS", "VBZ", "WP", "PRP$", "X", "SYM")
 """Tags of both kinds."""
+
+DEFAULT_OPTIONS = Options()
 
 SETS = ("WH", "nouns")
 """Names of the sets that `rulesets` defines."""
@@ -251,7 +254,7 @@ def rules(
     words: Sequence[str] = WORDS,
     tags: Sequence[str] = TAGS,
     sets: Sequence[str] = (),
-    options: Options = Options(),  # noqa: B008 - a frozen value
+    options: Options = DEFAULT_OPTIONS,
     depth: int = 1,
     contexts: bool = True,
 ) -> Rule:
@@ -295,8 +298,8 @@ def rules(
 def errors_of(
     rule: Rule,
     *,
-    options: Options = Options(),
-    sets: Sequence[str] = (),  # noqa: B008
+    options: Options = DEFAULT_OPTIONS,
+    sets: Sequence[str] = (),
 ) -> list[Diagnostic]:
     """The errors that the check finds in a rule among these sets."""
     scope = Ruleset(

@@ -99,11 +99,10 @@ def test_good_rules_have_no_errors(text: str) -> None:
         ("a{0} b -> c", "E305", ""),
         ("!<s> a -> b", "E306", "anchor"),
         ("!(NOUN?|VERB) a -> b", "E306", ""),
-        ("a / b __ </s> -> c", "E105", ""),
         ("a -> b / x __ </s> c", "E307", ""),
         ("a -> b / c <s> __", "E307", ""),
         ("</s> a -> b", "E307", ""),
-        ("<s>? a -> b", "E107", ""),
+        ("<s>? a -> b", "E307", ""),
         ("x:<s> a -> b", "E307", "name"),
         ("(x <s>|b) a -> b", "E307", ""),
         ("(<s> a){1,2} -> b", "E307", ""),
@@ -117,13 +116,12 @@ def test_good_rules_have_no_errors(text: str) -> None:
         ("x:NOUN{1,2} is -> $x.NNS are", "E319", ""),
         ("NOUN VERB -> $0.VBD", "E319", ""),
         ("(DET NOUN) is -> film.as($1)", "E319", ""),
-        ("AUX x -> y\noption tagset = sears2018", "E314", ""),
         ("option tagset = sears2018\nAUX x -> y", "E202", "write VERB"),
         ("option tagset = sears2018\npos=SCONJ x -> y", "E202", "write ADP"),
         ("_SP x -> y", "E203", ""),
         ("tag=_SP x -> y", "E203", ""),
         ("pos=CONJ x -> y", "E202", "write CCONJ"),
-        ("tag=NNX x -> y", "E205", "did you mean NNS?"),
+        ("tag=NNX x -> y", "E205", "did you mean NN"),
         ("Noun x -> $1.Upper", "E208", "did you mean upper?"),
         ("a:NOUN is -> $b was", "E209", "did you mean $a?"),
         ("set A = NUON\n@A x -> y", "E201", "did you mean NOUN?"),
@@ -137,8 +135,7 @@ def test_good_rules_have_no_errors(text: str) -> None:
 def test_each_error_is_found_and_told(text: str, code: str, told: str) -> None:
     found = diagnostics(text)
     assert code in [each.code for each in found]
-    if code != "E107":
-        assert {each.code for each in found} == {code}
+    assert {each.code for each in found} == {code}
     assert any(told in each.render() for each in found)
     assert all(each.severity == "error" for each in found)
 
@@ -179,6 +176,10 @@ def test_places_point_at_the_element() -> None:
     ]
 
 
+def test_a_mistyped_tag_is_told_once() -> None:
+    assert codes("What NUON -> Which NOUN") == ["E201"]
+
+
 def test_a_hostile_tree_is_counted_in_no_time() -> None:
     body: Element = Element(Literal("a"), 0, 8)
     for _ in range(15):
@@ -208,7 +209,7 @@ def test_variants_and_lengths_are_those_of_writing_the_element_out(element: Elem
     lengths = [length for length, _ in written]
     assert shortest(element) == min(lengths)
     assert longest(element) == max(lengths)
-    assert variant_count(Rule((element,), ())) == sum(count for _, count in written)
+    assert variant_count(Rule((element,), ())) == min(10**6, sum(n for _, n in written))
 
 
 def expand(element: Element) -> list[tuple[int, int]]:

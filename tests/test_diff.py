@@ -25,7 +25,7 @@ def test_every_kind_of_change_is_told_apart() -> None:
         "rule same:   @WH is -> it is  # a comment\n"
         "rule body: movie -> flick\n"
         'rule tests: color -> colour\n  severity: low\n  test "a" => none\n'
-        "rule name-2: gray -> grey\n  why: \"new\"\n"
+        'rule name-2: gray -> grey\n  why: "new"\n'
         "very -> <>\n"
     )
     diff = diff_rulesets(old, new)

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import rules, rulesets
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Literal, Rule, Tag, TagCopy, Text
 from sears_dsl.language.ruleset import Ruleset, parse
@@ -115,8 +115,6 @@ def test_comments_and_blank_lines_stay_where_they_were() -> None:
     )
 )  # fmt: skip
 def test_formatting_twice_is_formatting_once(lines: list[str]) -> None:
-    from sears_dsl.errors import RuleSyntaxError
-
     try:
         ruleset = parse("\n".join(lines))
     except RuleSyntaxError:
@@ -127,6 +125,46 @@ def test_formatting_twice_is_formatting_once(lines: list[str]) -> None:
     assert again.rules == ruleset.rules
     for comment in ("# note", "# indented", "# why"):
         assert once.count(comment) == "\n".join(lines).count(comment)
+
+
+FRAGMENTS = (
+    *(
+        "a",
+        "the",
+        "NOUN",
+        "X",
+        "!",
+        "?",
+        ".",
+        ",",
+        ":",
+        "-",
+        "~",
+        "_",
+        "__",
+        "'s",
+        "$1",
+        "$x",
+        "x:",
+    ),
+    *(" ", " ", " / ", "(", ")", "|", "{0,2}", "[lemma=be]", "lemma=", '"x"', '"?"i', "/r/"),
+    *("<s>", "</s>", "<>", ".VBD", "film.as($1)", "# c"),
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=6).map("".join),
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=5).map("".join),
+)
+def test_whatever_can_be_read_keeps_its_meaning_when_printed(left: str, right: str) -> None:
+    try:
+        ruleset = parse(f"{left} -> {right}".lstrip())
+    except RuleSyntaxError:
+        return
+    again = parse(ruleset.format())
+    assert again.rules == ruleset.rules
+    assert again.format() == ruleset.format()
 
 
 def test_what_cannot_be_written_is_refused() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.console import console, counted, echo_json, marked
+from sears_dsl.cli.console import console, counted, echo_json, excerpt
 
 if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyReport, ApplyRequest, Progress
@@ -161,8 +161,7 @@ def _print_report(report: ApplyReport, output: str) -> None:
         table.columns[0].justify = "right"
         for rule, of in most[:12]:
             first = of.examples[0]
-            example = marked(first.original, first.edits)
-            example.truncate(100, overflow="ellipsis")
+            example = excerpt(first.original, first.edits, width=100)
             table.add_row(f"{of.rows:,}", Text(rule), example)
         out.print(table)
         if len(most) > 12:

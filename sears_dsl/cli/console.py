@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from sears_dsl.engine.matches import Edit
 
-__all__ = ["console", "counted", "echo_json", "marked", "shown"]
+__all__ = ["console", "counted", "echo_json", "excerpt", "marked", "shown"]
+
+# How much of a long sentence is shown before its first change.
+_BEFORE = 40
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -64,6 +67,23 @@ def marked(original: str, edits: Sequence[Edit]) -> Text:
         position = start + len(old)
     line.append(shown(original[position:]))
     return line
+
+
+def excerpt(original: str, edits: Sequence[Edit], *, width: int) -> Text:
+    """`marked`, cut to a width so that the first change is in it."""
+    line = marked(original, edits)
+    change = line.plain.find(_first_mark(line.plain))
+    if len(line) > width and change > _BEFORE:
+        cut = line.plain.find(" ", change - _BEFORE) + 1
+        line = line[cut:]
+        line = type(line)("…", end="") + line
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def _first_mark(plain: str) -> str:
+    marks = [mark for mark in ("[-", "{+") if mark in plain]
+    return min(marks, key=plain.find, default="")
 
 
 def _narrowed(edit: Edit) -> tuple[int, str, str]:

@@ -188,7 +188,7 @@ def _assemble(patterns: _Patterns, found: Sequence[int]) -> Program:
     table = np.concatenate([plain_rows, np.array(rows, np.int32).reshape(-1, 5)])
     symbols, trie = _trie(sequences, len(patterns.predicates))
     rules = Rules(
-        **_edges(trie, plain_count, len(symbols)),
+        **_edges(trie, plain_count, int(symbols.max(initial=-1)) + 1),
         variants=np.ascontiguousarray(table),
         first_variant=np.array(first_variant, np.int32),
         rule_offsets=_offsets(pattern_of, plain_count + len(patterns.written)),
@@ -229,18 +229,19 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
         symbols: how many symbols there are.
     """
     parents, labels, final = trie
-    nodes = len(parents) + 1
-    ending = np.bincount(final, minlength=nodes)
-    inner = np.zeros(nodes, np.bool_)
+    ending = np.bincount(final, minlength=len(parents) + 1)
+    inner = np.zeros(len(ending), np.bool_)
     inner[parents] = True
-    variants = np.arange(len(final))
-    codes = np.where(variants < plain, variants, ~variants).astype(np.int32)
-    # A node where one plain pattern ends and no path goes on is told by the edge to it.
+    # Where one plain pattern ends and no path goes on, the edge tells it and needs no node.
+    variants = np.arange(len(final), dtype=np.int32)
     last = (variants < plain) & (ending[final] == 1) & ~inner[final] & (final > 0)
-    children = np.arange(nodes, dtype=np.int32)
+    is_node = np.ones(len(ending), np.bool_)
+    is_node[final[last]] = False
+    children = (np.cumsum(is_node) - 1).astype(np.int32)
+    parents, final_nodes = children[parents], children[final[~last]]
+    nodes = int(is_node.sum())
     children[final[last]] = ~variants[last]
-    kept = ~last
-    order = np.argsort(final[kept], kind="stable")
+    codes = np.where(variants < plain, variants, ~variants)[~last]
     masks = np.zeros(nodes, np.uint64)
     np.bitwise_or.at(masks, parents, np.uint64(1) << (labels & 63).astype(np.uint64))
     root = np.full(symbols, NO_CHILD, np.int32)
@@ -250,8 +251,8 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
         "masks": masks,
         "root": root,
         "edges": build_table(parents, labels, children[1:], _table_size(len(parents))),
-        "accept_offsets": _offsets(final[kept], nodes),
-        "accepts": codes[kept][order],
+        "accept_offsets": _offsets(final_nodes, nodes),
+        "accepts": codes[np.argsort(final_nodes, kind="stable")],
     }
 
 

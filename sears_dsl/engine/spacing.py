@@ -11,7 +11,14 @@ from __future__ import annotations
 from sears_dsl.engine.matches import Edit
 from sears_dsl.text.tokens import Token
 
-__all__ = ["attached", "begins_with_clitic", "deletion", "insertion", "is_punctuation", "stand_apart"]
+__all__ = [
+    "attached",
+    "begins_with_clitic",
+    "deletion",
+    "insertion",
+    "is_punctuation",
+    "stand_apart",
+]
 
 CLITICS = frozenset(
     f"{mark}{rest}" for mark in "'’" for rest in ("s", "re", "ve", "ll", "d", "m")
@@ -96,8 +103,9 @@ def attached(text: str, start: int, end: int, new: str, *, limit: int = 0) -> Ed
 
 
 def stand_apart(old: str, new: str) -> str:
-    """New text for a span that touches the token before it: a word in place of a clitic needs a
-    space (``n't`` → ``not``).
+    """New text for a span that touches the token before it.
+
+    A word in place of a clitic gets a space (``don't`` → ``do not``).
 
     Example:
         >>> stand_apart("n't", "not"), stand_apart("'s", "'re"), stand_apart("?", "!")

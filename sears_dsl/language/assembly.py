@@ -9,6 +9,7 @@ is read once per import.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import cast, get_args
@@ -100,9 +101,12 @@ class _Assembly:
         self._statements()
         self.options = self._read_options()
         self._check_sets()
-        for rule in self._rules:
+        # A line that is broken says nothing reliable: what it means is not looked at.
+        broken = {finding.span.line for finding in self._parsed.findings if finding.span}
+        whole = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
+        for rule in whole:
             self._findings.extend(map(self._placed, check_rule(rule, self)))
-        self._check_duplicates()
+        self._check_duplicates(whole)
         if not any(finding.severity == "error" for finding in self._findings):
             for finding in usage_warnings(
                 self._rules,
@@ -349,10 +353,10 @@ class _Assembly:
                     stack.append([*way, reference.name])
         return None
 
-    def _check_duplicates(self) -> None:
+    def _check_duplicates(self, rules: Iterable[Rule]) -> None:
         names: dict[str, int] = {}
         bodies: dict[object, Rule] = {}
-        for rule in self._rules:
+        for rule in rules:
             line = rule.span.line if rule.span else 0
             if rule.name is not None:
                 if rule.name in names:

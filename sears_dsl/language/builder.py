@@ -1,10 +1,10 @@
 """Parse trees of single lines → nodes of the syntax tree.
 
 In: the tree that the grammar gives for one line (anything with `data` and `children`; leaves are
-strings with a `type` and positions). Out: a `Rule`, `SetDefinition` or one of the
-other statements. Always holds: a tree gives a node or at least one report; nesting deeper than 20 is
-reported before it is followed. Costs linear time in the length of the line. Consequents are built
-in consequent.py.
+strings with a `type` and positions). Out: a `Rule`, `SetDefinition` or one of the other
+statements. Always holds: nesting deeper than 20 is reported before it is followed; whatever is
+reported, a node comes out. Costs linear time in the length of the line. Consequents are built in
+consequent.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, Statement, VersionLine
-from sears_dsl.language.words import Place, nearest, objection, quote
+from sears_dsl.language.words import Place, is_bare_punctuation, nearest, objection, quote
 
 __all__ = ["Builder"]
 
@@ -124,7 +124,7 @@ class Builder:
                 "a member of a set that is no test on one token",
                 start,
                 end,
-                "write the alternatives into a group: (a b|c)",
+                "list tests with bars: set NAME = a | b; rows of words are groups: (a b|c)",
             )
             return None
         return body
@@ -197,7 +197,7 @@ class Builder:
                 counts.append(child)
             else:
                 body = self._body(child, place=place, depth=depth)
-                if negations and kind.endswith("PUNCTUATION"):
+                if negations and isinstance(body, Literal) and is_bare_punctuation(body):
                     text = "!" + child
                     self._report(
                         "E105",

@@ -195,6 +195,15 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             empty.end(),
             "`<>` means nothing at all and stands alone on its side",
         )
+    if rest.lstrip().startswith("__") and not re.search(r"[ \t]/[ \t]", bare[:position]):
+        place = bare.index("__", position)
+        return Finding(
+            "E109",
+            "`__` outside a context",
+            place,
+            place + 2,
+            "it marks the replaced span: antecedent -> consequent / left __ right",
+        )
     if ".as(" in word:
         return Finding(
             "E116",
@@ -203,7 +212,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             word_end,
             "write word.as($1) or word.as($name)",
         )
-    if character == "|" and not right and not _unclosed(bare[:position]):
+    if character == "|" and not right and not _unclosed(bare, position):
         return Finding(
             "E106",
             "alternatives outside parentheses",
@@ -257,7 +266,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
 
 def _structure(line: str, bare: str, position: int, expected: frozenset[str]) -> Finding | None:
     """What the grammar could have taken says what is open."""
-    opened = _unclosed(bare[:position])
+    opened = _unclosed(bare, position)
     rest = bare[position:].strip()
     context = re.search(r"[ \t]/(?:[ \t]|$)", bare)
     if "_CLOSE_BRACKET" in expected or "COMPARISON" in expected or "ATTRIBUTE_NAME" in expected:
@@ -318,10 +327,10 @@ def _structure(line: str, bare: str, position: int, expected: frozenset[str]) ->
     return None
 
 
-def _unclosed(bare: str) -> list[int]:
-    """Positions of the parentheses that open a group and are not closed."""
+def _unclosed(bare: str, end: int) -> list[int]:
+    """Positions of the parentheses before ``end`` that open a group and are not closed there."""
     opened: list[int] = []
-    for place, character in enumerate(bare):
+    for place, character in enumerate(bare[:end]):
         if character == "(" and bare[place + 1 : place + 2].strip():
             opened.append(place)
         elif character == ")" and opened:

@@ -37,12 +37,18 @@ from sears_dsl.language.rule import (
     Text,
 )
 from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, Statement, VersionLine
-from sears_dsl.language.words import KEYWORD_LINE, Place, objection, quote, strange_character
+from sears_dsl.language.words import (
+    KEYWORD_LINE,
+    Place,
+    is_bare_punctuation,
+    objection,
+    quote,
+    strange_character,
+)
 
 __all__ = ["print_entries", "print_rule", "print_statements", "print_test", "rule_id"]
 
 _VALUE = re.compile(r"[^\s\"()\[\]{}|?&=][^\s\"()\[\]{}|?&]*")
-_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]+")
 _LABEL = re.compile(r"[\w.-]+")
 _HIDING = frozenset("?()[]{}|")
 
@@ -53,7 +59,7 @@ def rule_id(rule: Rule) -> str:
     Example:
         >>> from sears_dsl.language.rule import Element, Literal, Rule, Text
         >>> rule_id(Rule((Element(Literal("color")),), (Text("colour"),)))
-        'r-13be29a17e'
+        'r-3a9676e89a'
     """
     if rule.name is not None:
         return rule.name
@@ -134,8 +140,9 @@ def _element(element: Element, place: Place) -> str:
         count = f"{{{low}}}" if low == high else f"{{{low},{high}}}"
     body = element.body
     if isinstance(body, Literal) and not body.quoted and (name or count):
-        operator = count and _PUNCTUATION.fullmatch(body.text)
-        if operator or (name and body.text[:1] == ":"):
+        operator = count == "?" or body.text[:1] == "!" or _HIDING & set(body.text)
+        quoted = count and operator and is_bare_punctuation(body)
+        if quoted or (name and body.text[:1] == ":"):
             return name + quote(body.text) + count
     return name + _body(body, place) + count
 
@@ -173,8 +180,8 @@ def print_test(test: Test, *, place: Place = "sequence") -> str:
         return f"@{test.module}.{test.name}" if test.module else f"@{test.name}"
     if isinstance(test, Negation):
         operand = test.operand
-        if isinstance(operand, Literal) and _PUNCTUATION.fullmatch(operand.text):
-            return "!" + quote(operand.text) + ("i" if operand.ignore_case else "")
+        if isinstance(operand, Literal) and is_bare_punctuation(operand):
+            return "!" + quote(operand.text)
         return "!" + _body(operand, place)
     return "_"
 
@@ -251,9 +258,13 @@ def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | N
     if isinstance(before, TagCopy):
         return first in "'’?"
     if isinstance(before, Reference):
-        joined = f"{first}{text[1:2]}"
-        called = bool(re.match(r"\.[A-Za-z]", joined))
-        return not called and not (first.isascii() and (first.isalnum() or first == "_"))
+        if before.functions:
+            swallowed = r"\.?[A-Za-z]"
+        elif isinstance(before.target, int):
+            swallowed = r"\.[A-Za-z]|[0-9]"
+        else:
+            swallowed = r"\.[A-Za-z]|[A-Za-z0-9_]"
+        return re.match(swallowed, text) is None
     return True
 
 

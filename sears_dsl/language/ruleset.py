@@ -3,8 +3,8 @@
 In: text or a path. Out: a `Ruleset`, or a `RuleSyntaxError` with every finding of the file, about
 syntax and about meaning, in the order of the file. Always holds: the rules of a parsed ruleset
 have no errors; `parse(ruleset.format())` has the same rules; `members` gives tests that name no
-other set, but under a negation. Costs some 50 µs a rule to parse and check; `from_rules` costs
-nothing per rule.
+other set, but under a negation. Costs some 20 µs a plain spelling
+rule and 150 µs any other, to parse and check; `from_rules` costs nothing per rule.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def parse(text: str, *, path: str = "<rules>") -> Ruleset:
 
     Example:
         >>> parse("What NOUN -> Which NOUN").rule_ids
-        ('r-d67e7e9b29',)
+        ('r-5c4e3ce515',)
     """
     from sears_dsl.language.assembly import assemble  # noqa: PLC0415 - lark is slow to import
 

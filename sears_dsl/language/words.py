@@ -17,10 +17,13 @@ from collections.abc import Iterable
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
+from sears_dsl.language.rule import Literal
+
 __all__ = [
     "KEYWORD_LINE",
     "Objection",
     "Place",
+    "is_bare_punctuation",
     "nearest",
     "objection",
     "quote",
@@ -141,6 +144,11 @@ def tag_like(word: str) -> str | None:
     return None
 
 
+def is_bare_punctuation(literal: Literal) -> bool:
+    """Whether a literal is ASCII punctuation without quotes, which operators could be part of."""
+    return not literal.quoted and _PUNCTUATION.fullmatch(literal.text) is not None
+
+
 def objection(text: str, place: Place) -> Objection | None:
     """Why this text cannot stand bare as a literal there, or None when it can.
 
@@ -159,6 +167,8 @@ def objection(text: str, place: Place) -> Objection | None:
     if strange or " " in text or '"' in text or "\t" in text:
         met = strange[1] if strange else "a space or a quotation mark"
         return Objection("E115", f"{met} in a bare word", f"quote it: {quoted}")
+    if text == "->" and place == "consequent":
+        return Objection("E103", "a second arrow", f"as a literal it is quoted: {quoted}")
     notation = _notation(text) if place == "consequent" else None
     if notation:
         return Objection(
@@ -232,6 +242,8 @@ def _mixed(text: str, place: Place, quoted: str) -> Objection | None:
     inner = next((character for character in text if character in "()[]{}|?"), None)
     if inner:
         return Objection("E105", f"`{inner}` inside the word `{text}`", either)
+    if first == "$" and place != "consequent" and _REFERENCE.match(text):
+        return Objection("E119", "a reference in the antecedent", either)
     if first in _OPERATOR_START and (first != "$" or _REFERENCE.match(text)):
         return Objection("E105", f"`{first}` {_OPERATOR_START[first]}", either)
     if first == "<" and text[-1] == ">":

@@ -166,7 +166,8 @@ def inflect(word: str, fine: str | None, target: str) -> Inflection:
     A form of *be* agrees with the form that was matched (``is`` → ``was``, ``are`` → ``were``);
     a further form that only repeats the base form (films, film) does not count; base-like
     targets (``NN``, ``VB``, ``VBP``, ``JJ``, ``RB``) give the base form. A degree of comparison
-    that is not in the tables does not exist (*beautifuler*).
+    that is not in the tables does not exist (*beautifuler*), and a word of a class without
+    inflection (*the*, *?*) has no form.
 
     Args:
         word: the text of a token, or a word of a rule.
@@ -181,6 +182,8 @@ def inflect(word: str, fine: str | None, target: str) -> Inflection:
     base = lemma(word, fine) if fine is not None else _base_without_tag(plain, target)
     if base == "be" and target in _BE:
         return _inflect_be(plain, target)
+    if not base or (fine is not None and fine not in _WORD_CLASS):
+        return Inflection(())
     if target in BASE_TAGS:
         return Inflection((base,))
     word_class = _WORD_CLASS.get(target)

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import TaggerError
+from sears_dsl.text.coarse_tags import CoarseTags, remembered
 from sears_dsl.text.tokenizer import ChunkTokenizer, Cut
 from sears_dsl.text.tokens import Int32Array, Tokens, text_groups
 
@@ -86,6 +87,7 @@ class SpacyTagger:
         self._jobs = jobs
         self._most_words = most_words
         self._nlp: Language | None = None
+        self._coarse: CoarseTags | None = None
         self._chunks: ChunkTokenizer | None = None
         self._senter: Language | None = None
         self._workers: Workers | None = None
@@ -114,7 +116,7 @@ class SpacyTagger:
             return self._chunks.tokenize(texts)
         with self._bounded(nlp):
             docs = (nlp.tokenizer(_readable(text)) for text in texts)
-            return replace(_collect(texts, map(_columns, docs), nlp), tagged=False)
+            return replace(_collect(texts, map(_columns, docs), nlp, None), tagged=False)
 
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags; equal texts are tagged once."""
@@ -173,7 +175,7 @@ class SpacyTagger:
         parts: list[Tokens] = []
         for group in text_groups(texts, characters=_BATCH_CHARACTERS):
             with self._bounded(nlp):
-                parts.append(_collect(group, _piped(nlp, group), nlp))
+                parts.append(_collect(group, _piped(nlp, group), nlp, self._coarse))
         return Tokens.concatenate(parts)
 
     def _bounded(self, nlp: Language) -> AbstractContextManager[object]:
@@ -189,6 +191,7 @@ class SpacyTagger:
                     f"the spaCy model {self.model!r} has no tagger",
                     help="take a model with the component `tagger`, such as en_core_web_sm",
                 )
+            self._coarse = _coarse_tags(self._nlp)
         return self._nlp
 
     def _load(self, wanted: Callable[[str], bool]) -> Language:
@@ -282,15 +285,41 @@ def _in_pieces(nlp: Language, doc: Doc) -> Columns:
 
 
 def _columns(doc: Doc) -> Columns:
-    """Of each token: first character, length, whether white space, tag, coarse tag, sentence."""
-    names: list[int | str] = ["IDX", "LENGTH", "IS_SPACE", "TAG", "POS", "SENT_START"]
+    """Of each token: first character, length, whether white space, tags, sentence, word."""
+    names: list[int | str] = ["IDX", "LENGTH", "IS_SPACE", "TAG", "POS", "SENT_START", "ORTH"]
     return doc.to_array(names).view(np.uint64)
 
 
-def _collect(texts: Sequence[str], rows: Iterable[Columns], nlp: Language) -> Tokens:
+def _coarse_tags(nlp: Language) -> CoarseTags | None:
+    """Take the attribute ruler out of the pipeline where its answers can be remembered."""
+    if nlp.pipe_names[-1] != "attribute_ruler" or "morphologizer" in nlp.pipe_names:
+        return None
+    ruler: Any = nlp.get_pipe("attribute_ruler")
+    if not remembered(ruler.patterns):
+        return None
+    from spacy.tokens import Doc  # noqa: PLC0415 - loaded by now
+
+    def ask(words: Columns, fine: Columns) -> Columns:
+        strings = nlp.vocab.strings
+        doc = Doc(
+            nlp.vocab,
+            words=[strings[int(word)] for word in words],
+            tags=[strings[int(tag)] for tag in fine],
+        )
+        return ruler(doc).to_array(["POS"]).view(np.uint64).reshape(-1)  # type: ignore[no-any-return]
+
+    nlp.disable_pipe("attribute_ruler")
+    return CoarseTags(ask)
+
+
+def _collect(
+    texts: Sequence[str], rows: Iterable[Columns], nlp: Language, ruler: CoarseTags | None
+) -> Tokens:
     """One batch out of the columns of each text, without white space."""
     words = [columns[columns[:, 2] == 0] for columns in rows]
-    columns = np.concatenate([np.zeros((0, 6), np.uint64), *words])
+    columns = np.concatenate([np.zeros((0, 7), np.uint64), *words])
+    if ruler is not None:
+        columns[:, 4] = ruler.of(columns[:, 6], columns[:, 3])
     starts = columns[:, 0].astype(np.int32)
     fine, fine_ids = np.unique(columns[:, 3], return_inverse=True)
     coarse, coarse_ids = np.unique(columns[:, 4], return_inverse=True)

@@ -1,0 +1,236 @@
+"""The command line as a person or a script meets it: whole processes, exit codes, what is printed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SEARS = str(Path(sys.executable).with_name("sears"))
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+WH = """\
+ruleset wh 1.0.0
+
+rule which: What NOUN -> Which NOUN
+  test "What/PRON/WP color/NOUN/NN ?" => "Which color ?"
+  test "It is red ." => none
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def sears(
+        *arguments: str, stdin: str | bytes | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [SEARS, *arguments],
+            cwd=tmp_path,
+            input=given,
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
+
+    (tmp_path / "wh.sear").write_text(WH, "utf-8")
+    (tmp_path / "rows.csv").write_text(
+        "id,text,answer\na,What color is it?,red\nb,It is red.,red\n", "utf-8"
+    )
+    return sears
+
+
+def test_every_command_has_help_with_an_example(run: Run) -> None:
+    commands = ("check", "fmt", "test", "apply", "explain", "diff", "rules", "cache")
+    listed = run("--help").stdout
+    for command in commands:
+        assert f"\n  {command} " in listed
+        assert "Example" in run(command, "--help").stdout
+
+
+# ---------------------------------------------------------------- check, fmt, test
+
+
+def test_check_passes_and_counts(run: Run) -> None:
+    done = run("check", "wh.sear")
+    assert done.returncode == 0
+    assert "1 file, 1 rule: 0 errors, 0 warnings" in done.stdout
+
+
+def test_check_tells_all_errors_with_place_caret_and_help(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.sear").write_text("What NUON -> Which NOUN\nis -> $2\n", "utf-8")
+    done = run("check", "bad.sear")
+    assert done.returncode == 2
+    assert "bad.sear:1:6: error[" in done.stdout
+    assert "did you mean NOUN?" in done.stdout
+    assert "     ^^^^" in done.stdout
+    assert "bad.sear:2:" in done.stdout
+    findings = json.loads(run("check", "bad.sear", "--json").stdout)["findings"]
+    assert f"{len(findings)} errors" in done.stdout
+    assert [finding["line"] for finding in findings] == sorted(f["line"] for f in findings)
+    assert {finding["line"] for finding in findings} == {1, 2}
+
+
+def test_check_strict_makes_a_gate_of_warnings(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bare.sear").write_text("ruleset bare 1.0.0\n\nmovie -> film\n", "utf-8")
+    assert run("check", "bare.sear").returncode == 0
+    assert run("check", "--strict", "bare.sear").returncode == 1
+
+
+def test_fmt_rewrites_once_and_keeps_comments(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "odd.sear"
+    file.write_text("# mine\nmovie   ->  film   # why not\n", "utf-8")
+    assert run("fmt", "--check", "odd.sear").returncode == 1
+    assert run("fmt", "odd.sear").returncode == 0
+    assert file.read_text("utf-8").splitlines()[0] == "# mine"
+    assert "movie -> film" in file.read_text("utf-8")
+    assert "# why not" in file.read_text("utf-8")
+    assert run("fmt", "--check", "odd.sear").returncode == 0
+    assert run("fmt", "-", stdin="a   -> b\n").stdout == "a -> b\n"
+
+
+def test_test_reports_each_outcome(run: Run, tmp_path: Path) -> None:
+    assert run("test", "wh.sear").returncode == 0
+    (tmp_path / "failing.sear").write_text(
+        'rule film: movie -> film\n  test "a/DET/DT movie" => "a flick"\n'
+        '  test "a/DET/DT film" => "a movie"\n  test "the/DET/DT movie" => none\n',
+        "utf-8",
+    )
+    done = run("test", "failing.sear")
+    assert done.returncode == 1
+    for outcome in ("wrong", "missing", "noisy"):
+        assert f": {outcome}: film" in done.stdout
+    assert "3 tests of 1 rule: 0 ok, 3 not ok" in done.stdout
+
+
+# ---------------------------------------------------------------- apply
+
+
+def test_apply_each(run: Run, tmp_path: Path) -> None:
+    done = run("apply", "wh.sear", "rows.csv", "-o", "out.csv", "--column", "text")
+    assert done.returncode == 0, done.stderr
+    assert (
+        (tmp_path / "out.csv")
+        .read_text("utf-8")
+        .splitlines()[1]
+        .startswith("a,which,What color is it?,Which color is it?,")
+    )
+    assert "2 rows read, 1 changed by 1 rule" in done.stderr
+    assert "[-What-]{+Which+} color is it?" in done.stderr
+
+
+def test_apply_chain_keeps_every_row_and_column(run: Run, tmp_path: Path) -> None:
+    run("apply", "wh.sear", "rows.csv", "-o", "out.csv", "--mode", "chain", "--column", "text")
+    assert (tmp_path / "out.csv").read_text("utf-8") == (
+        "id,text,answer\na,Which color is it?,red\nb,It is red.,red\n"
+    )
+
+
+def test_apply_through_pipes(run: Run) -> None:
+    done = run("apply", "wh.sear", "-", "-o", "-", "--mode", "chain", stdin="What color?\r\nNo.\n")
+    assert done.stdout == "Which color?\r\nNo.\n"
+
+
+def test_apply_takes_shipped_rulesets_by_name(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The colour of the theatre.\n", "utf-8")
+    done = run("apply", "spelling/british-to-american", "a.txt", "-o", "-", "--mode", "chain")
+    assert done.stdout == "The color of the theater.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["apply", "wh.sear", "rows.csv", "-o", "o.csv", "--column", "txt"], "text"),
+        (["apply", "wh.sear", "missing.csv", "-o", "o.csv"], "missing.csv"),
+        (["apply", "nope", "rows.csv", "-o", "o.csv"], "sears rules"),
+        (["apply", "wh.sear", "rows.csv", "-o", "rows.csv", "--column", "text"], "input itself"),
+        (["apply", "wh.sear", "rows.csv", "-o", "no/such/o.csv", "--column", "text"], "no/such"),
+        (["apply", "wh.sear", "rows.csv", "-o", "o.xyz", "--column", "text"], "format"),
+        (["apply", "rows.csv", "-o", "o.csv"], "RULES"),
+        (["apply", "wh.sear", "rows.csv", "-o", "o.csv", "--tagger", "spacy:nope"], "nope"),
+        (["explain", "wh.sear", "--rule", "nope", "It is."], "nope"),
+        (["diff", "HEAD:none.sear", "wh.sear"], "git"),
+        (["no-such-command"], "no-such-command"),
+    ],
+)
+def test_wrong_use_is_exit_2_with_a_message_and_no_output(
+    run: Run, tmp_path: Path, arguments: list[str], told: str
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_invalid_utf8_names_the_byte_and_the_way_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes("What color is the café?\n".encode("latin-1"))
+    done = run("apply", "wh.sear", "latin.txt", "-o", "-", "--mode", "chain")
+    assert done.returncode == 2
+    assert "byte 21" in done.stderr
+    assert "--encoding" in done.stderr
+    chain = ["--mode", "chain", "--encoding", "latin-1"]
+    assert run("apply", "wh.sear", "latin.txt", "-o", "out.txt", *chain).returncode == 0
+    assert (tmp_path / "out.txt").read_text("latin-1") == "Which color is the café?\n"
+
+
+# ---------------------------------------------------------------- explain, diff, rules, cache
+
+
+def test_explain_tells_which_token_stopped_a_rule(run: Run) -> None:
+    done = run("explain", "wh.sear", "What/PRON/WP is/AUX/VBZ it/PRON/PRP ?")
+    assert done.returncode == 0
+    assert "silent: which" in done.stdout
+    assert "`NOUN` was wanted and `is` (AUX/VBZ) stands there" in done.stdout
+    told = json.loads(run("explain", "wh.sear", "What color?", "--json").stdout)
+    assert told["rules"][0]["rewrite"] == "Which color?"
+    assert [token["text"] for token in told["tokens"]] == ["What", "color", "?"]
+
+
+def test_diff_of_files_and_of_git_revisions(run: Run, tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(
+            ["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True
+        )
+
+    git("init", "-q")
+    git("add", "wh.sear")
+    git("commit", "-qm", "one")
+    (tmp_path / "wh.sear").write_text(WH.replace("-> Which NOUN", "-> What sort of NOUN"), "utf-8")
+    (tmp_path / "new.sear").write_text("rule film: movie -> film\n", "utf-8")
+
+    done = run("diff", "HEAD:wh.sear", "wh.sear")
+    assert "~ which: rule changed" in done.stdout
+    assert "+ What NOUN -> What sort of NOUN" in done.stdout
+    done = run("diff", "HEAD:wh.sear", "wh.sear", "--on", "rows.csv", "--column", "text", "--json")
+    [row] = json.loads(done.stdout)["rows"]
+    assert (row["old"], row["new"]) == ("Which color is it?", "What sort of color is it?")
+    done = run("diff", "wh.sear", "new.sear", "--exit-code")
+    assert "1 added, 1 removed, 0 changed, 0 renamed" in done.stdout
+    assert done.returncode == 1
+    assert run("diff", "wh.sear", "wh.sear", "--exit-code").returncode == 0
+
+
+def test_rules_lists_the_catalogue(run: Run) -> None:
+    listed = run("rules")
+    assert "synonyms/reviews" in listed.stdout
+    rulesets = json.loads(run("rules", "paper", "--json").stdout)
+    assert any(rule["rule"] == "What NOUN -> Which NOUN" for r in rulesets for rule in r["rules"])
+
+
+def test_cache_info_and_clear(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEARS_CACHE", str(tmp_path / "cache"))
+    run("apply", "wh.sear", "rows.csv", "-o", "out.csv", "--column", "text")
+    assert json.loads(run("cache", "info", "--json").stdout)["entries"] == 1
+    assert run("cache", "clear").returncode == 0
+    assert json.loads(run("cache", "info", "--json").stdout)["entries"] == 0

@@ -1,0 +1,101 @@
+"""Which rows need tokens or tags, told from their text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.prefilter import NOTHING, TAGS, TOKENS, Prefilter
+from sears_dsl.engine.program import build_program
+from sears_dsl.language.rule import Element, Literal, Options, Rule, Text
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.text.pinned import PinnedTagger
+
+TAGGER = PinnedTagger()
+
+
+def tiers(written: str, *rows: str) -> list[int]:
+    ruleset = parse(written)
+    program, _ = build_program([(ruleset.rules, ruleset)], TAGGER.split)
+    return Prefilter(program, [False] * len(ruleset.rules)).tiers(rows).tolist()
+
+
+def test_a_row_is_prepared_as_far_as_its_words_ask_for() -> None:
+    written = "movie -> film\nWhat NOUN -> Which NOUN"
+    rows = ["It is.", "a MOVIE", "What movie", "movies", ""]
+    assert tiers(written, *rows) == [NOTHING, TOKENS, TAGS, TOKENS, NOTHING]
+
+
+@pytest.mark.parametrize(
+    ("written", "least"),
+    [
+        ("NOUN -> x", TAGS),
+        ("_ _ -> $2 $1", TOKENS),
+        ("/a+/ -> x", TOKENS),
+        ("!movie -> x", TOKENS),
+        ("lemma=be -> x", TAGS),
+        ("movie -> x", NOTHING),
+        ("movie? NOUN -> x", TAGS),
+        ("(movie|film) NOUN -> x", NOTHING),
+        ("(movie|NOUN) VERB -> x", TAGS),
+        ("set S = movie | /fil./\n@S -> x", TOKENS),
+        ("[tag=NN & text=movie] -> x", NOTHING),
+        ("x -> y / movie __", NOTHING),
+    ],
+)
+def test_rules_without_a_word_of_their_own_need_every_row(written: str, least: int) -> None:
+    assert tiers(written, "nothing of the kind") == [least]
+
+
+@pytest.mark.parametrize(
+    ("literal", "row"),
+    [
+        ("ΣΑΣ", "σας"),
+        ("σας", "ΣΑΣΗ"),
+        ("σασ", "ΣΑΣ"),
+        ("İ", "xİy"),
+        ("i̇", "İ"),
+        ("ß", "Straße"),
+        ("É", "é"),
+        ("e\u0301", "E\u0301"),
+    ],
+)
+def test_casing_hides_no_word(literal: str, row: str) -> None:
+    rule = Rule((Element(Literal(literal)),), (Text("x"),))
+    scope = Ruleset((rule,), options=Options(case="ignore"))
+    program, _ = build_program([((rule,), scope)], lambda word: (word,))
+    found = Prefilter(program, [False]).tiers(["a", row, "İ b", row + "\n"]).tolist()
+    assert found[1] == found[3] == TOKENS
+    assert found[0] == NOTHING
+
+
+LETTERS = st.text(st.sampled_from("aAσςΣİıIi̇ßẞéE\u0301ŉǰ\ud800"), max_size=3)
+
+
+@settings(deadline=None)
+@given(LETTERS, st.lists(LETTERS, min_size=3, max_size=3), st.booleans())
+def test_a_row_that_contains_a_matching_token_is_never_left_out(
+    word: str, parts: list[str], ignore: bool
+) -> None:
+    before, token, after = parts
+    matches = token.lower() == word.lower() if ignore else token == word
+    rule = Rule((Element(Literal(word, quoted=True, ignore_case=ignore)),), (Text("x"),))
+    program, _ = build_program([((rule,), Ruleset((rule,)))], lambda text: (text,))
+    tier = Prefilter(program, [False]).tiers([before + token + after])[0]
+    assert tier == TOKENS or not matches
+
+
+def test_inflections_need_tags_where_their_words_are() -> None:
+    matcher = compile_rules([parse("movie -> film.as($1)")], tagger=TAGGER)
+    assert matcher.needs_tags
+    [(rows, tokens)] = matcher.prepare(["a movie", "none"])
+    assert rows == [0]
+    assert tokens.tagged
+
+
+def test_rows_of_literal_rules_are_not_tagged() -> None:
+    matcher = compile_rules([parse("movie -> film\nWhat NOUN -> x")], tagger=TAGGER)
+    prepared = [(rows, tokens.tagged) for rows, tokens in matcher.prepare(["movie", "x", "What"])]
+    assert prepared == [([0], False), ([2], True)]
