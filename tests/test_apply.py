@@ -233,7 +233,7 @@ def test_no_rows_are_no_error(tmp_path: Path, name: str, content: str, mode: Any
 
 
 def test_compressed_output_is_the_same_every_time(tmp_path: Path) -> None:
-    import gzip  # noqa: PLC0415
+    import gzip
 
     for _ in range(2):
         apply(tmp_path, CSV, output="out.csv.gz", mode="chain", columns=("text",))

@@ -1,4 +1,4 @@
-"""The command line as a person or a script meets it: whole processes, exit codes, what is printed."""
+"""The command line as a person or a script meets it: exit codes and what is printed."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def fmt_command(rules: tuple[str, ...], *, check: bool, show_diff: bool) -> None
             source = sys.stdin.buffer.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise UsageError(
-                f"standard input is no UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}",
+                f"standard input is no UTF-8: {error.reason} at byte {error.start}",
                 help="rule files are UTF-8; convert it first",
             ) from error
         click.echo(parse(source, path="<stdin>").format(), nl=False)

@@ -35,6 +35,7 @@ __all__ = [
     "ORDER",
     "PATTERN",
     "Classes",
+    "Heads",
     "Protection",
     "Rules",
     "collect",
@@ -125,6 +126,29 @@ class Classes(NamedTuple):
     ends: Any
 
 
+class Heads(NamedTuple):
+    """What two tokens in a row begin, remembered for pairs of classes that come often.
+
+    One of them serves one thread. An entry of the arena holds the numbers of plain patterns that
+    end there, of nodes to go on from, and whether these accept anything by themselves; then the
+    patterns; then for each node (its number, ~number where what it accepts is among the patterns;
+    how many tokens are behind). The arena is emptied when it is full.
+
+    Attributes:
+        keys: int64 (slots,): first class << 32 | second class + 1; -1 where the slot is free.
+        places: int32 (slots,): where the entry is in the arena, -1 where nothing begins.
+        masks: uint64 (slots,): the symbols, modulo 64, that nodes of the entry have edges for.
+        arena: int32.
+        used: int64 (1,): how much of the arena.
+    """
+
+    keys: Any
+    places: Any
+    masks: Any
+    arena: Any
+    used: Any
+
+
 class Protection(NamedTuple):
     """Where no instance may be; both arrays are empty where nothing is protected.
 
@@ -202,6 +226,91 @@ def _select(hits: Any, low: Any, high: Any, rules: Any) -> Any:
     return kept
 
 
+@kernel
+def _accepts_more(node: Any, rules: Any) -> Any:
+    """Whether something ends at a node that is no plain pattern."""
+    for at in range(rules.accept_offsets[node], rules.accept_offsets[node + 1]):
+        if rules.accepts[at] < 0:
+            return True
+    return False
+
+
+@kernel
+def _remember(slot: Any, kind: Any, following: Any, classes: Any, rules: Any, heads: Any) -> None:
+    """Work out what a pair of classes begins, and keep it in a slot of the heads."""
+    arena = heads.arena
+    one = np.uint64(1)
+    count = classes.offsets[kind + 1] - classes.offsets[kind]
+    other = np.int32(0)
+    if following >= 0:
+        other = classes.offsets[following + 1] - classes.offsets[following]
+    if heads.used[0] + 3 + 3 * (count + 1) * (other + 1) > arena.shape[0]:
+        heads.keys[:] = -1
+        heads.used[0] = 0
+    base = heads.used[0]
+    patterns = np.int64(0)
+    # Nodes are put behind the room for all patterns that there can be, then moved up.
+    room = base + 3 + (count + 1) * (other + 1)
+    nodes = np.int64(0)
+    always = False
+    mask = np.uint64(0)
+    for at in range(classes.offsets[kind], classes.offsets[kind + 1]):
+        child = np.int64(rules.root[classes.symbols[at]])
+        if child == NO_CHILD:
+            continue
+        if child < 0:
+            arena[base + 3 + patterns] = ~child
+            patterns += 1
+            continue
+        if _accepts_more(child, rules):
+            arena[room + 2 * nodes] = child
+            arena[room + 2 * nodes + 1] = 1
+            nodes += 1
+            always = True
+            continue
+        for of in range(rules.accept_offsets[child], rules.accept_offsets[child + 1]):
+            arena[base + 3 + patterns] = rules.accepts[of]
+            patterns += 1
+        if following < 0:
+            continue
+        for then in range(classes.offsets[following], classes.offsets[following + 1]):
+            symbol = classes.symbols[then]
+            if (rules.masks[child] >> np.uint64(symbol & 63)) & one == 0:
+                continue
+            grandchild = _find_child(child, symbol, rules.edges)
+            if grandchild == NO_CHILD:
+                continue
+            if grandchild < 0:
+                arena[base + 3 + patterns] = ~grandchild
+                patterns += 1
+                continue
+            more = _accepts_more(grandchild, rules)
+            if not more:
+                for of in range(
+                    rules.accept_offsets[grandchild], rules.accept_offsets[grandchild + 1]
+                ):
+                    arena[base + 3 + patterns] = rules.accepts[of]
+                    patterns += 1
+            if more or rules.masks[grandchild] != 0:
+                arena[room + 2 * nodes] = grandchild if more else ~grandchild
+                arena[room + 2 * nodes + 1] = 2
+                nodes += 1
+                always |= more
+                mask |= rules.masks[grandchild]
+    heads.keys[slot] = (np.int64(kind) << NODE_SHIFT) | np.int64(following + 1)
+    heads.masks[slot] = mask
+    if patterns + nodes == 0:
+        heads.places[slot] = -1
+        return
+    heads.places[slot] = base
+    arena[base] = patterns
+    arena[base + 1] = nodes
+    arena[base + 2] = always
+    for at in range(2 * nodes):
+        arena[base + 3 + patterns + at] = arena[room + at]
+    heads.used[0] = base + 3 + patterns + 2 * nodes
+
+
 # One loop on purpose: a call for every row would cost as much as many rows do.
 @kernel
 def collect(  # noqa: PLR0915, PLR0917
@@ -212,6 +321,7 @@ def collect(  # noqa: PLR0915, PLR0917
     type_ids: Any,
     classes: Any,
     rules: Any,
+    heads: Any,
     protection: Any,
 ) -> Any:
     """Find the hits in rows low up to high.
@@ -224,6 +334,7 @@ def collect(  # noqa: PLR0915, PLR0917
         type_ids: int32 (tokens,): type of each token.
         classes: of the types.
         rules: what to look for.
+        heads: what this thread remembers; it may be fresh.
         protection: where not to.
 
     Returns:
@@ -242,8 +353,15 @@ def collect(  # noqa: PLR0915, PLR0917
     widest = 1
     for number in range(classes.offsets.shape[0] - 1):
         widest = max(widest, classes.offsets[number + 1] - classes.offsets[number])
-    stack_nodes = np.empty((rules.deepest + 1) * widest + 1, np.int32)
-    stack_places = np.empty((rules.deepest + 1) * widest + 1, np.int32)
+    # What a pair begins is worth remembering, if it is not too much.
+    most = 3 * (widest + 1) * (widest + 1) + 3
+    remembering = (
+        extent == 0 and not everywhere and not protected and most < heads.arena.shape[0] // 4
+    )
+    arena = heads.arena
+    stack_size = (rules.deepest + 1) * widest + most
+    stack_nodes = np.empty(stack_size, np.int32)
+    stack_places = np.empty(stack_size, np.int32)
     of_type, bits = classes.of_type, classes.bits
     one = np.uint64(1)
 
@@ -256,22 +374,54 @@ def collect(  # noqa: PLR0915, PLR0917
         for place in range(begin, end + 1):
             kind = following
             following = of_type[type_ids[place + 1]] if place + 1 < end else np.int32(-1)
-            if not everywhere and (
-                kind < 0
-                or not (
+            depth = 1
+            if not everywhere:
+                if kind < 0 or not (
                     classes.ends[kind]
                     or (following >= 0 and classes.first[kind] & bits[following] != 0)
-                )
-            ):
-                continue
-            stack_nodes[0] = 0
-            stack_places[0] = place
-            depth = 1
+                ):
+                    continue
+            if remembering:
+                pair = (np.int64(kind) << NODE_SHIFT) | np.int64(following + 1)
+                slot = first_slot(kind, following + 1, heads.keys.shape[0])
+                if heads.keys[slot] != pair:
+                    _remember(slot, kind, following, classes, rules, heads)
+                base = heads.places[slot]
+                if base < 0:
+                    continue
+                rank = np.int64(place - begin) << _ORDER_BITS
+                nodes_at = base + 3 + arena[base]
+                for at in range(base + 3, nodes_at):
+                    pattern = arena[at]
+                    if best[pattern] >> _RANK_BITS != stamp:
+                        best[pattern] = (stamp << _RANK_BITS) | rank
+                        touched[found] = pattern
+                        found += 1
+                if arena[base + 1] == 0 or not (
+                    arena[base + 2] != 0
+                    or (
+                        place + 2 < end
+                        and heads.masks[slot] & bits[of_type[type_ids[place + 2]]] != 0
+                    )
+                ):
+                    continue
+                depth = arena[base + 1]
+                for at in range(depth):
+                    stack_nodes[at] = arena[nodes_at + 2 * at]
+                    stack_places[at] = place + arena[nodes_at + 2 * at + 1]
+            else:
+                stack_nodes[0] = 0
+                stack_places[0] = place
             while depth > 0:
                 depth -= 1
                 node = stack_nodes[depth]
                 after = stack_places[depth]
+                accepted = node < 0  # what ends there is dealt with
+                if accepted:
+                    node = ~node
                 for at in range(rules.accept_offsets[node], rules.accept_offsets[node + 1]):
+                    if accepted:
+                        break
                     code = rules.accepts[at]
                     start, stop, order = place, after, 0
                     pattern = code
@@ -391,7 +541,9 @@ def count_instances(hits: Any, rules: Any) -> Any:
 
 
 @kernel
-def expand_hits(hits: Any, offsets: Any, low: Any, rules: Any, instances: Any, place: Any) -> None:
+def expand_hits(  # noqa: PLR0917 - arrays in the order in which they are made
+    hits: Any, offsets: Any, low: Any, rules: Any, instances: Any, place: Any
+) -> None:
     """From the hits of patterns to the instances of rules, sorted by row, rule and start.
 
     Args:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -72,9 +73,11 @@ class Satisfied(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """The base predicates of each type, one column a kind (-1: none), and the types themselves."""
+    """Types as columns, and the base predicates of each, one column a kind (-1: none)."""
 
-    types: Sequence[TokenType]
+    texts: Sequence[str]
+    coarse: Sequence[str]
+    fine: Sequence[str]
     columns: dict[tuple[str, str], Int32Array]
 
 
@@ -238,7 +241,7 @@ class Predicates:
         """
         if symbols is None:
             symbols = np.arange(len(self.keys), dtype=np.int32)
-        batch = _Batch(types, {name: self._column(name, types) for name in self._values})
+        batch = self._batch(types)
         lookup = np.append(symbols, np.int32(-1))  # so that -1, no predicate, stays -1
         columns = [lookup[column] for column in batch.columns.values()]
         decided: dict[int, BoolArray] = {}
@@ -250,27 +253,16 @@ class Predicates:
 
     def holds(self, number: int, token: TokenType) -> bool:
         """Whether one token satisfies one predicate; for single questions, not for batches."""
-        batch = _Batch([token], {name: self._column(name, [token]) for name in self._values})
-        return bool(self._decide(number, batch, {})[0])
+        return bool(self._decide(number, self._batch([token]), {})[0])
 
-    def _column(self, name: tuple[str, str], types: Sequence[TokenType]) -> Int32Array:
-        """Which predicate of one kind each type satisfies: at most one, -1 for none."""
-        kind, tagset = name
-        values: Iterable[str]
-        if kind == "text":
-            values = (text for text, _, _ in types)
-        elif kind == "lower":
-            values = (text.lower() for text, _, _ in types)
-        elif kind == "fine":
-            values = (fine for _, _, fine in types)
-        elif kind == "coarse":
-            values = _coarse_tags(types, tagset)
-        else:
-            from sears_dsl.text.inflection import lemma  # noqa: PLC0415 - loads word tables
-
-            values = (lemma(text, fine) for text, _, fine in types)
-        get = self._values[name].get
-        return np.fromiter((get(value, -1) for value in values), np.int32, len(types))
+    def _batch(self, types: Sequence[TokenType]) -> _Batch:
+        texts, coarse, fine = zip(*types, strict=True) if types else ((), (), ())
+        batch = _Batch(texts, coarse, fine, {})
+        for name, numbers in self._values.items():
+            # At most one predicate of a kind holds.
+            found = map(numbers.get, _attribute(name, batch), repeat(-1))
+            batch.columns[name] = np.fromiter(found, np.int32, len(types))
+        return batch
 
     def _decide(self, number: int, batch: _Batch, decided: dict[int, BoolArray]) -> BoolArray:
         """For each type whether it satisfies the predicate; composites are decided once."""
@@ -281,7 +273,7 @@ class Predicates:
         if known is not None:
             return known
         key = self.keys[number]
-        count = len(batch.types)
+        count = len(batch.texts)
         if key[0] == "any":
             holds = np.ones(count, np.bool_)
         elif key[0] == "not":
@@ -293,7 +285,7 @@ class Predicates:
         elif key[0] == "or":
             holds = self._decide_any(key[1], batch, decided)
         else:
-            holds = _match_texts(self._regexes[number], batch.types)
+            holds = _match_texts(self._regexes[number], batch.texts)
         decided[number] = holds
         return holds
 
@@ -301,7 +293,7 @@ class Predicates:
         self, members: Sequence[int], batch: _Batch, decided: dict[int, BoolArray]
     ) -> BoolArray:
         """A choice: its plain members by one table look-up per kind, whatever their number."""
-        holds = np.zeros(len(batch.types), np.bool_)
+        holds = np.zeros(len(batch.texts), np.bool_)
         chosen = np.zeros(len(self.keys) + 1, np.bool_)  # the last one stays False, for -1
         columns = set()
         for member in members:
@@ -335,12 +327,25 @@ def single_test(body: object) -> Any:
 _TESTS = (Literal, Tag, AttributeTest, Conjunction, Regex, Wildcard, SetReference, Negation)
 
 
-def _coarse_tags(types: Sequence[TokenType], tagset: str) -> Iterable[str]:
-    if tagset == "ud2":
-        return (coarse for _, coarse, _ in types)
-    pairs = {(coarse, fine) for _, coarse, fine in types}
-    table = {(coarse, fine): coarse_of(coarse, fine, "sears2018") for coarse, fine in pairs}
-    return (table[coarse, fine] for _, coarse, fine in types)
+def _attribute(name: tuple[str, str], batch: _Batch) -> Iterable[str]:
+    """What a kind of predicate looks at, of each type."""
+    kind, tagset = name
+    if kind == "text":
+        return batch.texts
+    if kind == "lower":
+        return map(str.lower, batch.texts)
+    if kind == "fine":
+        return batch.fine
+    if kind == "coarse" and tagset == "ud2":
+        return batch.coarse
+    pairs = zip(batch.coarse, batch.fine, strict=True)
+    if kind == "coarse":
+        distinct = set(zip(batch.coarse, batch.fine, strict=True))
+        table = {pair: coarse_of(*pair, "sears2018") for pair in distinct}
+        return map(table.__getitem__, pairs)
+    from sears_dsl.text.inflection import lemma  # noqa: PLC0415 - loads word tables
+
+    return map(lemma, batch.texts, batch.fine)
 
 
 def _as_table(columns: Sequence[Int32Array], count: int) -> Satisfied:
@@ -375,11 +380,10 @@ def _compile_regex(pattern: str, *, ignore_case: bool) -> Any:
         ) from error
 
 
-def _match_texts(regex: Any, types: Sequence[TokenType]) -> BoolArray:
-    """Which types' whole texts match; each distinct text is matched once."""
-    texts = dict.fromkeys(text for text, _, _ in types)
-    matched = {text: _full_match(regex, text) for text in texts}
-    return np.fromiter((matched[text] for text, _, _ in types), np.bool_, len(types))
+def _match_texts(regex: Any, texts: Sequence[str]) -> BoolArray:
+    """Which texts match as a whole; each distinct one is matched once."""
+    matched = {text: _full_match(regex, text) for text in set(texts)}
+    return np.fromiter(map(matched.__getitem__, texts), np.bool_, len(texts))
 
 
 def _full_match(regex: Any, text: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, pairwise
+from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
@@ -41,6 +42,9 @@ _EXTENTS = {
 }
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
+# Pairs of classes that a thread remembers, and the numbers that it keeps about them.
+_PAIRS = 1 << 19
+_ARENA = 1 << 22
 
 
 def search(
@@ -81,9 +85,14 @@ def search(
     protection = _protection(tokens, row_offsets, protected)
 
     blocks = _blocks(row_offsets)
+    workers = min(jobs, len(blocks))
+    idle: SimpleQueue[kernels.Heads] = SimpleQueue()
+    for _ in range(workers):
+        idle.put(_fresh_heads())
 
     def collect(block: tuple[int, int]) -> _Hits:
         low, high = block
+        heads = idle.get()
         hits, offsets = kernels.collect(
             low,
             high,
@@ -92,11 +101,13 @@ def search(
             type_ids,
             classes,
             program.rules,
+            heads,
             protection,
         )
+        idle.put(heads)
         return _Hits(low, hits, offsets, int(kernels.count_instances(hits, program.rules)))
 
-    with _workers(min(jobs, len(blocks))) as run:
+    with _workers(workers) as run:
         found = run(collect, blocks)
         bounds = np.cumsum([0, *(part.instances for part in found)]).tolist()
         instances = np.empty((5, bounds[-1]), np.int32)
@@ -146,6 +157,16 @@ def _blocks(row_offsets: Int32Array) -> list[tuple[int, int]]:
     cuts = np.searchsorted(row_offsets, np.arange(_BLOCK, tokens, _BLOCK))
     bounds = sorted({0, rows, *cuts.tolist()})
     return list(pairwise(bounds)) or [(0, rows)]
+
+
+def _fresh_heads() -> kernels.Heads:
+    return kernels.Heads(
+        keys=np.full(_PAIRS, -1, np.int64),
+        places=np.zeros(_PAIRS, np.int32),
+        masks=np.zeros(_PAIRS, np.uint64),
+        arena=np.zeros(_ARENA, np.int32),
+        used=np.zeros(1, np.int64),
+    )
 
 
 def _protection(

@@ -20,20 +20,23 @@ __all__ = [
     "known_tags",
 ]
 
-_UD2 = frozenset(
-    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
-)
-_SEARS2018 = frozenset(
-    "ADJ ADP ADV CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SYM VERB X".split()
-)
+_SHARED = "ADJ ADP ADV DET INTJ NOUN NUM PART PRON PROPN PUNCT SYM VERB X"
+
+
+def _tags(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_UD2 = _tags(f"{_SHARED} AUX CCONJ SCONJ")
+_SEARS2018 = _tags(f"{_SHARED} CONJ")
 
 COARSE: dict[TagsetOption, frozenset[str]] = {"ud2": _UD2, "sears2018": _SEARS2018}
 """The coarse tags that a rule may name, by tagset."""
 
-FINE = frozenset(
+FINE = _tags(
     """CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH
     VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB ADD AFX GW HYPH NFP XX
-    . , : `` '' -LRB- -RRB- $ #""".split()
+    . , : `` '' -LRB- -RRB- $ #"""
 )
 """The fine tags: Penn's, with those that OntoNotes and spaCy add."""
 
