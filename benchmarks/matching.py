@@ -29,7 +29,7 @@ from sears_dsl.text.tagger import load_tagger
 from sears_dsl.text.tokens import Token, Tokens
 
 SENTENCES = 5_000
-REPEATED = 10  # the batch is so many times the sentences, so that a run takes long enough
+REPEATED = 20  # the batch is so many times the sentences, so that a run takes long enough
 MINED = 234_706  # as many rules as in the notebook of the paper's authors
 OPTIONS = Options(case="exact")
 CONSEQUENT = (Text("x"),)
@@ -64,6 +64,7 @@ class Miner:
         self.elements: dict[tuple[str, str], Element] = {}
 
     def element(self, token: Token) -> Element:
+        """The text, the coarse or the fine tag of a token."""
         kind = self.draw.choice(("text", "coarse", "fine"))
         key = (kind, getattr(token, kind))
         if key not in self.elements:
@@ -89,7 +90,7 @@ def compiled(rules: Sequence[Rule]) -> Program:
 
 
 def spacy_matcher(rules: Sequence[Rule], rows: Sequence[Sequence[Token]]) -> tuple[Any, list[Any]]:
-    """spaCy's Matcher with the same rules, and the sentences as its documents."""
+    """A Matcher of spaCy with the same rules, and the sentences as its documents."""
     import spacy
     from spacy.matcher import Matcher
     from spacy.tokens import Doc

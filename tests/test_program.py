@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
+from sears_dsl.engine.kernels import EXTENT_FIRST, Heads, Protection
 from sears_dsl.engine.patterns import expand
 from sears_dsl.engine.predicates import PatternError, Predicates
+from sears_dsl.engine.preparation import classify
 from sears_dsl.engine.program import Program, build_program
+from sears_dsl.engine.scan import collect
 from sears_dsl.engine.search import search
 from sears_dsl.language.rule import Anchor, Element, Literal, Options, Rule, Tag, Text
 from sears_dsl.language.ruleset import Ruleset, parse
@@ -142,3 +148,27 @@ def test_blocks_and_threads_do_not_change_the_result() -> None:
     assert len(one) == 180_000
     for column in ("rules", "rows", "starts", "ends", "variants"):
         assert np.array_equal(getattr(one, column), getattr(two, column))
+
+
+def test_what_is_remembered_of_pairs_changes_no_hit() -> None:
+    words = ("good", "movie", "a", "x", "?")
+    ngrams = [pair for first in words for pair in ((first,), (first, "movie"), (first, "a", "x"))]
+    written = [" ".join(ngram) + " -> y" for ngram in ngrams]
+    program = build("\n".join([*written, "<s> good -> y", "NOUN movie -> y / a __"]))
+    tokens = TAGGER.tag([" ".join(random.Random(k).choices(words, k=12)) for k in range(300)])
+    found = program.predicates.satisfied(tokens.types, symbols=program.symbols)
+    classes = classify(found.offsets, found.ids, program.rules)
+    nothing = Protection(np.zeros(0, np.int32), np.zeros(0, np.uint8))
+    hits = []
+    for slots, arena in ((1 << 10, 1 << 16), (2, 300), (1, 1)):
+        heads = Heads(
+            slots=np.full((slots, 2), -1, np.int64),
+            masks=np.zeros(slots, np.uint64),
+            arena=np.zeros(arena, np.int32),
+            used=np.zeros(1, np.int64),
+        )
+        rows = (0, len(tokens), EXTENT_FIRST, tokens.row_offsets, tokens.type_ids)
+        by_row, offsets = collect(*rows, classes, program.rules, heads, nothing)
+        hits.append([sorted(by_row[a:b].tolist()) for a, b in pairwise(offsets.tolist())])
+    assert sum(map(len, hits[0])) > 1000
+    assert hits[0] == hits[1] == hits[2]

@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine import kernels, preparation
+from sears_dsl.engine.instances import count_instances, expand_hits
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.program import Program
+from sears_dsl.engine.scan import collect
 from sears_dsl.errors import UsageError
 from sears_dsl.text.tokens import Int32Array, Tokens
 
@@ -43,8 +45,8 @@ _EXTENTS = {
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
 # Pairs of classes that a thread remembers, and the numbers that it keeps about them.
-_PAIRS = 1 << 19
-_ARENA = 1 << 22
+_PAIRS = 1 << 15
+_ARENA = 1 << 19
 
 
 def search(
@@ -88,39 +90,30 @@ def search(
     workers = min(jobs, len(blocks))
     idle: SimpleQueue[kernels.Heads] = SimpleQueue()
     for _ in range(workers):
-        idle.put(_fresh_heads())
+        idle.put(_fresh_heads(len(type_ids)))
 
-    def collect(block: tuple[int, int]) -> _Hits:
+    def scan(block: tuple[int, int]) -> _Hits:
         low, high = block
         heads = idle.get()
-        hits, offsets = kernels.collect(
-            low,
-            high,
-            _EXTENTS[extent],
-            row_offsets,
-            type_ids,
-            classes,
-            program.rules,
-            heads,
-            protection,
-        )
+        rows = (low, high, _EXTENTS[extent], row_offsets, type_ids)
+        hits, offsets = collect(*rows, classes, program.rules, heads, protection)
         idle.put(heads)
-        return _Hits(low, hits, offsets, int(kernels.count_instances(hits, program.rules)))
+        return _Hits(low, hits, offsets, int(count_instances(hits, program.rules)))
 
     with _workers(workers) as run:
-        found = run(collect, blocks)
+        found = run(scan, blocks)
         bounds = np.cumsum([0, *(part.instances for part in found)]).tolist()
         instances = np.empty((5, bounds[-1]), np.int32)
 
         def expand(part: _Hits, place: int) -> None:
-            kernels.expand_hits(part.hits, part.offsets, part.low, program.rules, instances, place)
+            expand_hits(part.hits, part.offsets, part.low, program.rules, instances, place)
 
         run(expand, found, bounds[:-1])
     return Matches(*instances)
 
 
 class _Hits(NamedTuple):
-    """What was found in a block of rows: see `kernels.collect`."""
+    """What was found in a block of rows: see `scan.collect`."""
 
     low: int
     hits: NDArray[np.int64]
@@ -159,12 +152,12 @@ def _blocks(row_offsets: Int32Array) -> list[tuple[int, int]]:
     return list(pairwise(bounds)) or [(0, rows)]
 
 
-def _fresh_heads() -> kernels.Heads:
+def _fresh_heads(tokens: int) -> kernels.Heads:
+    pairs = min(_PAIRS, 1 << tokens.bit_length())
     return kernels.Heads(
-        keys=np.full(_PAIRS, -1, np.int64),
-        places=np.zeros(_PAIRS, np.int32),
-        masks=np.zeros(_PAIRS, np.uint64),
-        arena=np.zeros(_ARENA, np.int32),
+        slots=np.full((pairs, 2), -1, np.int64),
+        masks=np.zeros(pairs, np.uint64),
+        arena=np.empty(_ARENA, np.int32),
         used=np.zeros(1, np.int64),
     )
 

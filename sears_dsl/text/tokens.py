@@ -77,9 +77,11 @@ class Tokens:
         return list(self._tokens(index))
 
     def _tokens(self, index: int) -> Iterator[Token]:
-        for k in range(self.row_offsets[index], self.row_offsets[index + 1]):
-            text, coarse, fine = self.types[self.type_ids[k]]
-            yield Token(text, coarse, fine, int(self.starts[k]), int(self.ends[k]))
+        here = slice(self.row_offsets[index], self.row_offsets[index + 1])
+        columns = (self.type_ids[here], self.starts[here], self.ends[here])
+        for kind, start, end in zip(*(column.tolist() for column in columns), strict=True):
+            text, coarse, fine = self.types[kind]
+            yield Token(text, coarse, fine, start, end)
 
     @classmethod
     def from_rows(

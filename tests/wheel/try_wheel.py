@@ -19,7 +19,7 @@ ruleset try 1.0.0
 
 rule which: What NOUN -> Which NOUN
   test "What/PRON/WP color/NOUN/NN ?" => "Which color ?"
-  test "It is red ." => none
+  test "It/PRON/PRP is/AUX/VBZ red ." => none
 """
 
 SCRIPT = """\
@@ -33,7 +33,9 @@ assert [rewrite.text for rewrite in rewrites] == ["Which color is it?"], rewrite
 
 
 def _run(command: list[str], folder: Path) -> str:
-    print("$", " ".join(Path(command[0]).name if k == 0 else c for k, c in enumerate(command)))
+    name, *arguments = command
+    shown = ["…" if "\n" in argument else argument for argument in arguments]
+    print("$", Path(name).name, *shown)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stdout, done.stderr, sep="\n")

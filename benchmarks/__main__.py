@@ -1,0 +1,24 @@
+"""Runs every benchmark in turn, alone, each in a process of its own: ``make bench``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+BENCHMARKS = ["matching", "literals", "tagging", "endtoend", "startup", "memory"]
+
+
+def main() -> None:
+    """Run them; exit 1 if one did not reach what is asked for."""
+    missed = []
+    for name in BENCHMARKS:
+        print(f"\n== {name}", flush=True)
+        done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False)
+        if done.returncode:
+            missed.append(name)
+    if missed:
+        sys.exit(f"\nnot reached or failed: {', '.join(missed)}")
+
+
+if __name__ == "__main__":
+    main()
