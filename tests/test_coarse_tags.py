@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sears_dsl.text.coarse_tags import Codes, CoarseTags, remembered
+from sears_dsl.text.coarse_tags import CoarseTags, Codes, remembered
 
 
 def test_each_pair_is_asked_once() -> None:

@@ -111,7 +111,7 @@ class SpacyTagger:
         """The tokens of each text, without tags."""
         nlp = self._loaded()
         if self._chunks is None:
-            self._chunks = _chunk_tokenizer(nlp, lambda: self._bounded(nlp))
+            self._chunks = _chunk_tokenizer(nlp, self._most_words)
         if self._chunks is not None:
             return self._chunks.tokenize(texts)
         with self._bounded(nlp):
@@ -366,10 +366,11 @@ class _Gate(Generic[Found]):
         return self._search(text) if self.open else self._nothing
 
 
-def _chunk_tokenizer(
-    nlp: Language, bounded: Callable[[], AbstractContextManager[object]]
-) -> ChunkTokenizer | None:
+def _chunk_tokenizer(nlp: Language, most_words: int) -> ChunkTokenizer | None:
     """The fast tokenizer equal to the model's; None where the model's may look across spaces."""
+    from spacy.attrs import IS_SPACE  # type: ignore[import-not-found]  # noqa: PLC0415
+    from spacy.vocab import Vocab  # noqa: PLC0415 - loaded by now
+
     own: Any = nlp.tokenizer
     if type(own).__module__ != "spacy.tokenizer" or any(
         len(rule.split()) > 1 for rule in own.rules
@@ -381,14 +382,24 @@ def _chunk_tokenizer(
     prefix = own.prefix_search and _Gate(own.prefix_search, None)
     suffix = own.suffix_search and _Gate(own.suffix_search, None)
     infix = own.infix_finditer and _Gate(own.infix_finditer, ())
+    matches = {"token_match": own.token_match, "url_match": own.url_match}
+    # A new word costs the model's vocabulary a dozen attributes, cutting it needs one.
+    vocab = Vocab(lex_attr_getters={IS_SPACE: str.isspace})
+    both_passes = type(own)(
+        vocab,
+        rules=own.rules,
+        prefix_search=own.prefix_search,
+        suffix_search=own.suffix_search,
+        infix_finditer=own.infix_finditer,
+        **matches,
+    )
     first_pass = type(own)(
-        nlp.vocab,
+        vocab,
         rules=own.rules,
         prefix_search=prefix,
         suffix_search=suffix,
         infix_finditer=infix,
-        token_match=own.token_match,
-        url_match=own.url_match,
+        **matches,
     )
     for gate in (prefix, suffix, infix):
         if gate is not None:
@@ -396,7 +407,8 @@ def _chunk_tokenizer(
 
     def cutting(tokenizer: Callable[[str], Doc]) -> Cut:
         def cut(text: str) -> tuple[Int32Array, Int32Array]:
-            with bounded():
+            full = len(vocab.strings) > most_words
+            with vocab.memory_zone() if full else nullcontext():
                 columns = _columns(tokenizer(_readable(text)))
             columns = columns[columns[:, 2] == 0]
             starts = columns[:, 0].astype(np.int32)
@@ -405,7 +417,7 @@ def _chunk_tokenizer(
         return cut
 
     return ChunkTokenizer(
-        cutting(own),
+        cutting(both_passes),
         cut_before_joining=cutting(first_pass),
         joined_words={own(case)[0].text for case in own.rules},
     )
