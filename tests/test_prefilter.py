@@ -12,6 +12,7 @@ from sears_dsl.engine.program import build_program
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Text
 from sears_dsl.language.ruleset import Ruleset, parse
 from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.text.tagger import ChunkTagger, load_tagger
 
 TAGGER = PinnedTagger()
 
@@ -99,3 +100,45 @@ def test_rows_of_literal_rules_are_not_tagged() -> None:
     matcher = compile_rules([parse("movie -> film\nWhat NOUN -> x")], tagger=TAGGER)
     prepared = [(rows, tokens.tagged) for rows, tokens in matcher.prepare(["movie", "x", "What"])]
     assert prepared == [([0], False), ([2], True)]
+
+
+# ---------------------------------------------------------------- the second look
+
+
+def test_a_word_inside_of_a_longer_one_is_no_hit() -> None:
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+    assert spacy
+    tagger = load_tagger("spacy")
+    ruleset = parse("is -> was\nnot NOUN -> no NOUN\ncan -> could")
+    program, _ = build_program([(ruleset.rules, ruleset)], tagger.split)
+    prefilter = Prefilter(program, [False] * 3)
+    rows = ["this island", "it is.", "it's nothing", "IS it?", "cannot", "notable (not)", "İ is"]
+    assert isinstance(tagger, ChunkTagger)
+    found = prefilter.tiers(rows[:-1], chunk_words=tagger.chunk_words)
+    assert found.tolist() == [NOTHING, TOKENS, NOTHING, TOKENS, TAGS, TAGS]
+    # Where lower-casing moves places, the first look decides.
+    assert prefilter.tiers([rows[0], rows[-1]], chunk_words=tagger.chunk_words).tolist() == [1, 1]
+
+
+def test_a_chunk_that_its_neighbours_decide_is_a_hit() -> None:
+    ruleset = parse("is -> was")
+    program, _ = build_program([(ruleset.rules, ruleset)], TAGGER.split)
+    prefilter = Prefilter(program, [False])
+    unsure = prefilter.tiers(["this", "that"], chunk_words=lambda chunks: [None] * len(chunks))
+    assert unsure.tolist() == [TOKENS, NOTHING]
+
+
+WORDS = ["is", "this", "can", "cannot", "don't", "not", "(not)", "it's", "isn't.", ":)", "x:)", ")"]
+GAPS = [" ", "  ", "\u00a0", "\n", "\t "]
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=st.lists(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GAPS)))))
+def test_the_second_look_loses_nothing(rows: list[list[tuple[str, str]]]) -> None:
+    pytest.importorskip("spacy", reason="spaCy is not installed")
+    texts = ["".join(word + gap for word, gap in row) for row in rows]
+    ruleset = parse('is -> was\nnot -> never\ncan not -> could not\n":)" -> x\nn\'t -> not')
+    matcher = compile_rules([ruleset], tagger=load_tagger("spacy"))
+    fast = [(r.rule, r.row, r.text) for r in matcher.apply(texts)]
+    slow = [(r.rule, r.row, r.text) for r in matcher.apply(texts, prefilter=False)]
+    assert fast == slow

@@ -5,13 +5,16 @@ must be prepared: not at all, tokenized, or tokenized and tagged. Always holds: 
 negatives. A token is a substring of its row, so a variant that tests a token for one of some
 words can only match in a row that contains one of them; rows and words are compared lower-cased,
 which `str.lower` does character by character, except for the Greek final sigma, which is folded.
+A second look drops rows that hold the word only inside of longer ones (`is` in `this`): the chunk
+around a hit, from white space to white space, is cut by the tokenizer, each distinct chunk once;
+a chunk of which the tokenizer cannot speak alone counts as a hit.
 Costs one pass of Aho-Corasick over the text per tier, and nothing where a rule has no such word.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.predicates import Predicates
 from sears_dsl.engine.program import Program
+from sears_dsl.text.tokenizer import chunk_bounds
 
 __all__ = ["NOTHING", "TAGS", "TOKENS", "Prefilter", "Tier"]
 
@@ -37,7 +41,12 @@ _FINAL_SIGMA, _SIGMA = "ς", "σ"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
+# So many chunks are remembered before all are forgotten.
+_MOST_CHUNKS = 200_000
+
 Words: TypeAlias = frozenset[str]
+ChunkWords: TypeAlias = Callable[[Sequence[str]], list[tuple[str, ...] | None]]
+"""The tokens of chunks, None where a chunk's neighbours decide; see `text.tagger.ChunkTagger`."""
 
 
 class Prefilter:
@@ -61,26 +70,72 @@ class Prefilter:
                 words[tier] |= required
         self.least: int = open_tier
         self._scanners = {
-            tier: _scanner(words[tier]) for tier in (TOKENS, TAGS) if tier > open_tier
+            tier: _Scanner(words[tier])
+            for tier in (TOKENS, TAGS)
+            if tier > open_tier and words[tier]
         }
 
-    def tiers(self, texts: Sequence[str]) -> NDArray[np.uint8]:
+    def tiers(
+        self, texts: Sequence[str], *, chunk_words: ChunkWords | None = None
+    ) -> NDArray[np.uint8]:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
 
-        Example:
-            A row that comes out as `NOTHING` cannot be changed by any rule, one that comes out as
-            `TOKENS` only by rules that read no tags.
+        A row that comes out as `NOTHING` cannot be changed by any rule, one that comes out as
+        `TOKENS` only by rules that read no tags.
+
+        Args:
+            texts: the rows.
+            chunk_words: the tokens of chunks, for the second look; None: no second look.
         """
         tiers = np.full(len(texts), self.least, np.uint8)
-        scanners = {tier: found for tier, found in self._scanners.items() if found is not None}
-        if not scanners or not len(texts):
+        if not self._scanners or not len(texts):
             return tiers
-        joined, offsets = _join(texts)
-        for tier, scanner in sorted(scanners.items()):
-            hits = _find(scanner, joined)
-            places = np.fromiter((start for _, start, _ in hits), np.int64, len(hits))
+        raw = _SEPARATOR.join(texts)
+        joined, offsets = _fold_rows(raw, texts)
+        # İ is two characters in lower case: then places in the fold are not those of the text.
+        looks_twice = chunk_words if len(joined) == len(raw) else None
+        for tier, scanner in sorted(self._scanners.items()):
+            places = scanner.places(joined)
+            if looks_twice is not None and len(places):
+                places = scanner.whole_words(raw, places, looks_twice)
             tiers[np.searchsorted(offsets, places, side="right") - 1] = tier
         return tiers
+
+
+class _Scanner:
+    """Finds some words in text; which chunks hold one as a token is remembered."""
+
+    def __init__(self, words: set[str]) -> None:
+        self._words = words
+        self._automaton = AhoCorasick(sorted(words))
+        self._chunks: dict[str, bool] = {}
+
+    def places(self, joined: str) -> NDArray[np.int64]:
+        """Where words are found; one place at least in each chunk that contains a word."""
+        try:
+            hits = self._automaton.find_matches_as_indexes(joined)
+        except UnicodeEncodeError:
+            readable = _SURROGATE.sub(_REPLACEMENT, joined)
+            hits = self._automaton.find_matches_as_indexes(readable)
+        return np.fromiter((start for _, start, _ in hits), np.int64, len(hits))
+
+    def whole_words(
+        self, raw: str, places: NDArray[np.int64], chunk_words: ChunkWords
+    ) -> NDArray[np.int64]:
+        """The places whose chunk has one of the words as a token."""
+        begins, ends = chunk_bounds(raw)
+        chunk = np.searchsorted(begins, places, side="right") - 1
+        distinct, of_place = np.unique(chunk, return_inverse=True)
+        bounds = zip(begins[distinct].tolist(), ends[distinct].tolist(), strict=True)
+        chunks = [raw[begin:end] for begin, end in bounds]
+        if len(self._chunks) > _MOST_CHUNKS:
+            self._chunks.clear()
+        unseen = [text for text in dict.fromkeys(chunks) if text not in self._chunks]
+        for text, tokens in zip(unseen, chunk_words(unseen), strict=True):
+            self._chunks[text] = tokens is None or any(fold(t) in self._words for t in tokens)
+        kept = np.fromiter(map(self._chunks.__getitem__, chunks), np.bool_, len(chunks))
+        whole: NDArray[np.int64] = places[kept[of_place]]
+        return whole
 
 
 def fold(text: str) -> str:
@@ -88,12 +143,11 @@ def fold(text: str) -> str:
     return text.lower().replace(_FINAL_SIGMA, _SIGMA)
 
 
-def _join(texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
-    """All rows folded in one string, and where each begins in it."""
-    raw = _SEPARATOR.join(texts)
+def _fold_rows(raw: str, texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
+    """The joined rows folded, and where each row begins in the fold."""
     joined = fold(raw)
     rows: Iterable[str] = texts
-    if len(joined) != len(raw):  # İ is two characters in lower case
+    if len(joined) != len(raw):
         folded = [fold(text) for text in texts]
         joined = _SEPARATOR.join(folded)
         rows = folded
@@ -101,13 +155,6 @@ def _join(texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
     lengths = np.fromiter(map(len, rows), np.int64, len(texts))
     np.cumsum(lengths[:-1] + len(_SEPARATOR), out=offsets[1:])
     return joined, offsets
-
-
-def _find(scanner: AhoCorasick, joined: str) -> list[tuple[int, int, int]]:
-    try:
-        return scanner.find_matches_as_indexes(joined)
-    except UnicodeEncodeError:
-        return scanner.find_matches_as_indexes(_SURROGATE.sub(_REPLACEMENT, joined))
 
 
 def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDArray[np.bool_]:
@@ -155,7 +202,3 @@ def _words(test: int, predicates: Predicates) -> Words | None:
     if key[0] == "and":
         return _required(key[1], predicates)
     return None
-
-
-def _scanner(words: set[str]) -> AhoCorasick | None:
-    return AhoCorasick(sorted(words)) if words else None

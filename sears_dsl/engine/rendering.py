@@ -83,14 +83,14 @@ class Rendering:
         """
         rules, rows = matches.rules.tolist(), matches.rows.tolist()
         row = done = -1
-        words: list[Token] = []
+        words: Sequence[Token] = ()
         for begin, end in _groups(rules, rows):
             rule = rules[begin]
             if next_rule is not None and (rows[begin] == done or rule < next_rule[rows[begin]]):
                 continue
             if rows[begin] != row:
                 row = rows[begin]
-                words = tokens.row(row)
+                words = tokens.view(row)
             text = tokens.texts[row]
             bindings = [self.binding(tokens, matches, index) for index in range(begin, end)]
             edits, missing = self._renderer(rule).render_all(text, words, bindings)

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import CacheError, TaggerError
 from sears_dsl.text.cache_file import PART_SUFFIXES, CacheFile, number_of, pragma, transaction
-from sears_dsl.text.tagger import Tagger
+from sears_dsl.text.tagger import ChunkTagger, Tagger
 from sears_dsl.text.tokens import Tokens, text_groups
 
 __all__ = ["CacheInfo", "CachedTagger", "TagCache"]
@@ -325,6 +325,12 @@ class CachedTagger:
         order[found] = np.arange(len(known))
         order[missing] = [places[texts[row]] for row in missing.tolist()]
         return Tokens.concatenate([known, *parts]).select(order)
+
+    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """The tokens of each chunk, where the tagger can tell them."""
+        if isinstance(self.tagger, ChunkTagger):
+            return self.tagger.chunk_words(chunks)
+        return [None] * len(chunks)
 
     def split(self, words: str) -> tuple[str, ...]:
         """The tokens of a word of a rule."""

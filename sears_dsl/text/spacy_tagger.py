@@ -110,13 +110,22 @@ class SpacyTagger:
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text, without tags."""
         nlp = self._loaded()
-        if self._chunks is None:
-            self._chunks = _chunk_tokenizer(nlp, self._most_words)
-        if self._chunks is not None:
-            return self._chunks.tokenize(texts)
+        chunks = self._chunk_tokenizer()
+        if chunks is not None:
+            return chunks.tokenize(texts)
         with self._bounded(nlp):
             docs = (nlp.tokenizer(_readable(text)) for text in texts)
             return replace(_collect(texts, map(_columns, docs), nlp, None), tagged=False)
+
+    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """The tokens of each chunk, the same in every row; None where its neighbours decide."""
+        tokenizer = self._chunk_tokenizer()
+        return [None] * len(chunks) if tokenizer is None else tokenizer.chunk_words(chunks)
+
+    def _chunk_tokenizer(self) -> ChunkTokenizer | None:
+        if self._chunks is None:
+            self._chunks = _chunk_tokenizer(self._loaded(), self._most_words)
+        return self._chunks
 
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags; equal texts are tagged once."""

@@ -18,7 +18,7 @@ from sears_dsl.text.tokens import Tokens
 if TYPE_CHECKING:
     from sears_dsl.text.cache import TagCache
 
-__all__ = ["Tagger", "load_tagger"]
+__all__ = ["ChunkTagger", "Tagger", "load_tagger"]
 
 
 @runtime_checkable
@@ -51,6 +51,18 @@ class Tagger(Protocol):
 
         They are in order, disjoint, and leave out nothing but white space.
         """
+
+
+@runtime_checkable
+class ChunkTagger(Tagger, Protocol):
+    """A tagger that can tell the words of a chunk, a run of characters between white space, alone.
+
+    Optional: with it, rows that hold a rule's word only inside of longer ones (`is` in `this`)
+    are left out before anything is tokenized or tagged.
+    """
+
+    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """The tokens of each chunk, the same in every row; None where its neighbours decide."""
 
 
 def load_tagger(name: str = "spacy", *, jobs: int = 1, cache: TagCache | None = None) -> Tagger:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.text.tokens import Int32Array, Tokens, TokenType, dense, text_groups
 
-__all__ = ["ChunkTokenizer", "Cut"]
+__all__ = ["ChunkTokenizer", "Cut", "chunk_bounds"]
 
 Cut: TypeAlias = Callable[[str], tuple[Int32Array, Int32Array]]
 """First and one past the last character of each token of a text; white space is in none."""
@@ -126,11 +126,36 @@ class ChunkTokenizer:
         blocks = [self._block(block) for block in text_groups(texts, characters=_BLOCK)]
         return Tokens.concatenate(blocks) if blocks else Tokens.from_rows([], [], tagged=False)
 
+    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """The tokens of each chunk wherever it stands; None where its neighbours decide.
+
+        Args:
+            chunks: runs of characters without white space, none of them empty.
+
+        Example:
+            >>> words = ChunkTokenizer(lambda text: (np.array([0]), np.array([2])))
+            >>> words.chunk_words(["it."])
+            [('it',)]
+        """
+        known = self._learnt
+        if len(known.chunks) > self._most_chunks or known.characters > _MOST_CHARACTERS:
+            self._learnt = _Learnt()
+        numbers = self._look_up(list(chunks))
+        known = self._learnt
+        first, count, joined = known.first.values, known.count.values, known.joined.values
+        word, strings = known.word.values, known.words.strings
+        return [
+            None
+            if joined[number]
+            else tuple(strings[w] for w in word[first[number] : first[number] + count[number]])
+            for number in numbers.tolist()
+        ]
+
     def _block(self, texts: Sequence[str]) -> Tokens:
         joined = "\n".join(texts)
         row_starts = np.zeros(len(texts), np.int64)
         np.cumsum([len(text) + 1 for text in texts[:-1]], out=row_starts[1:])
-        chunk_starts = _chunk_starts(joined)
+        chunk_starts, _ = chunk_bounds(joined)
         numbers = self._look_up(joined.split())
         known = self._learnt
         counts = known.count.values[numbers]
@@ -261,14 +286,20 @@ def _cut_lines(
     return text, counts, starts, ends, np.repeat(line_starts[:-1], counts)
 
 
-def _chunk_starts(text: str) -> NDArray[np.int64]:
-    """Where the parts of ``text.split()`` start."""
+def chunk_bounds(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the parts of ``text.split()`` start, and one past where they end.
+
+    Example:
+        >>> [bounds.tolist() for bounds in chunk_bounds(" it  is")]
+        [[1, 5], [3, 7]]
+    """
     codes: NDArray[np.integer]
     if text.isascii():
         codes = np.frombuffer(text.encode("ascii"), np.uint8)
     else:
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         codes = np.minimum(codes, np.uint32(_LAST_SPACE + 1))
-    inside = ~_IS_SPACE[codes]
-    inside[1:] &= ~inside[:-1].copy()
-    return np.flatnonzero(inside)
+    inside = np.zeros(len(codes) + 2, np.bool_)
+    inside[1:-1] = ~_IS_SPACE[codes]
+    edges = np.flatnonzero(inside[1:] != inside[:-1])
+    return edges[::2], edges[1::2]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,32 @@ class Token(NamedTuple):
     fine: str
     start: int
     end: int
+
+
+class _RowView(Sequence[Token]):
+    """The tokens of a row, of which an edit needs only those around it."""
+
+    def __init__(self, tokens: Tokens, row: int) -> None:
+        self._tokens = tokens
+        self._first = int(tokens.row_offsets[row])
+        self._count = int(tokens.row_offsets[row + 1]) - self._first
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Token: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Token]: ...
+    def __getitem__(self, index: int | slice) -> Token | Sequence[Token]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(self._count))]
+        place = index + self._count if index < 0 else index
+        if not 0 <= place < self._count:
+            raise IndexError(index)
+        tokens, place = self._tokens, self._first + place
+        text, coarse, fine = tokens.types[tokens.type_ids[place]]
+        return Token(text, coarse, fine, int(tokens.starts[place]), int(tokens.ends[place]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +101,17 @@ class Tokens:
     def row(self, index: int) -> list[Token]:
         """The tokens of one row as objects."""
         return list(self._tokens(index))
+
+    def view(self, index: int) -> Sequence[Token]:
+        """The tokens of one row, each made an object when it is asked for.
+
+        Example:
+            >>> batch = Tokens.from_rows(["It is"], [[Token("It", "PRON", "PRP", 0, 2),
+            ...     Token("is", "AUX", "VBZ", 3, 5)]])
+            >>> len(batch.view(0)), batch.view(0)[1].text, batch.view(0)[-1].start
+            (2, 'is', 3)
+        """
+        return _RowView(self, index)
 
     def _tokens(self, index: int) -> Iterator[Token]:
         here = slice(self.row_offsets[index], self.row_offsets[index + 1])
