@@ -13,6 +13,7 @@ are made for the rows that a rule may touch; that is what takes the time (minute
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import random
@@ -21,6 +22,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from sears_dsl.engine.matcher import compile_rules
@@ -53,18 +55,51 @@ def after_tab(path: Path) -> Iterator[str]:
     return (line.split("\t", 1)[1] for line in lines(path) if "\t" in line)
 
 
-def squad_questions(folder: Path) -> Iterator[str]:
-    """Questions of the SQuAD development set."""
-    for article in json.loads((folder / "squad/dev-v1.1.json").read_text("utf-8"))["data"]:
+def columns(path: Path, *places: int, skip: int = 0) -> Iterator[str]:
+    """Some columns of a tab-separated file without quoting, after its first lines."""
+    for line in islice(lines(path), skip, None):
+        cells = line.split("\t")
+        yield from (cells[place] for place in places if place < len(cells))
+
+
+def squad_questions(path: Path) -> Iterator[str]:
+    """Questions of a SQuAD file."""
+    for article in json.loads(path.read_text("utf-8"))["data"]:
         for paragraph in article["paragraphs"]:
             yield from (question["question"] for question in paragraph["qas"])
 
 
-def squad_sentences(folder: Path) -> Iterator[str]:
-    """Sentences of the paragraphs of the SQuAD development set."""
-    for article in json.loads((folder / "squad/dev-v1.1.json").read_text("utf-8"))["data"]:
+def squad_sentences(path: Path) -> Iterator[str]:
+    """Sentences of the paragraphs of a SQuAD file."""
+    for article in json.loads(path.read_text("utf-8"))["data"]:
         for paragraph in article["paragraphs"]:
             yield from SENTENCE_END.split(paragraph["context"])
+
+
+def treebank(folder: Path) -> Iterator[str]:
+    """Sentences of the English Web Treebank."""
+    for name in ("pos/en_ewt-ud-train.conllu", "pos/en_ewt-ud-dev.conllu"):
+        marked = (line for line in lines(folder / name) if line.startswith("# text = "))
+        yield from (line.removeprefix("# text = ") for line in marked)
+
+
+def pairs_with_commas(path: Path) -> Iterator[str]:
+    """Both sentences of each pair of a csv file."""
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.reader(file):
+            yield from row[:2]
+
+
+def suite_sentences(folder: Path) -> Iterator[str]:
+    """The sentences of CheckList's suite, its templates too."""
+    for line in lines(folder / "checklist/sentiment_suite.jsonl"):
+        waiting = [json.loads(line)["data"]]
+        while waiting:
+            found = waiting.pop()
+            if isinstance(found, str):
+                yield found
+            elif isinstance(found, list):
+                waiting.extend(reversed(found))
 
 
 def duplicate_questions(folder: Path) -> Iterator[str]:
@@ -76,8 +111,8 @@ def duplicate_questions(folder: Path) -> Iterator[str]:
 CORPORA: dict[str, Callable[[Path], Iterator[str]]] = {
     "imdb": lambda folder: after_tab(folder / "sentiment/imdb.tsv"),
     "rt": lambda folder: after_tab(folder / "sentiment/rt.tsv"),
-    "squad-q": squad_questions,
-    "squad-c": squad_sentences,
+    "squad-q": lambda folder: squad_questions(folder / "squad/dev-v1.1.json"),
+    "squad-c": lambda folder: squad_sentences(folder / "squad/dev-v1.1.json"),
     "vqa": lambda folder: (
         json.loads(line)["question"] for line in lines(folder / "vqa/vqa2_subset_train.jsonl")
     ),
@@ -92,6 +127,20 @@ CORPORA: dict[str, Callable[[Path], Iterator[str]]] = {
     ),
     "books": lambda folder: lines(folder / "throughput/classic_books.txt"),
 }
+"""What is read by default."""
+
+MORE: dict[str, Callable[[Path], Iterator[str]]] = {
+    "train-q": lambda folder: squad_questions(folder / "squad/train-v1.1-part.json"),
+    "train-c": lambda folder: squad_sentences(folder / "squad/train-v1.1-part.json"),
+    "ewt": treebank,
+    "paws": lambda folder: columns(folder / "paraphrase/paws_wiki_dev.tsv", 1, 2),
+    "sick": lambda folder: columns(folder / "paraphrase/sick_train.txt", 1, 2, skip=1),
+    "mrpc": lambda folder: columns(folder / "paraphrase/msr_paraphrase_train.txt", 3, 4, skip=1),
+    "stsb": lambda folder: pairs_with_commas(folder / "paraphrase/stsb_en_train.csv"),
+    "fluency-dev": lambda folder: columns(folder / "fluency/wellformedness_dev.tsv", 0),
+    "checklist": suite_sentences,
+}
+"""What is read when it is named, for rules that seldom fire."""
 
 
 @dataclass(slots=True)
@@ -104,7 +153,8 @@ class Findings:
 
 def rows_of(corpus: str, folder: Path, *, limit: int, seed: int) -> list[str]:
     """Distinct rows of a corpus with something in them, at most ``limit``, in a seeded order."""
-    rows = list(dict.fromkeys(row.strip() for row in CORPORA[corpus](folder) if row.strip()))
+    found = (CORPORA | MORE)[corpus](folder)
+    rows = list(dict.fromkeys(row.strip() for row in found if row.strip()))
     return rows if len(rows) <= limit else random.Random(seed).sample(rows, limit)
 
 
@@ -155,7 +205,7 @@ def main() -> None:
     """Read the command line, run, print."""
     parser = argparse.ArgumentParser(description="Show what rules do to real text.")
     parser.add_argument("paths", nargs="+", type=Path, metavar="RULESET")
-    parser.add_argument("--corpus", nargs="+", choices=list(CORPORA), default=list(CORPORA))
+    parser.add_argument("--corpus", nargs="+", choices=[*CORPORA, *MORE], default=list(CORPORA))
     parser.add_argument("--rows", type=int, default=10_000, help="most rows of a corpus")
     parser.add_argument("--sample", type=int, default=50, help="rewrites to show for a rule")
     parser.add_argument("--seed", type=int, default=0)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, find_child, kernel
+from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, asks_edges, find_child, kernel
 
 __all__ = ["remember"]
 
@@ -75,13 +75,24 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
             patterns += 1
         if following < 0:
             continue
-        for then in range(classes.offsets[following], classes.offsets[following + 1]):
-            symbol = classes.symbols[then]
-            if (rules.masks[child] >> np.uint64(symbol & 63)) & one == 0:
-                continue
-            grandchild = find_child(child, symbol, rules.edges)
-            if grandchild == NO_CHILD:
-                continue
+        if rules.masks[child] & classes.bits[following] == 0:
+            continue
+        by_edges = asks_edges(child, following, classes, rules)
+        offsets_of = rules.edge_offsets if by_edges else classes.offsets
+        group = child if by_edges else np.int64(following)
+        for then in range(offsets_of[group], offsets_of[group + 1]):
+            if by_edges:
+                symbol = rules.edge_symbols[then]
+                if (classes.holds[following, symbol >> 6] >> np.uint64(symbol & 63)) & one == 0:
+                    continue
+                grandchild = np.int64(rules.edge_children[then])
+            else:
+                symbol = classes.symbols[then]
+                if (rules.masks[child] >> np.uint64(symbol & 63)) & one == 0:
+                    continue
+                grandchild = find_child(child, symbol, rules.edges)
+                if grandchild == NO_CHILD:
+                    continue
             if grandchild < 0:
                 arena[base + 3 + patterns] = ~grandchild
                 patterns += 1

@@ -41,6 +41,7 @@ __all__ = [
     "Heads",
     "Protection",
     "Rules",
+    "asks_edges",
     "find_child",
     "first_slot",
     "is_protected",
@@ -86,6 +87,9 @@ class Rules(NamedTuple):
         masks: uint64 (nodes,): the symbols, modulo 64, that a node has edges for.
         root: int32 (symbols,): child of the root, `NO_CHILD` where there is none.
         edges: int64 (size, 2): hashed edges, (node << 32 | symbol, child); -1 is free.
+        edge_offsets: int32 (nodes + 1,): the same edges by node, with the next two.
+        edge_symbols: int32 (edges,): what an edge asks for.
+        edge_children: int32 (edges,): where it leads.
         accept_offsets: int32 (nodes + 1,): what ends at a node, with accepts.
         accepts: int32.
         variants: int32 (variants, 5): pattern, order, left, focus, anchors.
@@ -99,6 +103,9 @@ class Rules(NamedTuple):
     masks: Any
     root: Any
     edges: Any
+    edge_offsets: Any
+    edge_symbols: Any
+    edge_children: Any
     accept_offsets: Any
     accepts: Any
     variants: Any
@@ -117,6 +124,8 @@ class Classes(NamedTuple):
         offsets: int32 (classes + 1,): symbols that a class satisfies, with symbols.
         symbols: int32.
         bits: uint64 (classes,): those symbols modulo 64.
+        holds: uint64 (classes, words): those symbols, a bit each; no words where that would be
+            too much.
         first: uint64 (classes,): bits of one of which the next token must satisfy, if a path that
             begins here is to go on; 0 where none does.
         ends: bool (classes,): whether a path may end with the first token.
@@ -126,6 +135,7 @@ class Classes(NamedTuple):
     offsets: Any
     symbols: Any
     bits: Any
+    holds: Any
     first: Any
     ends: Any
 
@@ -187,6 +197,14 @@ def find_child(node: Any, symbol: Any, edges: Any) -> Any:
             return np.int64(NO_CHILD)
         slot = (slot + 1) & (size - 1)
     return edges[slot, 1]
+
+
+@kernel
+def asks_edges(node: Any, kind: Any, classes: Any, rules: Any) -> Any:
+    """Whether a node has fewer edges than a class has symbols, so that they are asked instead."""
+    edges = rules.edge_offsets[node + 1] - rules.edge_offsets[node]
+    symbols = classes.offsets[kind + 1] - classes.offsets[kind]
+    return edges < symbols and classes.holds.shape[1] > 0
 
 
 @kernel

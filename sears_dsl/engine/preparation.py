@@ -13,6 +13,9 @@ import numpy as np
 
 from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, Classes, first_slot, kernel
 
+# Classes times words of symbols, 64 to a word: 64 MiB.
+_MOST_WORDS = 1 << 23
+
 __all__ = ["build_table", "build_trie", "classify", "mark_protected"]
 
 # ---------------------------------------------------------------- the trie
@@ -112,6 +115,8 @@ def classify(type_offsets: Any, type_symbols: Any, rules: Any) -> Any:
         offsets[number + 1] = offsets[number] + type_offsets[kind + 1] - type_offsets[kind]
     symbols = np.empty(offsets[classes], np.int32)
     bits = np.zeros(classes, np.uint64)
+    words = (rules.root.shape[0] + 63) >> 6
+    holds = np.zeros((classes, words if classes * words <= _MOST_WORDS else 0), np.uint64)
     first = np.zeros(classes, np.uint64)
     ends = np.zeros(classes, np.bool_)
     for number in range(classes):
@@ -120,6 +125,8 @@ def classify(type_offsets: Any, type_symbols: Any, rules: Any) -> Any:
             symbol = type_symbols[base + at - offsets[number]]
             symbols[at] = symbol
             bits[number] |= np.uint64(1) << np.uint64(symbol & 63)
+            if holds.shape[1] > 0:
+                holds[number, symbol >> 6] |= np.uint64(1) << np.uint64(symbol & 63)
             child = rules.root[symbol]
             if child >= 0:
                 first[number] |= rules.masks[child]
@@ -127,7 +134,7 @@ def classify(type_offsets: Any, type_symbols: Any, rules: Any) -> Any:
                     ends[number] = True
             elif child != NO_CHILD:
                 ends[number] = True
-    return Classes(of_type, offsets, symbols, bits, first, ends)
+    return Classes(of_type, offsets, symbols, bits, holds, first, ends)
 
 
 # ---------------------------------------------------------------- protected spans

@@ -247,10 +247,14 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
     root = np.full(symbols, NO_CHILD, np.int32)
     under_root = np.flatnonzero(parents == 0)
     root[labels[under_root]] = children[under_root + 1]
+    by_node = np.argsort(parents, kind="stable")
     return {
         "masks": masks,
         "root": root,
         "edges": build_table(parents, labels, children[1:], _table_size(len(parents))),
+        "edge_offsets": _offsets(parents, nodes),
+        "edge_symbols": labels[by_node],
+        "edge_children": children[1:][by_node],
         "accept_offsets": _offsets(final_nodes, nodes),
         "accepts": codes[np.argsort(final_nodes, kind="stable")],
     }

@@ -27,6 +27,7 @@ from sears_dsl.engine.kernels import (
     PATTERN,
     RANK,
     RANK_BITS,
+    asks_edges,
     find_child,
     first_slot,
     is_protected,
@@ -217,14 +218,23 @@ def collect(  # noqa: PLR0915, PLR0917
                 mask = rules.masks[node]
                 if mask & bits[kind] == 0:
                     continue
-                for at in range(classes.offsets[kind], classes.offsets[kind + 1]):
-                    symbol = classes.symbols[at]
-                    if (mask >> np.uint64(symbol & 63)) & one == 0:
-                        continue
-                    if node == 0:
-                        child = np.int64(rules.root[symbol])
+                by_edges = asks_edges(node, kind, classes, rules)
+                offsets_of = rules.edge_offsets if by_edges else classes.offsets
+                group = node if by_edges else np.int64(kind)
+                for at in range(offsets_of[group], offsets_of[group + 1]):
+                    if by_edges:
+                        symbol = rules.edge_symbols[at]
+                        if (classes.holds[kind, symbol >> 6] >> np.uint64(symbol & 63)) & one == 0:
+                            continue
+                        child = np.int64(rules.edge_children[at])
                     else:
-                        child = find_child(node, symbol, rules.edges)
+                        symbol = classes.symbols[at]
+                        if (mask >> np.uint64(symbol & 63)) & one == 0:
+                            continue
+                        if node == 0:
+                            child = np.int64(rules.root[symbol])
+                        else:
+                            child = find_child(node, symbol, rules.edges)
                     if child >= 0:
                         stack_nodes[depth] = child
                         stack_places[depth] = after + 1

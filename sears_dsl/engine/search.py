@@ -46,7 +46,7 @@ _EXTENTS = {
 _BLOCK = 1 << 17
 # Pairs of classes that a thread remembers, and the numbers that it keeps about them.
 _PAIRS = 1 << 15
-_ARENA = 1 << 19
+_ARENA = 1 << 21
 
 
 def search(
