@@ -82,6 +82,7 @@ class Variant:
         focus: how many are the replaced span.
         anchors: `ANCHOR_START` where the tests begin the unit, plus `ANCHOR_END` where they end it.
         layout: how elements, names and tags lie on the tests.
+        names: every name of the rule, those too that this variant leaves out.
     """
 
     tests: tuple[int, ...]
@@ -89,6 +90,7 @@ class Variant:
     focus: int
     anchors: int
     layout: _Strand
+    names: tuple[str, ...]
 
 
 def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -> list[Variant]:
@@ -110,6 +112,7 @@ def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -
     sides = [writer.sequence(part) for part in (rule.left, rule.antecedent, rule.right)]
     _check_count(len(sides[0]) * len(sides[1]) * len(sides[2]))
     variants: dict[tuple[tuple[int, ...], int, int, int], Variant] = {}
+    names = tuple(dict.fromkeys(_names(rule)))
     for left in sides[0]:
         for focus in sides[1]:
             for right in sides[2]:
@@ -117,12 +120,11 @@ def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -
                 anchors = _anchors(whole)
                 if anchors is not None:
                     key = (whole.tests, len(left.tests), len(focus.tests), anchors)
-                    variants.setdefault(key, Variant(*key, whole))
+                    variants.setdefault(key, Variant(*key, whole, names))
     return list(variants.values())
 
 
 def bind(
-    rule: Rule,
     variant: Variant,
     start: int,
     predicates: Predicates,
@@ -131,16 +133,16 @@ def bind(
     """How an instance lies on its row.
 
     Args:
-        rule: the rule of the instance.
-        variant: the variant of it that matched.
+        variant: the variant of the rule that matched.
         start: first token of the replaced span, or where an insertion goes.
         predicates: the table that the variant was made with.
         token_type: gives the type of a token of the row; asked only where an element leaves open
             which of its alternatives matched.
     """
     origin = start - variant.left
-    names = {name: TokenRange(start, start) for name in _names(rule)}
-    names.update((name, _moved(place, origin)) for name, place in variant.layout.names)
+    names = dict.fromkeys(variant.names, TokenRange(start, start)) if variant.names else {}
+    for name, place in variant.layout.names:
+        names[name] = _moved(place, origin)
     tags: dict[str, tuple[int, ...]] = {}
     for at, choices in variant.layout.tags:
         tag = choices[0].tag

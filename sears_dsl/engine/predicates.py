@@ -5,8 +5,8 @@ the distinct token types of a batch. Out: an id per distinct predicate, and for 
 table type → ids. Always holds: predicates that mean the same by construction have one id
 (``movie`` and ``"movie"i`` under the smart case option); the members of a composite predicate
 have smaller ids than it has, so that one pass in order decides them all. Costs one dictionary
-look-up per type and kind of test, one RE2 match per distinct text and regex, and a few array
-operations per composite predicate; nothing per token.
+look-up per type and kind of test, one RE2 match per distinct text and regex (remembered from
+batch to batch), and a few array operations per composite predicate; nothing per token.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 # Types are put into the CSR table in blocks, so that many composite predicates cost no memory.
 _BLOCK = 4096
+# Of so many texts it is remembered whether a regex matches them; then all are forgotten.
+_MOST_TEXTS = 100_000
 _NEEDS_TAGS = frozenset({"coarse", "fine", "lemma"})
 
 
@@ -99,6 +101,8 @@ class Predicates:
         self._values: dict[tuple[str, str], dict[str, int]] = {}
         self._columns_of: list[tuple[str, str] | None] = []
         self._regexes: dict[int, Any] = {}
+        # Per regex: text → whether it matches. Batches of one corpus share most of their words.
+        self._matched: dict[int, dict[str, bool]] = {}
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -285,9 +289,19 @@ class Predicates:
         elif key[0] == "or":
             holds = self._decide_any(key[1], batch, decided)
         else:
-            holds = _match_texts(self._regexes[number], batch.texts)
+            holds = self._match_texts(number, batch.texts)
         decided[number] = holds
         return holds
+
+    def _match_texts(self, number: int, texts: Sequence[str]) -> BoolArray:
+        """Which texts a regex matches as a whole; a text is asked once while it is remembered."""
+        known = self._matched.setdefault(number, {})
+        if len(known) > _MOST_TEXTS:
+            known.clear()
+        regex = self._regexes[number]
+        for text in set(texts).difference(known):
+            known[text] = _full_match(regex, text)
+        return np.fromiter(map(known.__getitem__, texts), np.bool_, len(texts))
 
     def _decide_any(
         self, members: Sequence[int], batch: _Batch, decided: dict[int, BoolArray]
@@ -378,12 +392,6 @@ def _compile_regex(pattern: str, *, ignore_case: bool) -> Any:
             f"/{pattern}/ is not a regular expression that RE2 knows: {told}",
             advice="look-around and back-references are not there, so that matching is linear",
         ) from error
-
-
-def _match_texts(regex: Any, texts: Sequence[str]) -> BoolArray:
-    """Which texts match as a whole; each distinct one is matched once."""
-    matched = {text: _full_match(regex, text) for text in set(texts)}
-    return np.fromiter(map(matched.__getitem__, texts), np.bool_, len(texts))
 
 
 def _full_match(regex: Any, text: str) -> bool:

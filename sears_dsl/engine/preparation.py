@@ -71,7 +71,9 @@ def build_trie(symbols: Any, offsets: Any, size: Any) -> Any:
 
 
 @kernel
-def classify(type_offsets: Any, type_symbols: Any, rules: Any) -> Any:
+def classify(  # noqa: PLR0915 - one pass to find the classes, one to describe them
+    type_offsets: Any, type_symbols: Any, rules: Any
+) -> Any:
     """Put types that satisfy the same symbols into one class: a `Classes`.
 
     Type t satisfies type_symbols[type_offsets[t]:type_offsets[t + 1]].

@@ -60,7 +60,7 @@ class Rendering:
             return found
 
         variant = variants[matches.variants[index]]
-        return bind(rule, variant, int(matches.starts[index]), self._predicates, token_type)
+        return bind(variant, int(matches.starts[index]), self._predicates, token_type)
 
     def rewrites(
         self,
@@ -82,6 +82,7 @@ class Rendering:
                 first rule, from that one on, that changes it.
         """
         rules, rows = matches.rules.tolist(), matches.rows.tolist()
+        starts, ends = matches.starts.tolist(), matches.ends.tolist()
         row = done = -1
         words: Sequence[Token] = ()
         for begin, end in _groups(rules, rows):
@@ -92,8 +93,12 @@ class Rendering:
                 row = rows[begin]
                 words = tokens.view(row)
             text = tokens.texts[row]
-            bindings = [self.binding(tokens, matches, index) for index in range(begin, end)]
-            edits, missing = self._renderer(rule).render_all(text, words, bindings)
+            renderer = self._renderer(rule)
+            if renderer.needs_binding:
+                bindings = [self.binding(tokens, matches, index) for index in range(begin, end)]
+            else:
+                bindings = [Binding(starts[k], ends[k], (), {}, {}) for k in range(begin, end)]
+            edits, missing = renderer.render_all(text, words, bindings)
             forms = sum(each.is_inflection for each in missing)
             if forms:
                 unrenderable[rule] += forms

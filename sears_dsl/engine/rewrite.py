@@ -84,6 +84,11 @@ class Renderer:
         else:
             self._parts = list(parts_of(rule, kept))
 
+    @property
+    def needs_binding(self) -> bool:
+        """Whether new text copies anything; if not, start and end of an instance are enough."""
+        return self._constants is None
+
     def render(
         self,
         text: str,

@@ -48,6 +48,7 @@ class _RowView(Sequence[Token]):
         self._tokens = tokens
         self._first = int(tokens.row_offsets[row])
         self._count = int(tokens.row_offsets[row + 1]) - self._first
+        self._made: dict[int, Token] = {}
 
     def __len__(self) -> int:
         return self._count
@@ -62,9 +63,13 @@ class _RowView(Sequence[Token]):
         place = index + self._count if index < 0 else index
         if not 0 <= place < self._count:
             raise IndexError(index)
-        tokens, place = self._tokens, self._first + place
-        text, coarse, fine = tokens.types[tokens.type_ids[place]]
-        return Token(text, coarse, fine, int(tokens.starts[place]), int(tokens.ends[place]))
+        made = self._made.get(place)
+        if made is None:
+            tokens, at = self._tokens, self._first + place
+            text, coarse, fine = tokens.types[tokens.type_ids[at]]
+            made = Token(text, coarse, fine, int(tokens.starts[at]), int(tokens.ends[at]))
+            self._made[place] = made
+        return made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
