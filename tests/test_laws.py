@@ -17,7 +17,7 @@ from sears_dsl.engine.reference import candidates, find
 from sears_dsl.engine.spans import apply_edits
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.rule import Literal, Options, Rule, SetDefinition, Tag
-from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.ruleset import Ruleset, parse
 from sears_dsl.text.pinned import PinnedTagger
 from sears_dsl.text.tokens import Tokens
 from tests.strategies import rules
@@ -234,3 +234,36 @@ def test_the_laws_hold_without_the_compiler_of_the_kernels() -> None:
     )
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
+
+
+@LAW
+@given(
+    pairs=st.lists(
+        st.tuples(
+            st.sampled_from(("movie", "Movie", "film", "What", "is", "?")),
+            st.sampled_from(("NOUN", "VERB", "_", "is", "!is")),
+        ),
+        min_size=10,
+        max_size=30,
+        unique=True,
+    ),
+    rows=st.lists(texts, min_size=1, max_size=5),
+    scope=st.sampled_from(("first", "all")),
+)
+def test_many_negations_find_what_the_reference_finds(
+    pairs: list[tuple[str, str]], rows: list[str], scope: Scope
+) -> None:
+    """Every token satisfies many tests: then the edges of a node are asked, not the token's."""
+    lines = [f'!"{word}" {then} "a" -> x {number}' for number, (word, then) in enumerate(pairs)]
+    lines += [f'y {number} -> z / !"{word}" __ {then}' for number, (word, then) in enumerate(pairs)]
+    ruleset = parse("\n".join(lines))
+    matcher = compile_rules([ruleset], tagger=TAGGER)
+    tokens = TAGGER.tag([f"{row} a y 1 a is" for row in rows])
+    found = matcher.find(tokens, scope=scope).tuples()
+    naive = [
+        (number, row, binding.start, binding.end)
+        for row in range(len(tokens))
+        for number, rule in enumerate(ruleset.rules)
+        for binding in find(rule, ruleset, tokens.row(row), split=TAGGER.split, extent=scope)
+    ]
+    assert found == naive

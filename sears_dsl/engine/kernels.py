@@ -201,10 +201,15 @@ def find_child(node: Any, symbol: Any, edges: Any) -> Any:
 
 @kernel
 def asks_edges(node: Any, kind: Any, classes: Any, rules: Any) -> Any:
-    """Whether a node has fewer edges than a class has symbols, so that they are asked instead."""
-    edges = rules.edge_offsets[node + 1] - rules.edge_offsets[node]
+    """Whether a node has far fewer edges than a class has symbols, so that they are asked instead.
+
+    Types satisfy few symbols where rules were mined (text and tags), and hundreds where many rules
+    have negations.
+    """
     symbols = classes.offsets[kind + 1] - classes.offsets[kind]
-    return edges < symbols and classes.holds.shape[1] > 0
+    if symbols < 8 or classes.holds.shape[1] == 0:
+        return False
+    return rules.edge_offsets[node + 1] - rules.edge_offsets[node] < symbols
 
 
 @kernel
