@@ -31,6 +31,7 @@ from sears_dsl.text.tokens import Token, Tokens
 SENTENCES = 5_000
 REPEATED = 20  # the batch is so many times the sentences, so that a run takes long enough
 MINED = 234_706  # as many rules as in the notebook of the paper's authors
+COMPILED = 250_000
 OPTIONS = Options(case="exact")
 CONSEQUENT = (Text("x"),)
 BUDGETS = {10: (50, 150), 100: (150, 500), 1_000: (500, 2_000)}
@@ -216,9 +217,6 @@ def mined_rules(miner: Miner, tokens: Tokens) -> Row:
     begin = time.perf_counter()
     program = compiled(rules)
     compile_time = time.perf_counter() - begin
-    distinct_begin = time.perf_counter()
-    compiled(miner.rules(100_000))
-    distinct_time = time.perf_counter() - distinct_begin
     rows = tokens.select(range(772))
     matches = len(search(program, rows))
     took = seconds(lambda: search(program, rows, jobs=2))
@@ -228,11 +226,23 @@ def mined_rules(miner: Miner, tokens: Tokens) -> Row:
             "seconds": round(took, 3),
             "matches": matches,
             "compile_seconds": round(compile_time, 2),
-            "draw_and_compile_100000_distinct_seconds": round(distinct_time, 2),
         },
         at_least="0.5 s",
         aim="0.1 s",
         reached=took <= 0.5,
+    )
+
+
+def compiling(miner: Miner) -> Row:
+    """Rule objects with distinct antecedents to arrays, without the parser."""
+    rules = miner.rules(COMPILED, longest=6)
+    took = seconds(lambda: compiled(rules))
+    return Row(
+        f"compiling {COMPILED:,} mined rules, all antecedents distinct",
+        {"seconds": round(took, 2)},
+        at_least="2 s",
+        aim="2 s",
+        reached=took <= 2,
     )
 
 
@@ -244,6 +254,7 @@ def main() -> None:
     rows = [against_spacy(count, miner, tokens, batch) for count in BUDGETS]
     rows.append(many_rules(miner, tokens))
     rows.append(mined_rules(miner, tokens))
+    rows.append(compiling(miner))
     write_record("matching", rows)
 
 
