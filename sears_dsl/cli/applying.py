@@ -159,9 +159,11 @@ def _print_report(report: ApplyReport, output: str) -> None:
     if most:
         table = Table("rows", "rule", "example", box=None, pad_edge=False)
         table.columns[0].justify = "right"
+        taken = 10 + max(len(rule) for rule, _ in most[:12])
+        width = min(100, max(30, out.width - taken))
         for rule, of in most[:12]:
             first = of.examples[0]
-            example = excerpt(first.original, first.edits, width=100)
+            example = excerpt(first.original, first.edits, width=width)
             table.add_row(f"{of.rows:,}", Text(rule), example)
         out.print(table)
         if len(most) > 12:
