@@ -212,7 +212,6 @@ def main() -> None:
             "cold, one process": round(theirs / cold, 1),
             "cold, two processes": round(theirs / cold_two, 1),
             "cold, two processes, spaCy in two": round(theirs_two / cold_two, 1),
-            "tags cached": round(theirs / hot, 1),
         }
         rows.append(
             Row(
@@ -221,6 +220,15 @@ def main() -> None:
                 at_least="3× in two processes",
                 aim="10×",
                 reached=verified and theirs / cold_two >= 3,
+            )
+        )
+        rows.append(
+            Row(
+                "all rulesets at once, tags cached",
+                {"times": round(theirs / hot, 1)},
+                at_least="30×",
+                aim="100×",
+                reached=theirs / hot >= 30,
             )
         )
         ratios = []

@@ -47,18 +47,19 @@ _CALL = re.compile(r"([A-Za-z_]+)\(")
 
 def explain(line: str, position: int, expected: frozenset[str], start: str) -> Finding:
     """The explanation for a refusal at ``position``; ``start`` is statement or metadata."""
-    if start == "metadata":
-        return _metadata(line, position)
     bare = _blank_quoted(line)
     if '"' in bare:
-        place = bare.index('"')
+        # Outside of metadata a mark can stand alone, as a literal in quotes of its own.
+        literal = r"\"" if start == "metadata" else r'"\""'
         return Finding(
             "E104",
             "a quoted string that does not end on its line",
-            place,
+            bare.index('"'),
             len(line),
-            r'end it with "; the quotation mark itself is written "\""',
+            f'end it with "; the quotation mark itself is written {literal}',
         )
+    if start == "metadata":
+        return _metadata(line, bare, position)
     return (
         _keyword(line, bare, position)
         or _arrow(line, bare, position)
@@ -349,17 +350,7 @@ def _glued(bare: str, position: int) -> Finding:
     )
 
 
-def _metadata(line: str, position: int) -> Finding:
-    bare = _blank_quoted(line)
-    if '"' in bare:
-        place = bare.index('"')
-        return Finding(
-            "E104",
-            "a quoted string that does not end on its line",
-            place,
-            len(line),
-            r'end it with "; the quotation mark itself is written \"',
-        )
+def _metadata(line: str, bare: str, position: int) -> Finding:
     first = re.match(r"[A-Za-z_-]+", line)
     word = first[0] if first else ""
     if word == "test":

@@ -1,9 +1,9 @@
 """Coarse tags by word and fine tag: what a model's attribute ruler says, asked once a pair.
 
 In: a spaCy attribute ruler, then words with fine tags. Out: their coarse tags. Always holds: the
-answer is the ruler's own, for every token. It runs a pattern matcher over each text, a quarter of
-the time of tagging; but where each of its patterns that sets a coarse tag looks at one token, and
-nothing but that token's word and fine tag, the answer for a pair never changes and is kept.
+answer is the ruler's own, for every token. It runs a pattern matcher over each text, a good part
+of the time of tagging; but where each of its patterns that sets a coarse tag looks at one token,
+and nothing but that token's word and fine tag, the answer for a pair never changes and is kept.
 `remembered` gives None for a ruler that looks further.
 Costs one entry for each distinct pair; the ruler runs only on pairs that were not seen before.
 """
