@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import product
 
 import numpy as np
 import pytest
+import re2  # type: ignore[import-untyped, unused-ignore]
 
 from sears_dsl.engine.predicates import PatternError, Predicates
+from sears_dsl.engine.regexes import Regexes
 from sears_dsl.language.rule import Element, Group, Literal, Options, Rule, Test
 from sears_dsl.language.ruleset import Ruleset, parse
 from sears_dsl.text.tokens import TokenType
@@ -34,9 +36,7 @@ def satisfying(written: str, *, header: str = "") -> set[str]:
     table = Predicates()
     number = table.of_test(body, ruleset, split)  # type: ignore[arg-type]
     found = table.satisfied(TYPES)
-    bounds = found.offsets.tolist()
-    by_type = [found.ids[low:high].tolist() for low, high in pairwise(bounds)]
-    texts = {kind.text for kind, ids in zip(TYPES, by_type, strict=True) if number in ids}
+    texts = {kind.text for place, kind in enumerate(TYPES) if number in found.of(place)}
     assert texts == {kind.text for kind in TYPES if table.holds(number, kind)}
     return texts
 
@@ -120,8 +120,7 @@ def test_symbols_choose_what_is_told() -> None:
     symbols = [-1] * len(table)
     symbols[either] = 7
     found = table.satisfied(TYPES, symbols=np.array(symbols, np.int32))
-    assert found.ids.tolist() == [7, 7, 7]
-    assert found.offsets.tolist() == [0, 1, 2, 3, 3, 3, 3]
+    assert [found.of(place).tolist() for place in range(len(TYPES))] == [[7], [7], [7], [], [], []]
 
 
 @pytest.mark.parametrize("written", ["!don't", "[text=a & text=b]"])
@@ -141,7 +140,45 @@ def test_many_types_are_decided_in_blocks() -> None:
     table = Predicates()
     odd = table.intern(("regex", "[0-9]*[13579]", False))
     number = table.intern(("regex", "[0-9]+", False))
+    words = [table.intern(("text", str(k))) for k in range(9_000)]
     types = [TokenType(str(k), "NUM", "CD") for k in range(10_000)]
     found = table.satisfied(types)
-    assert found.offsets[-1] == 15_000
-    assert found.ids[found.offsets[4097] : found.offsets[4098]].tolist() == [odd, number]
+    assert [len(found.of(k)) for k in (0, 1, 4097, 9_998, 9_999)] == [2, 3, 3, 1, 2]
+    assert set(found.of(8193)) == {odd, number, words[8193]}
+
+
+def test_types_that_no_test_tells_apart_are_one_group() -> None:
+    table = Predicates()
+    noun = table.of_tag("NOUN", "ud2")
+    capital = table.intern(("regex", "[A-Z].*", False))
+    words = ("Movie", "movie", "Film", "film", "x")
+    types = [TokenType(word, "NOUN" if word != "x" else "X", "NN") for word in words]
+    found = table.satisfied(types)
+    assert found.group_of.tolist() == [0, 1, 0, 1, 2]
+    assert found.of(2).tolist() == [noun, capital]
+
+
+def test_regexes_say_together_what_each_says_alone() -> None:
+    patterns = [r"\w.*", "[a-z]{2,}", "a|ab", "", "(?s).*", r"\d+(,\d{3})*", "İ", "k"]
+    texts = ["ab", "a", "12,000", "12,00", "\ud800", "a\nb", "İ", "i̇", "K", "\u212a", "é", "-"]
+    table = Regexes()
+    for pattern in patterns:
+        for ignore_case in (False, True):
+            table.add(pattern, ignore_case=ignore_case)
+    found = table.matched([*texts, *texts])
+    for number, (pattern, ignore_case) in enumerate(product(patterns, (False, True))):
+        options = re2.Options()
+        options.case_sensitive = not ignore_case
+        alone = re2.compile(pattern, options)
+        for place, text in enumerate(texts):
+            expected = text != "\ud800" and alone.fullmatch(text) is not None
+            assert found[place, number] == found[len(texts) + place, number] == expected
+
+
+def test_regexes_that_are_too_large_together_are_asked_one_by_one() -> None:
+    table = Regexes()
+    for number in range(30):
+        table.add(rf"(?:\pL{{0,20}}){{0,9}}{number}", ignore_case=False)
+    assert [regexes for regexes, _ in table._sets()] == [None]
+    found = table.matched(["7", "ab3", "ab"])
+    assert [np.flatnonzero(row).tolist() for row in found] == [[7], [3], []]

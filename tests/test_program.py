@@ -158,6 +158,7 @@ def test_what_is_remembered_of_pairs_changes_no_hit() -> None:
     tokens = TAGGER.tag([" ".join(random.Random(k).choices(words, k=12)) for k in range(300)])
     found = program.predicates.satisfied(tokens.types, symbols=program.symbols)
     classes = classify(found.offsets, found.ids, program.rules)
+    classes = classes._replace(of_type=classes.of_type[found.group_of])
     nothing = Protection(np.zeros(0, np.int32), np.zeros(0, np.uint8))
     hits = []
     for slots, arena in ((1 << 10, 1 << 16), (2, 300), (1, 1)):

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, overload
 
+import numpy as np
+
 from sears_dsl.engine.matches import Edit, Rewrite
 from sears_dsl.engine.search import Protected, search
 from sears_dsl.engine.spans import SpanMap, SpanMapChain
@@ -132,14 +134,17 @@ def _round(
         rows = [going[place] for place in places]
         protected = [row.protected for row in rows]
         matches = search(matcher.program, tokens, extent=scope, protected=protected, jobs=jobs)
-        next_rule = [row.next_rule for row in rows]
-        for rewrite in matcher.rendering.rewrites(
-            tokens,
-            matches,
-            protected=protected,
-            unrenderable=unrenderable,
-            next_rule=next_rule,
-        ):
-            rows[rewrite.row].take(rewrite)
-            taken.append(rows[rewrite.row])
+        next_rules = np.array([row.next_rule for row in rows])
+        left = matches.select(matches.rules >= next_rules[matches.rows])
+        while len(left):
+            # The next rule of each row that has not changed yet.
+            heads = np.concatenate([[True], left.rows[1:] != left.rows[:-1]])
+            is_first = left.rules == left.rules[heads][np.cumsum(heads) - 1]
+            done = matcher.rendering.rewrites(
+                tokens, left.select(is_first), protected=protected, unrenderable=unrenderable
+            )
+            for rewrite in done.rewrites(0, len(done)):
+                rows[rewrite.row].take(rewrite)
+                taken.append(rows[rewrite.row])
+            left = left.select(~is_first & ~np.isin(left.rows, done.rows))
     return [row for row in taken if row.next_rule < len(matcher.rules)]

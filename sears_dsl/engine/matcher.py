@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -17,11 +18,11 @@ import numpy as np
 
 from sears_dsl.engine.chain import ChainedRows, chain_rows
 from sears_dsl.engine.findings import compiler_findings, inflects
-from sears_dsl.engine.matches import Binding, Matches, Rewrite
+from sears_dsl.engine.matches import Binding, Matches
 from sears_dsl.engine.prefilter import TAGS, TOKENS, ChunkWords, Prefilter
 from sears_dsl.engine.program import build_program
 from sears_dsl.engine.rendering import Rendering
-from sears_dsl.engine.rewrites import Rewrites
+from sears_dsl.engine.rewrites import RewriteColumns, Rewrites
 from sears_dsl.engine.search import Extent, Protected, search
 from sears_dsl.engine.units import apply_to_sentences, chain_sentences
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
@@ -86,7 +87,7 @@ class Matcher:
         findings = compiler_findings(scoped, problems)
         if findings:
             raise RuleSyntaxError(findings)
-        self.rendering = Rendering(scoped, self.program.predicates, self._split)
+        self.rendering = Rendering(scoped, self.program, self._split)
 
     # ------------------------------------------------------------ what it is
 
@@ -163,7 +164,8 @@ class Matcher:
         """Render matches: one rewrite for each row and rule that changes it.
 
         An instance whose new words have no inflection, or more than one, is counted in
-        ``unrenderable``. An instance whose new text is the old one is no rewrite.
+        ``unrenderable``. An instance whose new text is the old one is no rewrite. Of millions,
+        read the columns of the result (``rules``, ``rows``, ``distinct()``) instead of its members.
 
         Args:
             tokens: the rows in which the matches were found.
@@ -175,7 +177,7 @@ class Matcher:
         rewritten = self.rendering.rewrites(
             tokens, matches, protected=protected, unrenderable=unrenderable
         )
-        return Rewrites(list(rewritten), rule_ids=self.rule_ids, unrenderable=unrenderable)
+        return Rewrites(rewritten, rule_ids=self._ids, unrenderable=unrenderable)
 
     # ------------------------------------------------------------ texts
 
@@ -216,20 +218,16 @@ class Matcher:
             )
         if unit != "text":
             raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
-        found: list[Rewrite] = []
+        parts: list[RewriteColumns] = []
         unrenderable: Counter[int] = Counter()
-        tiers = 0
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
-            tiers += 1
             spans = None if protected is None else [protected[row] for row in rows]
             matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
             done = self.rendering.rewrites(
                 tokens, matches, protected=spans, unrenderable=unrenderable
             )
-            found.extend(_in_row(rewrite, rows[rewrite.row]) for rewrite in done)
-        if tiers > 1:
-            found.sort(key=lambda rewrite: (rewrite.row, rewrite.rule))
-        return Rewrites(found, rule_ids=self.rule_ids, unrenderable=unrenderable)
+            parts.append(replace(done, rows=np.array(rows, np.int32)[done.rows]))
+        return Rewrites(RewriteColumns.merged(parts), rule_ids=self._ids, unrenderable=unrenderable)
 
     def chain(
         self,
@@ -289,6 +287,9 @@ class Matcher:
 
     # ------------------------------------------------------------ inside
 
+    def _ids(self) -> Sequence[str]:
+        return self.rule_ids
+
     def _chunk_words(self) -> ChunkWords | None:
         """How the tagger cuts chunks alone, if it can and is there already."""
         return self._tagger.chunk_words if isinstance(self._tagger, ChunkTagger) else None
@@ -310,11 +311,6 @@ class Matcher:
                     f"the tagger {tagger.name} for {tagger.language}",
                     help="choose another tagger, or `option language` in the rule file",
                 )
-
-
-def _in_row(rewrite: Rewrite, row: int) -> Rewrite:
-    """The rewrite with another number of its row (`dataclasses.replace` takes longer)."""
-    return Rewrite(rewrite.rule, row, rewrite.original, rewrite.text, rewrite.edits)
 
 
 def _check_arguments(texts: Sequence[str], scope: str, protected: Protected | None) -> None:

@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sears_dsl.text.tokens import Int32Array
 
 __all__ = ["Binding", "Edit", "Matches", "Rewrite", "TokenRange"]
@@ -53,8 +56,7 @@ class Edit(NamedTuple):
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(NamedTuple):
     """A row rewritten by one rule.
 
     Attributes:
@@ -92,6 +94,11 @@ class Matches:
 
     def __len__(self) -> int:
         return len(self.rules)
+
+    def select(self, chosen: NDArray[np.integer] | NDArray[np.bool_]) -> Matches:
+        """Some of the instances, by their places or by a flag for each."""
+        columns = (self.rules, self.rows, self.starts, self.ends, self.variants)
+        return Matches(*(column[chosen] for column in columns))
 
     def tuples(self) -> Sequence[tuple[int, int, int, int]]:
         """(rule, row, start, end) of every instance, for tests and small results."""

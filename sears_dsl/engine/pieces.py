@@ -188,6 +188,8 @@ def kept_punctuation(rule: Rule) -> dict[int, int]:
     Such punctuation keeps to the sides that it touched: ``What NOUN ? -> Which NOUN ?`` gives
     ``Which color?`` for ``What color?``.
     """
+    if not any(isinstance(piece, Text) and is_punctuation(piece.text) for piece in rule.consequent):
+        return {}
     waiting: dict[str, list[int]] = {}
     for number, element in enumerate(rule.antecedent):
         body = element.body

@@ -5,8 +5,9 @@ the distinct token types of a batch. Out: an id per distinct predicate, and for 
 table type → ids. Always holds: predicates that mean the same by construction have one id
 (``movie`` and ``"movie"i`` under the smart case option); the members of a composite predicate
 have smaller ids than it has, so that one pass in order decides them all. Costs one dictionary
-look-up per type and kind of test, one RE2 match per distinct text and regex (remembered from
-batch to batch), and a few array operations per composite predicate; nothing per token.
+look-up per type and kind of test, one pass over each new text for all regexes, and a few array
+operations per composite predicate, over types of which no simple test tells one from another;
+nothing per token.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.engine.forms import number_sequences
+from sears_dsl.engine.regexes import RegexError, Regexes
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
@@ -46,8 +49,6 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 # Types are put into the CSR table in blocks, so that many composite predicates cost no memory.
 _BLOCK = 4096
-# Of so many texts it is remembered whether a regex matches them; then all are forgotten.
-_MOST_TEXTS = 100_000
 _NEEDS_TAGS = frozenset({"coarse", "fine", "lemma"})
 
 
@@ -62,25 +63,52 @@ class PatternError(Exception):
 
 
 class Satisfied(NamedTuple):
-    """Which predicates each token type satisfies: those of type t are ids[offsets[t]:offsets[t+1]].
+    """Which predicates each token type satisfies; types that no simple test tells apart: a group.
 
     Attributes:
-        offsets: int32 (types + 1,).
+        group_of: int32 (types,): the group of each type.
+        offsets: int32 (groups + 1,): group g satisfies ids[offsets[g]:offsets[g + 1]].
         ids: int32, predicate ids.
     """
 
+    group_of: Int32Array
     offsets: Int32Array
     ids: Int32Array
+
+    def of(self, number: int) -> Int32Array:
+        """What one type satisfies."""
+        group = self.group_of[number]
+        return self.ids[self.offsets[group] : self.offsets[group + 1]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Types as columns, and the base predicates of each, one column a kind (-1: none)."""
+    """Some token types, and what simple tests say of them.
 
-    texts: Sequence[str]
-    coarse: Sequence[str]
-    fine: Sequence[str]
+    Attributes:
+        count: how many types.
+        columns: per kind of test the predicate that holds, int32, -1 where none does.
+        matched: (types, regexes) whether a regex matches the text.
+    """
+
+    count: int
     columns: dict[tuple[str, str], Int32Array]
+    matched: BoolArray
+
+    def grouped(self) -> tuple[Int32Array, _Batch]:
+        """The group of each type, and the groups as if they were types."""
+        words = (self.matched.shape[1] + 31) // 32
+        values = np.zeros((self.count, len(self.columns) + words), np.int32)
+        for place, column in enumerate(self.columns.values()):
+            values[:, place] = column
+        bits = np.packbits(self.matched, axis=1)
+        padded = np.zeros((self.count, 4 * words), np.uint8)
+        padded[:, : bits.shape[1]] = bits
+        values[:, len(self.columns) :] = padded.view(np.int32)
+        offsets = np.arange(self.count + 1, dtype=np.int64) * values.shape[1]
+        group_of, examples = number_sequences(values.ravel(), offsets)
+        columns = {name: column[examples] for name, column in self.columns.items()}
+        return group_of, _Batch(len(examples), columns, self.matched[examples])
 
 
 class Predicates:
@@ -100,9 +128,8 @@ class Predicates:
         # Per column (kind, tagset): value of the attribute → id.
         self._values: dict[tuple[str, str], dict[str, int]] = {}
         self._columns_of: list[tuple[str, str] | None] = []
-        self._regexes: dict[int, Any] = {}
-        # Per regex: text → whether it matches. Batches of one corpus share most of their words.
-        self._matched: dict[int, dict[str, bool]] = {}
+        self._regexes = Regexes()
+        self._regex_of: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -128,7 +155,7 @@ class Predicates:
         column: tuple[str, str] | None = None
         needs_tags = kind in _NEEDS_TAGS
         if kind == "regex":
-            self._regexes[number] = _compile_regex(key[1], ignore_case=key[2])
+            self._regex_of[number] = self._add_regex(key[1], ignore_case=key[2])
         elif kind in ("or", "and"):
             needs_tags = any(self.needs_tags[member] for member in key[1])
         elif kind == "not":
@@ -245,7 +272,7 @@ class Predicates:
         """
         if symbols is None:
             symbols = np.arange(len(self.keys), dtype=np.int32)
-        batch = self._batch(types)
+        group_of, batch = self._batch(types).grouped()
         lookup = np.append(symbols, np.int32(-1))  # so that -1, no predicate, stays -1
         columns = [lookup[column] for column in batch.columns.values()]
         decided: dict[int, BoolArray] = {}
@@ -253,20 +280,31 @@ class Predicates:
             if column is None and symbols[number] >= 0:
                 holds = self._decide(number, batch, decided)
                 columns.append(np.where(holds, symbols[number], np.int32(-1)))
-        return _as_table(columns, len(types))
+        return Satisfied(group_of, *_as_table(columns, batch.count))
 
     def holds(self, number: int, token: TokenType) -> bool:
         """Whether one token satisfies one predicate; for single questions, not for batches."""
         return bool(self._decide(number, self._batch([token]), {})[0])
 
+    def _add_regex(self, pattern: str, *, ignore_case: bool) -> int:
+        try:
+            return self._regexes.add(pattern, ignore_case=ignore_case)
+        except RegexError as error:
+            raise PatternError(
+                "E309",
+                f"/{pattern}/ is not a regular expression that RE2 knows: {error}",
+                advice="look-around and back-references are not there, so that matching is linear",
+            ) from error
+
     def _batch(self, types: Sequence[TokenType]) -> _Batch:
-        texts, coarse, fine = zip(*types, strict=True) if types else ((), (), ())
-        batch = _Batch(texts, coarse, fine, {})
+        words, coarse, fine = zip(*types, strict=True) if types else ((), (), ())
+        texts: Sequence[str] = words
+        columns = {}
         for name, numbers in self._values.items():
             # At most one predicate of a kind holds.
-            found = map(numbers.get, _attribute(name, batch), repeat(-1))
-            batch.columns[name] = np.fromiter(found, np.int32, len(types))
-        return batch
+            found = map(numbers.get, _attribute(name, texts, coarse, fine), repeat(-1))
+            columns[name] = np.fromiter(found, np.int32, len(types))
+        return _Batch(len(types), columns, self._regexes.matched(texts))
 
     def _decide(self, number: int, batch: _Batch, decided: dict[int, BoolArray]) -> BoolArray:
         """For each type whether it satisfies the predicate; composites are decided once."""
@@ -277,7 +315,7 @@ class Predicates:
         if known is not None:
             return known
         key = self.keys[number]
-        count = len(batch.texts)
+        count = batch.count
         if key[0] == "any":
             holds = np.ones(count, np.bool_)
         elif key[0] == "not":
@@ -289,25 +327,15 @@ class Predicates:
         elif key[0] == "or":
             holds = self._decide_any(key[1], batch, decided)
         else:
-            holds = self._match_texts(number, batch.texts)
+            holds = batch.matched[:, self._regex_of[number]]
         decided[number] = holds
         return holds
-
-    def _match_texts(self, number: int, texts: Sequence[str]) -> BoolArray:
-        """Which texts a regex matches as a whole; a text is asked once while it is remembered."""
-        known = self._matched.setdefault(number, {})
-        if len(known) > _MOST_TEXTS:
-            known.clear()
-        regex = self._regexes[number]
-        for text in set(texts).difference(known):
-            known[text] = _full_match(regex, text)
-        return np.fromiter(map(known.__getitem__, texts), np.bool_, len(texts))
 
     def _decide_any(
         self, members: Sequence[int], batch: _Batch, decided: dict[int, BoolArray]
     ) -> BoolArray:
         """A choice: its plain members by one table look-up per kind, whatever their number."""
-        holds = np.zeros(len(batch.texts), np.bool_)
+        holds = np.zeros(batch.count, np.bool_)
         chosen = np.zeros(len(self.keys) + 1, np.bool_)  # the last one stays False, for -1
         columns = set()
         for member in members:
@@ -341,29 +369,31 @@ def single_test(body: object) -> Any:
 _TESTS = (Literal, Tag, AttributeTest, Conjunction, Regex, Wildcard, SetReference, Negation)
 
 
-def _attribute(name: tuple[str, str], batch: _Batch) -> Iterable[str]:
+def _attribute(
+    name: tuple[str, str], texts: Sequence[str], coarse: Sequence[str], fine: Sequence[str]
+) -> Iterable[str]:
     """What a kind of predicate looks at, of each type."""
     kind, tagset = name
     if kind == "text":
-        return batch.texts
+        return texts
     if kind == "lower":
-        return map(str.lower, batch.texts)
+        return map(str.lower, texts)
     if kind == "fine":
-        return batch.fine
+        return fine
     if kind == "coarse" and tagset == "ud2":
-        return batch.coarse
-    pairs = zip(batch.coarse, batch.fine, strict=True)
+        return coarse
+    pairs = zip(coarse, fine, strict=True)
     if kind == "coarse":
-        distinct = set(zip(batch.coarse, batch.fine, strict=True))
+        distinct = set(zip(coarse, fine, strict=True))
         table = {pair: coarse_of(*pair, "sears2018") for pair in distinct}
         return map(table.__getitem__, pairs)
     from sears_dsl.text.inflection import lemma  # noqa: PLC0415 - loads word tables
 
-    return map(lemma, batch.texts, batch.fine)
+    return map(lemma, texts, fine)
 
 
-def _as_table(columns: Sequence[Int32Array], count: int) -> Satisfied:
-    """Columns of ids (-1: none) as a CSR table with a row per type."""
+def _as_table(columns: Sequence[Int32Array], count: int) -> tuple[Int32Array, Int32Array]:
+    """Columns of ids (-1: none) as a CSR table with a row per type: its offsets and ids."""
     offsets = np.zeros(count + 1, np.int32)
     blocks = []
     for start in range(0, count, _BLOCK) if columns else ():
@@ -373,30 +403,4 @@ def _as_table(columns: Sequence[Int32Array], count: int) -> Satisfied:
         blocks.append(block[there])
     np.cumsum(offsets, out=offsets)
     ids = np.concatenate(blocks) if blocks else np.zeros(0, np.int32)
-    return Satisfied(offsets, ids.astype(np.int32, copy=False))
-
-
-def _compile_regex(pattern: str, *, ignore_case: bool) -> Any:
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - most rulesets have no regex
-
-    options = re2.Options()
-    options.log_errors = False
-    options.case_sensitive = not ignore_case
-    try:
-        return re2.compile(pattern, options)
-    except re2.error as error:
-        reason = error.args[0]
-        told = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        raise PatternError(
-            "E309",
-            f"/{pattern}/ is not a regular expression that RE2 knows: {told}",
-            advice="look-around and back-references are not there, so that matching is linear",
-        ) from error
-
-
-def _full_match(regex: Any, text: str) -> bool:
-    try:
-        return regex.fullmatch(text) is not None
-    except UnicodeEncodeError:
-        # A lone surrogate is no character, so that no regex about characters matches it.
-        return False
+    return offsets, ids.astype(np.int32, copy=False)

@@ -7,7 +7,7 @@ words can only match in a row that contains one of them; rows and words are comp
 which `str.lower` does character by character, except for the Greek final sigma, which is folded.
 A second look drops rows that hold the word only inside of longer ones (`is` in `this`): the chunk
 around a hit, from white space to white space, is cut by the tokenizer, each distinct chunk once;
-a chunk of which the tokenizer cannot speak alone counts as a hit.
+a chunk of which the tokenizer cannot speak alone counts as a hit, and so does a row with many hits.
 Costs one pass of Aho-Corasick over the text per tier, and nothing where a rule has no such word.
 """
 
@@ -41,6 +41,8 @@ _FINAL_SIGMA, _SIGMA = "ς", "σ"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
+# A row with more hits is taken at once: one of them will be a word of its own.
+_MANY_HITS = 4
 # So many chunks are remembered before all are forgotten.
 _MOST_CHUNKS = 200_000
 
@@ -96,9 +98,14 @@ class Prefilter:
         looks_twice = chunk_words if len(joined) == len(raw) else None
         for tier, scanner in sorted(self._scanners.items()):
             places = scanner.places(joined)
+            rows = np.searchsorted(offsets, places, side="right") - 1
             if looks_twice is not None and len(places):
-                places = scanner.whole_words(raw, places, looks_twice)
-            tiers[np.searchsorted(offsets, places, side="right") - 1] = tier
+                many = np.bincount(rows) > _MANY_HITS
+                tiers[np.flatnonzero(many)] = tier
+                few = ~many[rows]
+                whole = scanner.whole_words(raw, places[few], looks_twice)
+                rows = np.searchsorted(offsets, whole, side="right") - 1
+            tiers[rows] = tier
         return tiers
 
 

@@ -32,7 +32,14 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.text.tokens import Token
 
-__all__ = ["Rendered", "Renderer", "Unrendered", "apply_edits", "compile_diagnostics"]
+__all__ = [
+    "Rendered",
+    "Renderer",
+    "Unrendered",
+    "apply_edits",
+    "compile_diagnostics",
+    "follows_case",
+]
 
 
 Rendered: TypeAlias = Edit | Unrendered
@@ -66,9 +73,7 @@ class Renderer:
     def __init__(self, rule: Rule, scope: RuleScope) -> None:
         self.rule = rule
         self._attached = bool(rule.consequent) and rule.consequent[0].glued
-        self._follows_case = scope.options.case != "exact" and not any(
-            _names_casing(element, scope) for element in rule.antecedent
-        )
+        self._follows_case = follows_case(rule, scope)
         kept = kept_punctuation(rule)
         self._parts: list[Part] = []
         self._constants: tuple[str, ...] | None = None
@@ -106,26 +111,71 @@ class Renderer:
             before: the edits of the same row so far, in order; a deletion beside one of them
                 takes no white space twice.
         """
-        if binding.start == binding.end:
-            return self._insert(text, tokens, binding)
-        start = tokens[binding.start].start
-        end = tokens[binding.end - 1].end
-        old = text[start:end]
-        shape = _shape(old) if self._follows_case else _PLAIN
-        new = self._new_text(text, tokens, binding, shape)
+        new = self.new_text(text, tokens, binding)
         if isinstance(new, Unrendered):
             return new
+        if binding.start == binding.end:
+            return self.inserted(text, tokens, binding.start, new)
+        end = tokens[binding.start - 1].end if binding.start > 0 else None
+        first, last = tokens[binding.start].start, tokens[binding.end - 1].end
+        return self.placed(text, first, last, new, previous=end, before=before)
+
+    def new_text(self, text: str, tokens: Sequence[Token], binding: Binding) -> str | Unrendered:
+        """What takes the place of the span, before white space around it is thought of.
+
+        It depends on the rule, on how the instance lies on its tokens, on these with the
+        characters between them, and on whether they touch their neighbours; on nothing else.
+        """
+        if binding.start == binding.end:
+            return self._written(text, tokens, binding, _PLAIN) or Unrendered.UNCHANGED
+        start = tokens[binding.start].start
+        old = text[start : tokens[binding.end - 1].end]
+        shape = _shape(old) if self._follows_case else _PLAIN
+        new = self._written(text, tokens, binding, shape)
+        if isinstance(new, Unrendered) or not new or self._attached:
+            return new
+        if binding.start > 0 and tokens[binding.start - 1].end == start:
+            new = stand_apart(old, new)
+        return Unrendered.UNCHANGED if new == old else new
+
+    def takes_its_place(self, new: str) -> bool:
+        """Whether new text of a span takes just the place of the old one, white space apart."""
+        return bool(new) and not self._attached
+
+    def inserted(self, text: str, tokens: Sequence[Token], place: int, new: str) -> Edit:
+        """The edit that puts new text between two tokens, before the one at this place."""
+        previous = tokens[place - 1] if place else None
+        following = tokens[place] if place < len(tokens) else None
+        return insertion(text, previous, following, new, glued=self._attached)
+
+    def placed(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        new: str,
+        *,
+        previous: int | None,
+        before: Sequence[Edit] = (),
+    ) -> Rendered:
+        """The edit that puts new text in the place of a span, or deletes it.
+
+        Args:
+            text: the row.
+            start: first character of the span.
+            end: one past its last.
+            new: what `new_text` gave.
+            previous: where the token before the span ends; None at the row's start.
+            before: as in `render`.
+        """
         limit = before[-1].end if before else 0
         if not new:
             left = apply_edits(text[:start], before)
             return deletion(text, start, end, before=left, limit=limit)
-        if self._attached and binding.start > 0:
-            limit = max(limit, tokens[binding.start - 1].end)
-            edit = attached(text, start, end, new, limit=limit)
+        if self._attached and previous is not None:
+            edit = attached(text, start, end, new, limit=max(limit, previous))
         else:
-            if binding.start > 0 and tokens[binding.start - 1].end == start:
-                new = stand_apart(old, new)
-            edit = Edit(start, end, old, new)
+            edit = Edit(start, end, text[start:end], new)
         return Unrendered.UNCHANGED if edit.new == edit.old else edit
 
     def render_all(
@@ -148,18 +198,7 @@ class Renderer:
                 missing.append(rendered)
         return edits, missing
 
-    def _insert(self, text: str, tokens: Sequence[Token], binding: Binding) -> Rendered:
-        new = self._new_text(text, tokens, binding, _PLAIN)
-        if isinstance(new, Unrendered):
-            return new
-        if not new:
-            return Unrendered.UNCHANGED
-        place = binding.start
-        previous = tokens[place - 1] if place else None
-        following = tokens[place] if place < len(tokens) else None
-        return insertion(text, previous, following, new, glued=self._attached)
-
-    def _new_text(
+    def _written(
         self, text: str, tokens: Sequence[Token], binding: Binding, shape: int
     ) -> str | Unrendered:
         if self._constants is not None:
@@ -182,6 +221,13 @@ def _shape(old: str) -> int:
     if old.isupper() and sum(map(str.isalpha, old)) > 1:
         return _UPPER
     return _CAPITAL if old[0].isupper() or old[0].istitle() else _PLAIN
+
+
+def follows_case(rule: Rule, scope: RuleScope) -> bool:
+    """Whether words of the consequent take the casing of what they replace."""
+    return scope.options.case != "exact" and not any(
+        _names_casing(element, scope) for element in rule.antecedent
+    )
 
 
 def _names_casing(element: Element, scope: RuleScope) -> bool:

@@ -84,6 +84,7 @@ def search(
     type_ids = _plain(tokens.type_ids)
     satisfied = program.predicates.satisfied(tokens.types, symbols=program.symbols)
     classes = preparation.classify(satisfied.offsets, satisfied.ids, program.rules)
+    classes = classes._replace(of_type=classes.of_type[satisfied.group_of])
     protection = _protection(tokens, row_offsets, protected)
 
     blocks = _blocks(row_offsets)

@@ -8,10 +8,13 @@ punctuation to the right). Costs a few character tests.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sears_dsl.engine.matches import Edit
 from sears_dsl.text.tokens import Token
 
 __all__ = [
+    "CLITIC_INITIALS",
     "attached",
     "begins_with_clitic",
     "deletion",
@@ -24,6 +27,9 @@ CLITICS = frozenset(
     f"{mark}{rest}" for mark in "'’" for rest in ("s", "re", "ve", "ll", "d", "m")
 ) | {"n't", "n’t"}
 """Words that are written without a space before them, in lower case."""
+
+CLITIC_INITIALS = "'’nN"
+"""What a clitic begins with."""
 
 _CLOSING = frozenset(",.;:!?)]}%…’”")
 _OPENING = frozenset("([{“‘")
@@ -38,12 +44,13 @@ def begins_with_clitic(text: str) -> bool:
         >>> begins_with_clitic("'s"), begins_with_clitic("N'T"), begins_with_clitic("'twas")
         (True, True, False)
     """
-    if text[:1] not in "'’nN" or not text:
+    if text[:1] not in CLITIC_INITIALS or not text:
         return False
     first, _, _ = text.partition(" ")
     return first.lower() in CLITICS
 
 
+@lru_cache(maxsize=1 << 12)
 def is_punctuation(text: str) -> bool:
     """Whether there is no letter and no digit in the text."""
     return not any(character.isalnum() for character in text)

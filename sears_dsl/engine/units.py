@@ -74,7 +74,7 @@ def apply_to_sentences(
         Rewrite(rule, row, texts[row], apply_edits(texts[row], its), tuple(its))
         for (row, rule), its in sorted(edits.items())
     ]
-    return Rewrites(rewrites, rule_ids=done.rule_ids, unrenderable=done.unrenderable)
+    return Rewrites(rewrites, rule_ids=lambda: done.rule_ids, unrenderable=done.unrenderable)
 
 
 def chain_sentences(

@@ -1,0 +1,196 @@
+"""Work in several processes: plain children that answer questions over pipes.
+
+In: how a child is made ready (a function of the package and its arguments), then questions. Out:
+their answers, in order. Always holds: a child is a plain Python process that never imports the
+caller's main module (a script needs no ``if __name__ == "__main__"``); it ends when its input ends,
+so also when the caller is killed, at the latest after the question that it is at; a child that
+dies is an error, not a wait; linear algebra has one thread in each, since they share the cores.
+Costs a start of some seconds, what a child loads, and a copy of questions and answers.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from importlib import import_module
+from queue import SimpleQueue
+from typing import Any, TypeAlias
+
+from sears_dsl.errors import SearsError
+
+__all__ = ["Answer", "Children"]
+
+_Child: TypeAlias = "subprocess.Popen[bytes]"
+
+Answer: TypeAlias = Callable[[Any], Any]
+"""What a child does with a question."""
+
+_ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+    ),
+    "1",
+)
+
+
+class Children:
+    """Processes that answer; they end with this object or this process.
+
+    Args:
+        ready: ``package.module:function``, called once in each child with the arguments; what it
+            gives back answers the questions.
+        arguments: values that can be pickled.
+        jobs: how many processes.
+        error: raised where a child fails or dies.
+        doing: what the children do, for its message: "tags".
+
+    Example:
+        >>> children = Children("operator:itemgetter", (1,), jobs=2, error=SearsError, doing="is")
+        >>> children.ask(["abc", "xyz"])
+        ['b', 'y']
+        >>> children.close()
+    """
+
+    def __init__(
+        self,
+        ready: str,
+        arguments: Sequence[Any],
+        *,
+        jobs: int,
+        error: type[SearsError],
+        doing: str,
+    ) -> None:
+        environment = {**os.environ, **_ONE_THREAD}
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()", ready]
+        self._error = error
+        self._doing = doing
+        self._children: list[_Child] = []
+        self._end = weakref.finalize(self, _end, self._children, os.getpid())
+        self._idle: SimpleQueue[_Child] = SimpleQueue()
+        for _ in range(jobs):
+            child = subprocess.Popen(  # noqa: S603 - this very interpreter
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            )
+            self._children.append(child)
+            with self._told_apart():
+                _send(child, tuple(arguments))
+            self._idle.put(child)
+
+    def ask(self, questions: Sequence[Any]) -> list[Any]:
+        """The answer to each question.
+
+        Raises:
+            SearsError: of the kind that was given; a child failed or died. All are ended then.
+        """
+        with ThreadPoolExecutor(len(self._children)) as threads:
+            futures = [threads.submit(self._ask, question) for question in questions]
+            try:
+                return [future.result() for future in futures]
+            except BaseException:
+                # An interrupt too: threads that wait for an answer get an end of file instead.
+                for future in futures:
+                    future.cancel()
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """End the processes; what they are doing is dropped."""
+        self._end()
+
+    def _ask(self, question: Any) -> Any:
+        child = self._idle.get()
+        try:
+            with self._told_apart():
+                _send(child, question)
+                succeeded, answer = _receive(child)
+        finally:
+            self._idle.put(child)
+        if succeeded:
+            return answer
+        raise self._error(
+            f"a process that {self._doing} failed: {answer}", help="see whether one job works"
+        )
+
+    def _told_apart(self) -> _Ended:
+        return _Ended(self._error, self._doing)
+
+
+class _Ended:
+    """Turns what a broken pipe raises into the error that says so."""
+
+    def __init__(self, error: type[SearsError], doing: str) -> None:
+        self._error = error
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (OSError, EOFError, ValueError, pickle.UnpicklingError)):
+            raise self._error(
+                f"a process that {self._doing} ended before its work was done",
+                help="most often memory is lacking: give fewer jobs",
+            ) from error
+
+
+def serve() -> None:
+    """Be a child: answer what comes in until nothing more comes."""
+    # An interrupt is the caller's business, which then closes the pipes.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Whatever prints must not come between the answers.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    module, name = sys.argv[1].split(":")
+    with suppress(EOFError, BrokenPipeError):  # the caller is done, or gone
+        arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the caller
+        answer: Answer = getattr(import_module(module), name)(*arguments)
+        while True:
+            question = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the caller
+            told: tuple[bool, Any]
+            try:
+                told = True, answer(question)
+            except Exception as error:  # told to the caller, who raises it
+                told = False, f"{type(error).__name__}: {error}"
+            pickle.dump(told, answers, protocol=pickle.HIGHEST_PROTOCOL)
+            answers.flush()
+
+
+def _send(child: _Child, message: Any) -> None:
+    if child.stdin is None:
+        raise EOFError
+    pickle.dump(message, child.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+    child.stdin.flush()
+
+
+def _receive(child: _Child) -> tuple[bool, Any]:
+    if child.stdout is None:
+        raise EOFError
+    told: tuple[bool, Any] = pickle.load(child.stdout)  # noqa: S301 - written by our own process
+    return told
+
+
+def _end(children: list[_Child], process: int) -> None:
+    """End the children in the process that started them, and nowhere else."""
+    if process != os.getpid():
+        return
+    for child in children:
+        child.kill()
+    for child in children:
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # questions that were not yet written, to nobody
+                    pipe.close()
