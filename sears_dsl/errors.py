@@ -8,6 +8,7 @@ The tree of exceptions (each also says what to do next):
     ├── DataError              a dataset that cannot be read, matched to its columns or written
     ├── TaggerError            a tokenizer or tagger that is missing or does not fit
     ├── CacheError             a tag cache that cannot be used
+    ├── ModelError             a model under test that cannot be loaded or gives no labels
     └── UsageError             a command or call whose arguments do not go together
 
 A `Diagnostic` is one finding about one place in a rule file. Its code is stable (documented in
@@ -27,6 +28,7 @@ __all__ = [
     "CompileError",
     "DataError",
     "Diagnostic",
+    "ModelError",
     "RuleSyntaxError",
     "SearsError",
     "Severity",
@@ -167,6 +169,10 @@ class TaggerError(SearsError):
 
 class CacheError(SearsError):
     """A tag cache that cannot be used."""
+
+
+class ModelError(SearsError):
+    """A model, under test or of discovery, that cannot be loaded or asked, or gives no labels."""
 
 
 class UsageError(SearsError):

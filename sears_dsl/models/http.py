@@ -1,0 +1,207 @@
+"""A model behind an HTTP endpoint that takes and gives JSON.
+
+In: rows, as the request map lays them out. Out: the labels that the response map finds. Always
+holds: only the named address is asked; what may pass (no connection, a time-out, 408, 429, 5xx)
+is tried again after a pause that doubles and whose length is the same in every run; any other
+answer is an error with the beginning of what came. Costs the endpoint's time; requests about
+single rows run side by side.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
+from typing import Any
+
+import httpx
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.labels import labels_of
+from sears_dsl.models.mapping import RequestMap, ResponseMap
+from sears_dsl.models.predictor import Row, row_key
+
+__all__ = ["HttpPredictor"]
+
+_ROWS_A_REQUEST = 64
+_TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
+_FIRST_PAUSE = 0.5  # seconds
+_LONGEST_PAUSE = 30.0
+_SHOWN = 200
+
+
+class _MayPassError(Exception):
+    """A failure after which it is worth asking again.
+
+    Attributes:
+        pause: seconds that the endpoint wants to be left alone.
+    """
+
+    def __init__(self, message: str, pause: float = 0.0) -> None:
+        super().__init__(message)
+        self.pause = pause
+
+
+class HttpPredictor:
+    """An endpoint as a predictor; close it, or let it go.
+
+    Args:
+        url: where to post to.
+        request: how rows become JSON; None posts ``{"inputs": [text, …]}``.
+        response: where the labels are; None takes them from ``{"predictions": [label, …]}``.
+        timeout: seconds to wait for a connection, and for each part of an answer.
+        retries: how often to try again.
+        connections: requests at the same time, where each row has its own.
+        pause: waits so many seconds.
+
+    Raises:
+        UsageError: no such address or options, or a header's variable is not set.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        request: RequestMap | None = None,
+        response: ResponseMap | None = None,
+        timeout: float = 30.0,
+        retries: int = 3,
+        connections: int = 4,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._request = request or RequestMap()
+        self._response = response or ResponseMap()
+        try:
+            self._url = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise UsageError(
+                f"{url!r} is no address: {error}", help="write http://host:port/path"
+            ) from error
+        if self._url.scheme not in ("http", "https") or not self._url.host:
+            raise UsageError(f"{url!r} is no address", help="write http://host:port/path")
+        if timeout <= 0 or retries < 0 or connections < 1:
+            raise UsageError(
+                "an endpoint needs a time-out above 0, 0 or more retries and 1 or more connections",
+                help="the defaults are 30 seconds, 3 retries and 4 connections",
+            )
+        if self._request.row_by_row and "*" in self._response.labels.split("/"):
+            raise UsageError(
+                f"each row has a request of its own and the response map {self._response.labels} "
+                f"looks for many labels",
+                help="point at the one label, as in /label, or send many rows: $texts, $rows",
+            )
+        self._timeout = timeout
+        self._retries = retries
+        self._connections = connections
+        self._pause = pause
+        self._client = httpx.Client(timeout=timeout, headers=self._request.sent_headers())
+        weakref.finalize(self, self._client.close)
+
+    @property
+    def identity(self) -> str:
+        """The address without what may be secret, and a hash of it whole and of both maps."""
+        asked = [
+            str(self._url), self._request.body, self._response.labels, dict(self._response.names)
+        ]  # fmt: skip
+        content = json.dumps(asked, sort_keys=True).encode()
+        return f"{self._place} ({blake2b(content, digest_size=6).hexdigest()})"
+
+    @property
+    def batch_size(self) -> int:
+        """64 rows a request; row by row, as many as there are connections."""
+        return self._connections if self._request.row_by_row else _ROWS_A_REQUEST
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        """The labels that the endpoint gives.
+
+        Raises:
+            ModelError: it cannot be reached, refuses, or gives something else than labels.
+        """
+        if not rows:
+            return []
+        if not self._request.row_by_row:
+            given = self._response.extract(self._ask(rows))
+        elif len(rows) == 1:
+            given = [self._response.extract(self._ask(rows))]
+        else:
+            with ThreadPoolExecutor(self._connections) as threads:
+                try:
+                    given = [
+                        self._response.extract(document)
+                        for document in threads.map(self._ask, [[row] for row in rows])
+                    ]
+                except ModelError:
+                    threads.shutdown(cancel_futures=True)
+                    raise
+        return [self._response.named(label) for label in labels_of(self._place, rows, given)]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    @property
+    def _place(self) -> str:
+        bare = self._url.copy_with(username=None, password=None, query=None, fragment=None)
+        return str(bare)
+
+    def _ask(self, rows: Sequence[Row]) -> Any:
+        """The document that the endpoint sends for the rows, after some tries."""
+        body = self._request.render(rows)
+        attempt = 0
+        while True:
+            try:
+                return self._post(body)
+            except _MayPassError as failure:
+                if attempt == self._retries:
+                    tries = "once" if attempt == 0 else f"{attempt + 1} times"
+                    raise ModelError(
+                        f"{self._place} {failure} (asked {tries})",
+                        help="is it running and reachable from here? a slow one needs a longer "
+                        "time-out or smaller batches",
+                    ) from failure.__cause__
+                self._pause(max(failure.pause, self._delay(rows, attempt)))
+            attempt += 1
+
+    def _post(self, body: Any) -> Any:
+        try:
+            answer = self._client.post(self._url, json=body)
+        except httpx.TimeoutException as error:
+            raise _MayPassError(f"gave no answer within {self._timeout:g} seconds") from error
+        except httpx.HTTPError as error:
+            raise _MayPassError(f"could not be asked: {error}") from error
+        status = f"answered {answer.status_code} {answer.reason_phrase}"
+        if answer.status_code in _TRY_AGAIN:
+            pause = _seconds(answer.headers.get("Retry-After", ""))
+            raise _MayPassError(f"{status}: {_start(answer)}", pause)
+        if not answer.is_success:
+            raise ModelError(
+                f"{self._place} {status}: {_start(answer)}",
+                help="does the endpoint take what the request map (--request-map) sends?",
+            )
+        try:
+            return answer.json()
+        except ValueError as error:
+            raise ModelError(
+                f"{self._place} answered with something that is no JSON: {_start(answer)}",
+                help="is this the address of the model, not of a web page?",
+            ) from error
+
+    def _delay(self, rows: Sequence[Row], attempt: int) -> float:
+        """Seconds to wait: doubling, spread by half so that many clients do not come at once."""
+        seed = blake2b(f"{row_key(rows[0])} {attempt}".encode(), digest_size=4).digest()
+        spread = int.from_bytes(seed) / 2**32
+        pause: float = _FIRST_PAUSE * 2**attempt
+        return min(_LONGEST_PAUSE, pause) * (0.75 + 0.5 * spread)
+
+
+def _start(answer: httpx.Response) -> str:
+    text = answer.text
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def _seconds(header: str) -> float:
+    """What Retry-After asks for; a date or nothing counts as no wish."""
+    return min(float(header), _LONGEST_PAUSE) if header.strip().isdecimal() else 0.0

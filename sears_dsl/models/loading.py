@@ -1,0 +1,156 @@
+"""From what a user writes for a model to something that can be asked.
+
+    module:object            a function or an object with ``predict``, here or installed
+    sklearn:FILE             an estimator that joblib or pickle wrote (naming it allows unpickling)
+    hf:FOLDER, hf:NAME       text classification or question answering of transformers
+    http://…, https://…      an endpoint that takes and gives JSON
+    file:FILE                predictions that somebody else makes: csv, tsv or jsonl
+
+In: one of these and options. Out: a `CachedPredictor`. Always holds: only what was named is
+imported, unpickled or asked; an option that the kind of model does not know is an error. Costs
+the loading of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sears_dsl.errors import UsageError
+from sears_dsl.models.cached import CachedPredictor
+
+if TYPE_CHECKING:
+    from sears_dsl.models.predictor import Predictor
+    from sears_dsl.models.store import PredictionStore
+
+__all__ = ["load_predictor"]
+
+_KINDS = "module:object, sklearn:FILE, hf:FOLDER, http://…, file:FILE"
+
+
+def load_predictor(
+    spec: str,
+    *,
+    store: PredictionStore | None = None,
+    batch_size: int | None = None,
+    request_map: str | None = None,
+    response_map: str | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    connections: int | None = None,
+    inputs: Path | None = None,
+    download: bool = False,
+) -> CachedPredictor:
+    """The model that a specification names, asked in batches and once for each distinct row.
+
+    Args:
+        spec: what to load, as above.
+        store: keeps predictions on disk. Not used for ``file:``, whose file keeps them.
+        batch_size: rows in a call; None leaves it to the kind (64; all for ``file:``; one for each
+            connection where each row has its own request).
+        request_map: of an endpoint: how rows become JSON, a .toml or .json file, or JSON.
+        response_map: of an endpoint: where the labels are, a JSON pointer, a file, or JSON.
+        timeout: of an endpoint: seconds to wait (30).
+        retries: of an endpoint: how often to try again (3).
+        connections: of an endpoint: requests at the same time, where each row has its own (4).
+        inputs: of ``file:``: where to write the rows that want predictions.
+        download: of ``hf:NAME``: fetch a model that is not on this machine.
+
+    Raises:
+        UsageError: no such kind of model, nothing there of that name, or options of another kind.
+        ModelError: it is there and cannot be loaded.
+
+    Example:
+        >>> load_predictor("builtins:sorted").predict([{"text": "positive"}])
+        ['positive']
+    """
+    kind, colon, rest = spec.partition(":")
+    if not colon or not rest or not kind:
+        raise UsageError(f"{spec!r} is no model", help=f"write one of {_KINDS}")
+    endpoint: dict[str, object] = {
+        "request map": request_map,
+        "response map": response_map,
+        "time-out": timeout,
+        "number of retries": retries,
+        "number of connections": connections,
+    }
+    is_endpoint = kind in ("http", "https")
+    _refuse({} if is_endpoint else endpoint, spec, "endpoints (http://…)")
+    _refuse({} if kind == "file" else {"file of inputs": inputs}, spec, "predictions in a file")
+    _refuse({} if kind == "hf" else {"download": download or None}, spec, "names of the hub (hf:…)")
+    if kind == "file":
+        _refuse({"batch size": batch_size}, spec, "models that are called")
+        store = None
+    model = (
+        _endpoint(
+            spec,
+            request_map=request_map,
+            response_map=response_map,
+            timeout=timeout,
+            retries=retries,
+            connections=connections,
+        )
+        if is_endpoint
+        else _local(kind, rest, spec, inputs, download)
+    )
+    return CachedPredictor(model, store=store, batch_size=batch_size)
+
+
+def _local(kind: str, rest: str, spec: str, inputs: Path | None, download: bool) -> Predictor:
+    # Each kind brings libraries of its own, so its module is imported when it is asked for.
+    if kind == "sklearn":
+        from sears_dsl.models.scikit import load_estimator  # noqa: PLC0415
+
+        return load_estimator(Path(rest))
+    if kind == "hf":
+        try:
+            from sears_dsl.models.pipeline import load_pipeline  # noqa: PLC0415
+        except ImportError as error:
+            raise UsageError(
+                f"{spec}: transformers and torch are not installed ({error})",
+                help="pip install 'sears-dsl[discovery]'",
+            ) from error
+        return load_pipeline(rest, download=download)
+    if kind == "file":
+        from sears_dsl.models.prediction_file import FilePredictor  # noqa: PLC0415
+
+        return FilePredictor(Path(rest), inputs=inputs)
+    from sears_dsl.models.callable import load_callable  # noqa: PLC0415
+
+    return load_callable(spec)
+
+
+def _endpoint(
+    url: str,
+    *,
+    request_map: str | None,
+    response_map: str | None,
+    timeout: float | None,
+    retries: int | None,
+    connections: int | None,
+) -> Predictor:
+    try:
+        from sears_dsl.models.http import HttpPredictor  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            f"{url}: httpx is not installed", help="pip install 'sears-dsl[models]'"
+        ) from error
+    from sears_dsl.models.mapping import RequestMap, ResponseMap  # noqa: PLC0415
+
+    return HttpPredictor(
+        url,
+        request=None if request_map is None else RequestMap.read(request_map),
+        response=None if response_map is None else ResponseMap.read(response_map),
+        timeout=30.0 if timeout is None else timeout,
+        retries=3 if retries is None else retries,
+        connections=4 if connections is None else connections,
+    )
+
+
+def _refuse(options: Mapping[str, object], spec: str, kind: str) -> None:
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise UsageError(
+            f"{spec} takes no {given[0]}", help=f"that is for {kind}; leave it out here"
+        )

@@ -1,0 +1,197 @@
+"""Hugging Face models: text classification by a pipeline, answers by a span extractor.
+
+In: rows; for classification one column, or two for a pair of texts in the order of the columns;
+for question answering the columns ``question`` and ``context``. Out: the name of the most
+probable label, or the answer as it stands in the context. Always holds: a folder or a model that
+is already on this machine is used, nothing is downloaded unless that is asked for; weights are
+safetensors, never pickles; code that comes with a model is not run. Costs what the network costs,
+in batches of 32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    pipeline,
+)
+from transformers.utils import logging
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.extraction import ExtractionPredictor
+from sears_dsl.models.labels import ask
+from sears_dsl.models.predictor import Predictor, Row
+
+__all__ = ["PipelinePredictor", "load_pipeline"]
+
+_BATCH_SIZE = 32
+_PAIR = 2
+
+
+class PipelinePredictor:
+    """A ``text-classification`` pipeline of transformers.
+
+    Args:
+        classify: what ``transformers.pipeline("text-classification", …)`` gives.
+        identity: how to know the model again; None takes the model's name.
+
+    Raises:
+        UsageError: another kind of pipeline, or a model that gives a number and no label.
+    """
+
+    def __init__(self, classify: Any, *, identity: str | None = None) -> None:
+        if classify.task != "text-classification":
+            raise UsageError(
+                f"a {classify.task} pipeline gives no labels",
+                help="use a text-classification pipeline, or wrap yours into a function",
+            )
+        if classify.model.config.num_labels < _PAIR:
+            raise UsageError(
+                "this model gives one number for a text and no label",
+                help="wrap it into a function that turns the number into a label",
+            )
+        self._classify = classify
+        self._identity = identity or f"hf:{classify.model.name_or_path}"
+
+    @property
+    def identity(self) -> str:
+        """As given, or the model's name."""
+        return self._identity
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        """The most probable label of each row.
+
+        Raises:
+            ModelError: the network failed, or the rows have more than two columns.
+        """
+        if not rows:
+            return []
+        inputs = [self._input(row) for row in rows]
+        # Rows of unequal length need a piece to fill up with; some tokenizers have none.
+        fills = self._classify.tokenizer.pad_token_id is not None
+        size = min(len(rows), _BATCH_SIZE) if fills else 1
+        return ask(
+            self._identity,
+            rows,
+            lambda: [
+                found["label"] for found in self._classify(inputs, batch_size=size, truncation=True)
+            ],
+        )
+
+    def _input(self, row: Row) -> str | dict[str, str]:
+        texts = list(row.values())
+        if len(texts) == 1:
+            return texts[0]
+        if len(texts) == _PAIR:
+            return {"text": texts[0], "text_pair": texts[1]}
+        raise ModelError(
+            f"{self._identity} takes one text or a pair, not the {len(texts)} columns "
+            f"{', '.join(row)}",
+            help="name one or two columns",
+        )
+
+
+def load_pipeline(name: str, *, download: bool = False, device: str | None = None) -> Predictor:
+    """The model in a folder, or of that name on the hub where it is on this machine already.
+
+    Args:
+        name: a folder, or a name such as ``distilbert-base-uncased-finetuned-sst-2-english``.
+        download: fetch a named model that is not here.
+        device: of torch; None takes a GPU where there is one.
+
+    Raises:
+        UsageError: no such folder or model here, or one for another task.
+        ModelError: the files are there and cannot be read.
+    """
+    with _without_progress_bars():
+        return _loaded(name, download, device)
+
+
+def _loaded(name: str, download: bool, device: str | None) -> Predictor:
+    local = Path(name).is_dir()
+    options: dict[str, Any] = {
+        "local_files_only": local or not download,
+        "trust_remote_code": False,
+    }
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    try:
+        config = AutoConfig.from_pretrained(name, **options)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"there is no model in {name}: {_first_line(error)}"
+            if local
+            else f"{name} is no folder, and no model of that name is on this machine",
+            help="a folder needs config.json, weights and tokenizer, as save_pretrained writes them"
+            if local
+            else f"fetch it first, `hf download {name}`, or name a folder",
+        ) from error
+    architecture = (getattr(config, "architectures", None) or [""])[0]
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, **options)
+        if architecture.endswith("ForQuestionAnswering"):
+            reader = AutoModelForQuestionAnswering.from_pretrained(
+                name, use_safetensors=True, **options
+            )
+            return ExtractionPredictor(
+                reader.eval().to(place), tokenizer, identity=_identity(name, config)
+            )
+        if architecture.endswith("ForSequenceClassification"):
+            model = AutoModelForSequenceClassification.from_pretrained(
+                name, use_safetensors=True, **options
+            )
+            return PipelinePredictor(
+                pipeline(
+                    "text-classification", model=model.eval(), tokenizer=tokenizer, device=place
+                ),
+                identity=_identity(name, config),
+            )
+    except (OSError, ValueError, ImportError) as error:
+        raise ModelError(
+            f"the model {name} could not be loaded: {_first_line(error)}",
+            help="weights have to be safetensors: "
+            "`model.save_pretrained(folder)` of a current transformers writes them",
+        ) from error
+    raise UsageError(
+        f"{name} is a model of another kind: {architecture or 'it does not say which'}",
+        help="classification (…ForSequenceClassification) and question answering "
+        "(…ForQuestionAnswering) are known; wrap others into a function",
+    )
+
+
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    """Loading weights draws bars of its own, over those of the command."""
+    drawn = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if drawn:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _identity(name: str, config: Any) -> str:
+    """The name with the hub's revision, or with a hash of the folder's files."""
+    folder = Path(name)
+    if not folder.is_dir():
+        return f"hf:{name} ({str(getattr(config, '_commit_hash', None))[:12]})"
+    digest = sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        digest.update(path.name.encode())
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return f"hf:{name} ({digest.hexdigest()[:12]})"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

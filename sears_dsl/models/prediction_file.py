@@ -1,0 +1,186 @@
+"""A model that lives elsewhere: its inputs are written to a file, its predictions read from one.
+
+In: rows. Out: the predictions that the file has for them, or, where some are missing, the file of
+inputs and an error that says what to do with it. Always holds: a row is known by its content, so
+that the order and the number of runs do not matter; the file of inputs is written whole or not at
+all and holds every row that was ever asked for, so that a model which is run over all of it gives
+a complete file of predictions; the file of predictions is only read. Costs one reading of each
+file and all rows in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.models.predictor import Row, row_key
+from sears_dsl.text.dataset import Dataset, format_of
+from sears_dsl.text.writing import write_atomically
+
+__all__ = ["FilePredictor", "PredictionsNeeded"]
+
+_ID = "id"
+_PREDICTION = "prediction"
+
+
+class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing went wrong
+    """Some rows have no prediction yet; the inputs are written and the user has to run a model.
+
+    Attributes:
+        missing: how many rows have none.
+        inputs: the file that holds them.
+        predictions: the file to put the predictions into.
+    """
+
+    def __init__(self, missing: int, total: int, *, inputs: Path, predictions: Path) -> None:
+        rows = "row needs a prediction" if missing == 1 else "rows need predictions"
+        super().__init__(
+            f"{missing} {rows}: they are in {inputs} ({total} rows in all)",
+            help=f"run your model over {inputs}, put `{_ID}` and `{_PREDICTION}` of every row into "
+            f"{predictions}, then run the same command again",
+        )
+        self.missing = missing
+        self.inputs = inputs
+        self.predictions = predictions
+
+
+class FilePredictor:
+    """Predictions in a csv, tsv or jsonl file with the columns ``id`` and ``prediction``.
+
+    Args:
+        predictions: the file; it need not be there yet.
+        inputs: where to write the rows that want predictions, as JSON lines with ``id`` and the
+            rows' columns; None puts it beside, ``predictions.csv`` → ``predictions.inputs.jsonl``.
+
+    Raises:
+        UsageError: the file's name says no format, or both files are the same.
+
+    Example:
+        >>> import json, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> model = FilePredictor(Path(folder.name, "labels.jsonl"))
+        >>> try:
+        ...     model.predict([{"text": "Good."}])
+        ... except PredictionsNeeded as needed:
+        ...     asked = json.loads(needed.inputs.read_text())
+        >>> asked["text"]
+        'Good.'
+        >>> answer = {"id": asked["id"], "prediction": "positive"}
+        >>> _ = Path(folder.name, "labels.jsonl").write_text(json.dumps(answer))
+        >>> model.predict([{"text": "Good."}])
+        ['positive']
+        >>> folder.cleanup()
+    """
+
+    def __init__(self, predictions: Path, *, inputs: Path | None = None) -> None:
+        # A name that no format belongs to is better told before somebody runs a model.
+        format_of(str(predictions))
+        self.predictions = predictions
+        self.inputs = inputs or predictions.with_name(predictions.stem + ".inputs.jsonl")
+        if self.inputs == predictions:
+            raise UsageError(
+                f"{predictions} cannot be both the inputs and the predictions",
+                help="name two files",
+            )
+
+    @property
+    def identity(self) -> str:
+        """The file's name; what it says is read anew at every call."""
+        return f"file:{self.predictions}"
+
+    @property
+    def batch_size(self) -> None:
+        """All rows at once, so that the file of inputs is complete."""
+        return
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        """The predictions in the file.
+
+        Raises:
+            PredictionsNeeded: rows have no prediction; the file of inputs has been written.
+            DataError: a file is not what it should be, or cannot be written.
+            UsageError: the rows have a column ``id`` of their own.
+        """
+        if any(_ID in row for row in rows):
+            raise UsageError(
+                f"the model is asked about a column {_ID!r}, which names the rows in files",
+                help="leave that column out, or rename it",
+            )
+        known = self._known() if self.predictions.exists() else {}
+        keys = [row_key(row) for row in rows]
+        missing = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
+        if missing:
+            total = self._write_inputs(missing)
+            raise PredictionsNeeded(
+                len(missing), total, inputs=self.inputs, predictions=self.predictions
+            )
+        return [known[key] for key in keys]
+
+    def _known(self) -> dict[str, str]:
+        known: dict[str, str] = {}
+        dataset = Dataset(str(self.predictions))
+        for name in (_ID, _PREDICTION):
+            if name not in dataset.names:
+                raise DataError(
+                    f"{self.predictions} has no column {name!r}: "
+                    f"it has {', '.join(dataset.names) or 'none'}",
+                    help=f"`{_ID}` as in {self.inputs}, `{_PREDICTION}` what the model gave",
+                )
+        for batch in dataset.batches():
+            ids, given = batch.columns[_ID], batch.columns[_PREDICTION]
+            for at, (key, value) in enumerate(zip(ids, given, strict=True)):
+                where = f"{self.predictions}, row {batch.row_number(at)}"
+                label = _label(value, where)
+                if known.setdefault(str(key), label) != label:
+                    raise DataError(
+                        f"{where}: the id {key} has the prediction {label!r}, and had "
+                        f"{known[str(key)]!r} before",
+                        help="keep one of them",
+                    )
+        return known
+
+    def _write_inputs(self, missing: Mapping[str, Row]) -> int:
+        """Add the rows to the file of inputs; how many rows it has then."""
+        asked: dict[str, Row] = {}
+        if self.inputs.exists():
+            for number, line in enumerate(self.inputs.read_text("utf-8").split("\n")[:-1], 1):
+                asked.update(self._asked(line, number))
+        asked.update(missing)
+        lines = [
+            json.dumps({_ID: key, **row}, ensure_ascii=_lone_surrogates(row)) + "\n"
+            for key, row in asked.items()
+        ]
+        write_atomically(self.inputs, "".join(lines).encode())
+        return len(asked)
+
+    def _asked(self, line: str, number: int) -> dict[str, Row]:
+        """A line of the file of inputs that an earlier run wrote."""
+        try:
+            row: Any = json.loads(line)
+        except ValueError:
+            row = None
+        texts = isinstance(row, dict) and all(isinstance(value, str) for value in row.values())
+        if not texts or _ID not in row:
+            raise DataError(
+                f"{self.inputs}, line {number}: this is no file of inputs of sears",
+                help="move it away: nothing of it was changed",
+            )
+        key = row.pop(_ID)
+        return {key: row}
+
+
+def _label(value: Any, where: str) -> str:
+    if isinstance(value, str | bool | int) and value != "":
+        return str(value)
+    raise DataError(
+        f"{where}: {value!r} is no prediction",
+        help="give every row a label: a text, a whole number or a truth value",
+    )
+
+
+def _lone_surrogates(row: Row) -> bool:
+    """Whether UTF-8 cannot hold a text, so that JSON's escapes have to."""
+    return any("\ud800" <= character <= "\udfff" for text in row.values() for character in text)

@@ -1,0 +1,130 @@
+"""What a model under test is to the rest of the package, and when two answers are the same.
+
+In: rows, each a mapping from column to text. Out: one label or answer a row, a string. Always
+holds: nothing here knows what kind of model it is; a row's key depends on its columns and their
+texts, never on their order. Costs a microsecond or two a row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+__all__ = [
+    "BatchPredictor",
+    "Comparison",
+    "Predictor",
+    "Row",
+    "answer_f1",
+    "answers_equal",
+    "normalized_answer",
+    "row_key",
+]
+
+#: Column → text, what a model is asked about.
+Row: TypeAlias = Mapping[str, str]
+
+#: How a prediction is compared with the gold: labels exactly, answers as SQuAD does.
+Comparison = Literal["exact", "squad"]
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+
+class Predictor(Protocol):
+    """A model that gives one label, or one answer, for each row."""
+
+    @property
+    def identity(self) -> str:
+        """What was asked, enough to know the same model again: for manifests and cache keys."""
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        """One label or answer for each row, in order.
+
+        Raises:
+            ModelError: the model failed, or gave something else than a label for each row.
+        """
+
+
+@runtime_checkable
+class BatchPredictor(Predictor, Protocol):
+    """A predictor that says how many rows it wants in a call."""
+
+    @property
+    def batch_size(self) -> int | None:
+        """Rows of a call; None for all of them at once."""
+
+
+def row_key(row: Row) -> str:
+    """A name for the content of a row: 32 hex digits, the same on every machine.
+
+    Example:
+        >>> row_key({"question": "Who?", "context": "He."})
+        '697f6fb8e7c0e878c5031a44b791c950'
+        >>> row_key({"context": "He.", "question": "Who?"})
+        '697f6fb8e7c0e878c5031a44b791c950'
+    """
+    content = json.dumps(dict(row), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def normalized_answer(answer: str) -> str:
+    """An answer as SQuAD's evaluation compares it.
+
+    Lower case, without ASCII punctuation, without the articles, single spaces.
+
+    Example:
+        >>> normalized_answer("The  Denver Broncos!")
+        'denver broncos'
+    """
+    bare = answer.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
+
+
+def answers_equal(
+    prediction: str, gold: str | Sequence[str], *, comparison: Comparison = "exact"
+) -> bool:
+    """Whether a prediction is the gold label, or one of the gold answers.
+
+    Args:
+        prediction: what a model gave.
+        gold: the right label or answer, or several that are equally right.
+        comparison: ``exact`` for labels; ``squad`` for answers of question answering.
+
+    Example:
+        >>> answers_equal("the cat.", ["A cat", "cats"], comparison="squad")
+        True
+        >>> answers_equal("the cat.", "cat")
+        False
+    """
+    golds = (gold,) if isinstance(gold, str) else gold
+    if comparison == "exact":
+        return prediction in golds
+    own = normalized_answer(prediction)
+    return any(own == normalized_answer(answer) for answer in golds)
+
+
+def answer_f1(prediction: str, gold: str | Sequence[str]) -> float:
+    """How far the words of an answer are those of the best gold answer, from 0 to 1.
+
+    The harmonic mean of precision and recall over normalized words, as in SQuAD's evaluation.
+
+    Example:
+        >>> round(answer_f1("the Denver team", ["Denver Broncos", "Broncos"]), 2)
+        0.5
+    """
+    golds = (gold,) if isinstance(gold, str) else gold
+    own = normalized_answer(prediction).split()
+    return max((_overlap(own, normalized_answer(answer).split()) for answer in golds), default=0.0)
+
+
+def _overlap(own: list[str], gold: list[str]) -> float:
+    if not own or not gold:
+        return float(own == gold)
+    common = (Counter(own) & Counter(gold)).total()
+    return 2 * common / (len(own) + len(gold))

@@ -1,0 +1,107 @@
+"""A scikit-learn estimator in a file, written by joblib or pickle.
+
+In: rows. Out: the estimator's labels. Always holds: only the file that the user named is
+unpickled, since reading a pickle runs code; an estimator that was fitted on a data frame gets
+one, any other gets what a function gets (texts, or dictionaries where rows have several columns).
+Costs what the estimator costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.callable import inputs_of
+from sears_dsl.models.labels import ask
+from sears_dsl.models.predictor import Row
+
+__all__ = ["EstimatorPredictor", "load_estimator"]
+
+
+class EstimatorPredictor:
+    """A fitted estimator, most often a pipeline that begins with a vectorizer.
+
+    Args:
+        estimator: has ``predict`` as scikit-learn's estimators have it.
+        identity: how to know the model again; None takes its class.
+
+    Raises:
+        UsageError: there is no ``predict``.
+
+    Example:
+        >>> from sklearn.dummy import DummyClassifier
+        >>> dummy = DummyClassifier(strategy="constant", constant="positive")
+        >>> model = EstimatorPredictor(dummy.fit(["A film."], ["positive"]))
+        >>> model.predict([{"text": "Good."}])
+        ['positive']
+    """
+
+    def __init__(self, estimator: Any, *, identity: str | None = None) -> None:
+        kind = type(estimator)
+        if not callable(getattr(estimator, "predict", None)):
+            raise UsageError(
+                f"a {kind.__name__} is no estimator: it has no method predict",
+                help="save the whole pipeline, the vectorizer and the classifier",
+            )
+        self._estimator = estimator
+        self._identity = identity or f"{kind.__module__}:{kind.__qualname__}"
+
+    @property
+    def identity(self) -> str:
+        """As given, or the estimator's class."""
+        return self._identity
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        """The estimator's labels.
+
+        Raises:
+            ModelError: it raised, or gave something else than a label for each row.
+        """
+        if not rows:
+            return []
+        return ask(self._identity, rows, lambda: self._estimator.predict(self._inputs(rows)))
+
+    def _inputs(self, rows: Sequence[Row]) -> Any:
+        # Set by estimators that were fitted on a data frame, which look columns up by name.
+        if getattr(self._estimator, "feature_names_in_", None) is None:
+            return inputs_of(rows)
+        from pandas import DataFrame  # noqa: PLC0415 - only those who fitted on a frame need it
+
+        return DataFrame([dict(row) for row in rows])
+
+
+def load_estimator(path: Path) -> EstimatorPredictor:
+    """The estimator in a file; naming the file is the permission to unpickle it.
+
+    Raises:
+        UsageError: there is no such file, joblib is missing, or no estimator is in it.
+        ModelError: the file cannot be unpickled.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"the model {path} cannot be read: {error.strerror}",
+            help="`sklearn:` takes a file that joblib.dump or pickle.dump wrote",
+        ) from error
+    try:
+        import joblib  # type: ignore[import-untyped]  # noqa: PLC0415 - a dependency of those models alone
+    except ImportError as error:
+        raise UsageError(
+            "scikit-learn models need scikit-learn", help="pip install 'sears-dsl[models]'"
+        ) from error
+    try:
+        estimator = joblib.load(path)
+    # Whatever the pickle runs may raise.
+    except Exception as error:
+        raise ModelError(
+            f"{path} could not be unpickled: {type(error).__name__}: {error}",
+            help="is it a joblib or pickle file, and is what it needs installed in the same "
+            "versions?",
+        ) from error
+    return EstimatorPredictor(
+        estimator, identity=f"sklearn:{path} ({sha256(content).hexdigest()[:12]})"
+    )

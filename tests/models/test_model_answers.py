@@ -1,0 +1,107 @@
+"""When answers are the same, which rows are the same, and what counts as a label."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sears_dsl.errors import ModelError
+from sears_dsl.models.labels import ask, labels_of
+from sears_dsl.models.predictor import answer_f1, answers_equal, normalized_answer, row_key
+
+ROWS = [{"text": "Good."}, {"text": "Bad."}]
+TEXTS = st.text(max_size=12)
+ROW = st.dictionaries(TEXTS, TEXTS, max_size=3)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "gold", "same"),
+    [
+        ("The Broncos", "broncos", True),
+        ("Denver  Broncos.", "the Denver Broncos", True),
+        ("a.m.", "am", True),
+        ("theatre", "atre", False),
+        ("Broncos", "Denver", False),
+        ("10-3", "103", True),  # SQuAD's evaluation drops punctuation without a space
+    ],
+)
+def test_answers_are_compared_as_squad_does(prediction: str, gold: str, same: bool) -> None:
+    assert answers_equal(prediction, gold, comparison="squad") is same
+    assert answers_equal(prediction, ["nonsense", gold], comparison="squad") is same
+
+
+def test_labels_are_compared_exactly() -> None:
+    assert answers_equal("1", "1")
+    assert not answers_equal("Positive", "positive")
+    assert not answers_equal("pos", "positive")
+
+
+@given(TEXTS)
+def test_normalizing_an_answer_again_changes_nothing(text: str) -> None:
+    once = normalized_answer(text)
+    # Dropping an article can bring no other one about, since words keep their bounds.
+    assert normalized_answer(once) == once
+
+
+def test_f1_is_that_of_the_best_answer() -> None:
+    assert answer_f1("the red house", ["house", "blue"]) == pytest.approx(2 / 3)
+    assert answer_f1("red", "blue") == 0
+    assert answer_f1("the", "a") == 1  # nothing is left of both
+
+
+@given(ROW, ROW)
+def test_rows_have_one_key_exactly_where_their_content_is_one(
+    first: dict[str, str], second: dict[str, str]
+) -> None:
+    assert (row_key(first) == row_key(second)) == (first == second)
+    assert row_key(dict(reversed(first.items()))) == row_key(first)
+
+
+def test_a_lone_surrogate_is_a_text_like_any_other() -> None:
+    assert row_key({"text": "\ud83d"}) != row_key({"text": "\ud83e"})
+
+
+@pytest.mark.parametrize(
+    ("given", "labels"),
+    [
+        (["pos", "neg"], ["pos", "neg"]),
+        (("pos", "neg"), ["pos", "neg"]),
+        ([1, 0], ["1", "0"]),
+        ([True, False], ["True", "False"]),
+        (np.array([1, 0]), ["1", "0"]),
+        (np.array(["pos", "neg"]), ["pos", "neg"]),
+        (np.array([True, False]), ["True", "False"]),
+        ([np.int64(1), np.str_("neg")], ["1", "neg"]),
+        ((label for label in ["pos", ""]), ["pos", ""]),
+    ],
+)
+def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
+    assert ask("m", ROWS, lambda: given) == labels
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["pos"], "asked for 2 predictions and gave 1"),
+        (["pos"] * 3, "asked for 2 predictions and gave 3"),
+        (np.array([[0.1, 0.9], [0.8, 0.2]]), "return the label itself: of probabilities"),
+        ([0.9, 0.1], "0.9 (float) as the label of 'Good.'"),
+        (np.array([1.0, 0.0]), "numbers with a fraction are no labels"),
+        (["pos", None], "None (NoneType) as the label of 'Bad.'"),
+        ([{"label": "pos"}, {"label": "neg"}], "return the label itself"),
+        ([b"pos", b"neg"], "(bytes) as the label"),
+        ("positive", "one string, 'positive', for 2 rows"),
+        (None, "nothing (None) for 2 rows"),
+        (7, "a value of type int for 2 rows"),
+        ({"pos", "neg"}, "a value of type set"),
+        ({"Good.": "pos", "Bad.": "neg"}, "a value of type dict"),
+    ],
+)
+def test_what_does_not_is_told_with_its_place(given: object, told: str) -> None:
+    with pytest.raises(ModelError) as failure:
+        labels_of("demo:predict", ROWS, given)
+    assert told in str(failure.value)
+    assert "demo:predict" in str(failure.value)
+    assert failure.value.help

@@ -1,0 +1,153 @@
+"""Each distinct row is asked for once, in batches, and nothing that was answered is lost."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sears_dsl.errors import CacheError, ModelError, UsageError
+from sears_dsl.models.cached import CachedPredictor, DeadlineReached
+from sears_dsl.models.predictor import Row
+from sears_dsl.models.store import PredictionStore
+
+
+class Recorder:
+    """A model that notes its batches and fails or sleeps where it is told to."""
+
+    def __init__(
+        self, *, identity: str = "recorder", fail_on: str = "", seconds: float = 0.0
+    ) -> None:
+        self.identity = identity
+        self.fail_on = fail_on
+        self.seconds = seconds
+        self.batches: list[list[str]] = []
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        texts = [row["text"] for row in rows]
+        self.batches.append(texts)
+        time.sleep(self.seconds)
+        if self.fail_on in texts:
+            raise ModelError("the model failed")
+        return [text.upper() for text in texts]
+
+
+def rows(*texts: str) -> list[Row]:
+    return [{"text": text} for text in texts]
+
+
+@given(st.lists(st.sampled_from("abcdefg")), st.integers(1, 4))
+def test_labels_are_those_of_the_model_and_each_row_is_asked_for_once(
+    texts: list[str], size: int
+) -> None:
+    recorder = Recorder()
+    model = CachedPredictor(recorder, batch_size=size)
+    assert model.predict(rows(*texts)) == [text.upper() for text in texts]
+    asked = [text for batch in recorder.batches for text in batch]
+    assert asked == list(dict.fromkeys(texts))
+    assert all(len(batch) <= size for batch in recorder.batches)
+    assert model.predict(rows(*texts)) == [text.upper() for text in texts]
+    assert [text for batch in recorder.batches for text in batch] == asked
+
+
+def test_a_predictor_may_say_how_many_rows_it_wants() -> None:
+    class AllAtOnce(Recorder):
+        batch_size = None
+
+    recorder = AllAtOnce()
+    CachedPredictor(recorder).predict(rows(*map(str, range(200))))
+    assert [len(batch) for batch in recorder.batches] == [200]
+    recorder = AllAtOnce()
+    CachedPredictor(recorder, batch_size=150).predict(rows(*map(str, range(200))))
+    assert [len(batch) for batch in recorder.batches] == [150, 50]
+    with pytest.raises(UsageError, match="a batch of 0 rows"):
+        CachedPredictor(recorder, batch_size=0)
+
+
+def test_progress_counts_distinct_rows_and_ends_complete() -> None:
+    told: list[tuple[int, int]] = []
+    model = CachedPredictor(Recorder(), batch_size=2)
+    model.predict(rows("a"))
+    model.predict(rows(*"abbcd"), on_progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 4), (3, 4), (4, 4)]
+
+
+def test_a_slow_model_is_stopped_between_batches_and_goes_on_later() -> None:
+    recorder = Recorder(seconds=0.05)
+    model = CachedPredictor(recorder, batch_size=1)
+    with pytest.raises(DeadlineReached) as stop:
+        model.predict(rows(*"abcdefgh"), deadline=time.monotonic() + 0.12)
+    assert 1 <= stop.value.done <= 3
+    assert stop.value.total == 8
+    assert len(recorder.batches) == stop.value.done
+    recorder.seconds = 0
+    assert model.predict(rows(*"abcdefgh")) == list("ABCDEFGH")
+    assert len(recorder.batches) == 8
+
+
+def test_a_deadline_that_is_over_does_not_matter_where_all_is_known() -> None:
+    model = CachedPredictor(Recorder())
+    model.predict(rows("a"))
+    assert model.predict(rows("a"), deadline=0.0) == ["A"]
+    with pytest.raises(DeadlineReached, match="0 of 1 rows"):
+        model.predict(rows("b"), deadline=0.0)
+
+
+def test_batches_before_a_failure_are_kept_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "predictions.sqlite3"
+    with PredictionStore(path) as store:
+        failing = CachedPredictor(Recorder(fail_on="e"), store=store, batch_size=2)
+        with pytest.raises(ModelError, match="the model failed"):
+            failing.predict(rows(*"abcdef"))
+    with PredictionStore(path) as store:
+        recorder = Recorder()
+        told: list[tuple[int, int]] = []
+        resumed = CachedPredictor(recorder, store=store, batch_size=2)
+        labels = resumed.predict(rows(*"abcdef"), on_progress=lambda *at: told.append(at))
+    assert labels == list("ABCDEF")
+    assert recorder.batches == [["e", "f"]]
+    assert told == [(4, 6), (6, 6)]
+
+
+def test_another_model_does_not_get_the_predictions(tmp_path: Path) -> None:
+    with PredictionStore(tmp_path / "p.sqlite3") as store:
+        CachedPredictor(Recorder(), store=store).predict(rows("a"))
+        other = Recorder(identity="recorder, retrained")
+        CachedPredictor(other, store=store).predict(rows("a"))
+    assert other.batches == [["a"]]
+
+
+def test_a_store_holds_many_rows_and_any_label(tmp_path: Path) -> None:
+    labels = {f"{number:032x}": f"{number}\n'é" for number in range(2_500)}
+    path = tmp_path / "p.sqlite3"
+    with PredictionStore(path) as store, PredictionStore(path) as another:
+        store.put("m", labels)
+        assert another.get("m", [*labels, "ff" * 16]) == labels
+
+
+def test_files_of_others_are_refused_and_left_alone(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("my notes, which are longer than a header of a hundred bytes. " * 4)
+    with pytest.raises(CacheError, match=r"notes\.txt could not be opened"):
+        PredictionStore(text)
+    assert text.read_text().startswith("my notes")
+    database = tmp_path / "other.sqlite3"
+    connection = sqlite3.connect(database)
+    connection.execute("CREATE TABLE mine (a)")
+    connection.close()
+    with pytest.raises(CacheError, match="no file of predictions"):
+        PredictionStore(database)
+
+
+def test_a_predictor_that_gives_too_few_is_told() -> None:
+    class Short(Recorder):
+        def predict(self, rows: Sequence[Row]) -> list[str]:
+            return super().predict(rows)[1:]
+
+    with pytest.raises(ModelError, match="asked for 2 predictions and gave 1"):
+        CachedPredictor(Short()).predict(rows("a", "b"))

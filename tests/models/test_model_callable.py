@@ -1,0 +1,182 @@
+"""Models that are functions or objects: how they are found, asked, and what is told of failures."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.callable import CallablePredictor, load_callable
+from sears_dsl.models.loading import load_predictor
+
+SOURCE = """
+from collections.abc import Sequence
+
+def predict(texts):
+    return ["positive" if "good" in text else "negative" for text in texts]
+
+def answer(rows):
+    return [row["context"].split()[0] for row in rows]
+
+def failing(texts):
+    raise ValueError("a text is too long")
+
+def leaving(texts):
+    raise SystemExit(3)
+
+def lazy(texts):
+    for text in texts:
+        yield 1 / 0
+
+class Model:
+    def __init__(self, name):
+        self.name = name
+    def predict(self, texts):
+        return [self.name for _ in texts]
+
+class Versioned(Model):
+    identity = "weights 7"
+
+model = Model("first")
+versioned = Versioned("v")
+threshold = 0.5
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, with a module in a package; what was imported is forgotten again."""
+    package = tmp_path / "reviewing"
+    package.mkdir()
+    (package / "sentiment.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    path, modules = list(sys.path), set(sys.modules)
+    yield tmp_path
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if name.split(".")[0] in ("reviewing", "broken", "needy", "neighbour"):
+            del sys.modules[name]
+
+
+def test_a_function_gets_texts_where_there_is_one_column() -> None:
+    seen: list[object] = []
+
+    def predict(texts: list[str]) -> list[str]:
+        seen.append(texts)
+        return ["x"] * len(texts)
+
+    CallablePredictor(predict).predict([{"text": "Good."}, {"text": ""}])
+    CallablePredictor(predict).predict([{"question": "Who?", "context": "He."}])
+    assert seen == [["Good.", ""], [{"question": "Who?", "context": "He."}]]
+
+
+def test_no_rows_do_not_trouble_the_model() -> None:
+    def predict(texts: list[str]) -> list[str]:
+        raise AssertionError("asked for nothing")
+
+    assert CallablePredictor(predict).predict([]) == []
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("spec", "labels"),
+    [
+        ("reviewing.sentiment:predict", ["positive"]),
+        ("reviewing.sentiment:model", ["first"]),
+        ("reviewing.sentiment:model.predict", ["first"]),
+    ],
+)
+def test_a_model_is_found_in_the_current_folder(spec: str, labels: list[str]) -> None:
+    assert load_predictor(spec).predict([{"text": "a good film"}]) == labels
+
+
+@pytest.mark.usefixtures("folder")
+def test_rows_with_several_columns_reach_the_function_as_dictionaries() -> None:
+    model = load_predictor("reviewing.sentiment:answer")
+    assert model.predict([{"question": "Who?", "context": "He did."}]) == ["He"]
+
+
+def test_a_module_finds_its_neighbours_and_hides_no_installed_one(folder: Path) -> None:
+    (folder / "neighbour.py").write_text("LABEL = 'found'")
+    (folder / "needy.py").write_text(
+        "def predict(texts):\n    from neighbour import LABEL\n    return [LABEL for _ in texts]\n"
+    )
+    assert load_predictor("needy:predict").predict([{"text": "x"}]) == ["found"]
+    assert sys.path.index(str(folder)) == len(sys.path) - 1
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("reviewing.sentiment", "write one of module:object"),
+        ("reviewing/sentiment.py:predict", "write reviewing.sentiment:predict"),
+        ("reviewing.sentiment:predct", "reviewing.sentiment has no 'predct'"),
+        ("reviewing.sentiment:model.ask", "Model has no 'ask'"),
+        ("reviewing.nothing:predict", "there is no module 'reviewing.nothing'"),
+        ("nowhere:predict", "there is no module 'nowhere'"),
+        ("reviewing.sentiment:Model", "Model is a class"),
+        ("reviewing.sentiment:threshold", "has no method predict"),
+        ("reviewing.sentiment:predict()", "is no model"),
+        (":predict", "is no model"),
+    ],
+)
+def test_what_is_no_model_is_told(spec: str, told: str) -> None:
+    with pytest.raises(UsageError) as failure:
+        load_predictor(spec)
+    assert told in str(failure.value)
+
+
+def test_a_module_that_fails_is_told_with_its_error(folder: Path) -> None:
+    (folder / "broken.py").write_text("raise RuntimeError('no weights here')")
+    with pytest.raises(ModelError, match="importing broken raised RuntimeError: no weights here"):
+        load_callable("broken:predict")
+    (folder / "needy.py").write_text("import not_installed_anywhere")
+    with pytest.raises(ModelError, match="needs 'not_installed_anywhere'"):
+        load_callable("needy:predict")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("name", "told", "cause"),
+    [
+        ("failing", "ValueError: a text is too long", ValueError),
+        ("leaving", "SystemExit: 3", SystemExit),
+        ("lazy", "ZeroDivisionError: division by zero", ZeroDivisionError),
+    ],
+)
+def test_a_model_that_raises_is_told_with_place_and_text(
+    name: str, told: str, cause: type[BaseException]
+) -> None:
+    model = load_predictor(f"reviewing.sentiment:{name}")
+    with pytest.raises(ModelError) as failure:
+        model.predict([{"text": "It is so " + "very " * 50 + "good."}, {"text": "Bad."}])
+    message = str(failure.value)
+    # The place in the model's own code comes first, wherever the error was raised.
+    assert re.search(rf"{re.escape(told)} at \S*sentiment\.py:\d+", message)
+    assert "the batch has 2 rows and begins with 'It is so very" in message
+    assert isinstance(failure.value.__cause__, cause)
+
+
+def test_the_identity_changes_with_the_source_and_with_a_stated_version(folder: Path) -> None:
+    def identity(name: str) -> str:
+        # A process of its own, as the next run of the command is one.
+        code = (
+            "from sears_dsl.models.callable import load_callable;"
+            f"print(load_callable('reviewing.sentiment:{name}').identity)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        return done.stdout.decode()
+
+    before = identity("predict")
+    assert before == identity("predict")
+    assert before.startswith("reviewing.sentiment:predict (")
+    assert "weights 7" in identity("versioned")
+    path = folder / "reviewing" / "sentiment.py"
+    path.write_text(SOURCE.replace("good", "fine"))
+    assert identity("predict") != before

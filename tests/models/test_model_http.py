@@ -1,0 +1,264 @@
+"""Models behind an endpoint, asked over a real local server: maps, failures, time-outs, tries."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sears_dsl.errors import ModelError, SearsError, UsageError
+from sears_dsl.models.http import HttpPredictor
+from sears_dsl.models.loading import load_predictor
+from sears_dsl.models.mapping import RequestMap, ResponseMap
+
+Answer = tuple[int, Any]
+ROWS = [{"text": "Good."}, {"text": "Bad."}]
+QUESTIONS = [{"question": "Who?", "context": "He did."}, {"question": "What?", "context": "It."}]
+
+
+class Endpoint:
+    """A server in a thread; ``answer`` decides what it says to the n-th request."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self.headers: list[dict[str, str]] = []
+        self.answer: Callable[[int, Any], Answer] = self.labels
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                endpoint.requests.append(body)
+                endpoint.headers.append(dict(self.headers.items()))
+                status, document = endpoint.answer(len(endpoint.requests), body)
+                text = document if isinstance(document, str) else json.dumps(document)
+                self.send_response(status)
+                if status == 429:
+                    self.send_header("Retry-After", "7")
+                self.send_header("Content-Length", str(len(text.encode())))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                """Nothing on the terminal."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/predict"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    @staticmethod
+    def labels(_: int, body: Any) -> Answer:
+        return 200, {"predictions": [text.lower() for text in body["inputs"]]}
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    server = Endpoint()
+    yield server
+    server.server.shutdown()
+    server.server.server_close()
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    return []
+
+
+def test_the_default_maps(endpoint: Endpoint) -> None:
+    assert load_predictor(endpoint.url).predict(ROWS) == ["good.", "bad."]
+    assert endpoint.requests == [{"inputs": ["Good.", "Bad."]}]
+
+
+def test_several_columns_are_sent_as_objects(endpoint: Endpoint) -> None:
+    endpoint.answer = lambda _, body: (200, {"predictions": [len(row) for row in body["inputs"]]})
+    assert load_predictor(endpoint.url).predict(QUESTIONS) == ["2", "2"]
+    assert endpoint.requests == [{"inputs": QUESTIONS}]
+
+
+def test_maps_in_files_and_secrets_in_the_environment(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request, response = tmp_path / "request.toml", tmp_path / "response.json"
+    request.write_text(
+        '[headers]\nAuthorization = "$env.DEMO_TOKEN"\n'
+        '[body]\nversion = "$$7"\ninstances = { "$each" = { q = "$text" } }\n'
+    )
+    response.write_text('{"labels": "/a~1b/*/0/label", "names": {"0": "negative", "1": "good"}}')
+    endpoint.answer = lambda _, body: (
+        200, {"a/b": [[{"label": int("Good" in each["q"])}] for each in body["instances"]]}
+    )  # fmt: skip
+    monkeypatch.setenv("DEMO_TOKEN", "secret")
+    model = load_predictor(
+        endpoint.url, request_map=str(request), response_map=str(response), timeout=5.0
+    )
+    assert model.predict(ROWS) == ["good", "negative"]
+    assert endpoint.requests == [{"version": "$7", "instances": [{"q": "Good."}, {"q": "Bad."}]}]
+    assert endpoint.headers[0]["Authorization"] == "secret"
+    assert "secret" not in model.identity
+    monkeypatch.delenv("DEMO_TOKEN")
+    with pytest.raises(UsageError, match="DEMO_TOKEN, which is not set"):
+        load_predictor(endpoint.url, request_map=str(request))
+
+
+def test_an_endpoint_that_takes_one_row_is_asked_side_by_side_in_order(
+    endpoint: Endpoint,
+) -> None:
+    rows = [{"question": f"{number}?", "context": "Of many."} for number in range(10)]
+
+    def answer(_: int, body: Any) -> Answer:
+        time.sleep(0.02 if body["q"] in ("0?", "5?") else 0)
+        return 200, {"answer": body["q"]}
+
+    endpoint.answer = answer
+    model = load_predictor(
+        endpoint.url,
+        request_map='{"body": {"q": "$column.question", "c": "$column.context"}}',
+        response_map="/answer",
+        connections=3,
+    )
+    assert model.predict(rows) == [row["question"] for row in rows]
+    assert len(endpoint.requests) == 10
+
+
+def test_a_flaky_endpoint_is_asked_again(endpoint: Endpoint, pauses: list[float]) -> None:
+    statuses = {1: 500, 2: 429, 3: 503}
+
+    def answer(number: int, body: Any) -> Answer:
+        return (statuses[number], "later") if number in statuses else endpoint.labels(0, body)
+
+    endpoint.answer = answer
+    model = HttpPredictor(endpoint.url, pause=pauses.append)
+    assert model.predict(ROWS) == ["good.", "bad."]
+    assert len(pauses) == 3
+    assert pauses[1] == 7.0  # what Retry-After asked for
+    assert 0.3 < pauses[0] < 0.7
+    assert 1.4 < pauses[2] < 2.6
+
+
+def test_the_pauses_are_the_same_in_every_run(endpoint: Endpoint, pauses: list[float]) -> None:
+    endpoint.answer = lambda *_: (500, "never")
+    for _ in range(2):
+        with pytest.raises(ModelError, match=r"answered 500 .*'never' \(asked 3 times\)"):
+            HttpPredictor(endpoint.url, retries=2, pause=pauses.append).predict(ROWS)
+    assert len(pauses) == 4
+    assert pauses[:2] == pauses[2:]
+    assert pauses[0] != pauses[1] / 2
+
+
+def test_a_slow_endpoint_is_given_up(endpoint: Endpoint, pauses: list[float]) -> None:
+    def answer(_: int, body: Any) -> Answer:
+        time.sleep(0.3)
+        return endpoint.labels(0, body)
+
+    endpoint.answer = answer
+    model = HttpPredictor(endpoint.url, timeout=0.05, retries=1, pause=pauses.append)
+    with pytest.raises(ModelError, match=r"no answer within 0\.05 seconds \(asked 2 times\)"):
+        model.predict(ROWS)
+    assert len(pauses) == 1
+    assert HttpPredictor(endpoint.url, timeout=5.0).predict(ROWS) == ["good.", "bad."]
+
+
+def test_an_endpoint_that_is_not_there(endpoint: Endpoint, pauses: list[float]) -> None:
+    endpoint.server.shutdown()
+    endpoint.server.server_close()
+    with pytest.raises(ModelError, match="could not be asked"):
+        HttpPredictor(endpoint.url, retries=1, pause=pauses.append).predict(ROWS)
+    assert len(pauses) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((200, {"predictions": ["pos"]}), "asked for 2 predictions and gave 1"),
+        ((200, {"predictions": "pos"}), "one string, 'pos', for 2 rows"),
+        ((200, {"predictions": [0.2, 0.9]}), "0.2 (float) as the label of 'Good.'"),
+        ((200, {"labels": ["a", "b"]}), 'nothing at /predictions: there is no \'predictions\''),
+        ((200, "<html>"), "no JSON: '<html>'"),
+        ((404, "no such page"), "answered 404 Not Found: 'no such page'"),
+        ((301, "moved"), "answered 301"),
+    ],
+)  # fmt: skip
+def test_answers_that_are_no_labels(
+    endpoint: Endpoint, pauses: list[float], answer: Answer, told: str
+) -> None:
+    endpoint.answer = lambda *_: answer
+    with pytest.raises(ModelError) as failure:
+        HttpPredictor(endpoint.url, pause=pauses.append).predict(ROWS)
+    assert told in str(failure.value)
+    assert not pauses
+
+
+def test_the_first_failure_of_requests_side_by_side_is_told(
+    endpoint: Endpoint, pauses: list[float]
+) -> None:
+    endpoint.answer = lambda _, body: (400, f"bad {body['t']}")
+    model = HttpPredictor(
+        endpoint.url,
+        request=RequestMap({"t": "$text"}),
+        response=ResponseMap("/label"),
+        pause=pauses.append,
+    )
+    with pytest.raises(ModelError, match=r"answered 400 Bad Request: 'bad Good.'"):
+        model.predict(ROWS)
+
+
+def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
+    def identity(url: str, **maps: Any) -> str:
+        return HttpPredictor(url, **maps).identity
+
+    plain = identity("http://a.example/p")
+    assert plain.startswith("http://a.example/p (")
+    assert plain == identity("http://a.example/p")
+    secret = identity("http://user:word@a.example/p?key=hidden")
+    assert "word" not in secret
+    assert "hidden" not in secret
+    assert len({plain, secret, identity("http://a.example/p", response=ResponseMap("/x"))}) == 3
+
+
+@pytest.mark.parametrize(
+    ("request_map", "response_map", "told"),
+    [
+        ('{"body": {"q": "$tetx"}}', None, "'$tetx', which is no placeholder"),
+        ('{"body": {"q": "text"}}', None, "the request's body has no text"),
+        ('{"body": ["$text", "$texts"]}', None, "for one row beside those for all"),
+        ('{"q": "$text"}', None, "the request map has 'q'"),
+        ("{", None, "the request map cannot be read"),
+        ("absent.toml", None, "the request map absent.toml cannot be read"),
+        ('{"headers": {"a": 1}}', None, "the headers of a request map are texts"),
+        ('{"body": "$text"}', "/predictions/*", "each row has a request of its own"),
+        (None, "predictions", "the response map cannot be read"),
+        (None, '{"labels": "predictions"}', "'predictions' is no JSON pointer"),
+        (None, '{"labels": 3}', "a response map has a pointer and names"),
+    ],
+)
+def test_maps_that_do_not_fit(request_map: str | None, response_map: str | None, told: str) -> None:
+    with pytest.raises(UsageError) as failure:
+        load_predictor("http://localhost/p", request_map=request_map, response_map=response_map)
+    assert told in str(failure.value)
+
+
+@pytest.mark.parametrize("url", ["http://", "http:///path", "https://[::1", "http:x"])
+def test_addresses_that_are_none(url: str) -> None:
+    with pytest.raises(UsageError, match=r"is no (address|model)"):
+        load_predictor(url)
+
+
+def test_rows_that_do_not_fit_the_map(endpoint: Endpoint) -> None:
+    for body, told in (("$texts", "one text a row"), ("$column.title", "and the rows have")):
+        model = HttpPredictor(
+            endpoint.url, request=RequestMap({"q": body}), response=ResponseMap("/a")
+        )
+        with pytest.raises(ModelError, match=told):
+            model.predict(QUESTIONS)
+    assert not endpoint.requests
+
+
+def test_a_label_without_a_name_is_told() -> None:
+    with pytest.raises(SearsError, match="label '2', which has no name"):
+        ResponseMap(names={"1": "positive"}).named("2")

@@ -1,0 +1,126 @@
+"""Hugging Face models from a folder: tiny random networks, made here, with no network at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.loading import load_predictor
+
+pytest.importorskip("transformers", reason="transformers is not installed")
+
+MARKS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]"}
+WORDS = [*MARKS.values(), "good", "bad", "film", "what", "color", "is", "it", "red", ".", "?"]
+SMALL: dict[str, Any] = {
+    "vocab_size": len(WORDS),
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 64,
+}
+
+
+def make(folder: Path, kind: str, **config: Any) -> Path:
+    """A folder as `save_pretrained` writes it, with random weights."""
+    import torch
+    import transformers
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+    from tokenizers.processors import BertProcessing
+
+    torch.manual_seed(0)
+    model = getattr(transformers, kind)(transformers.BertConfig(**SMALL, **config))
+    model.save_pretrained(folder)
+    places = {word: place for place, word in enumerate(WORDS)}
+    tokenizer = Tokenizer(WordLevel(places, unk_token=MARKS["unk"]))
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.post_processor = BertProcessing(
+        *((MARKS[mark], places[MARKS[mark]]) for mark in ("sep", "cls"))
+    )
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=64,
+        **{f"{mark}_token": text for mark, text in MARKS.items()},
+    ).save_pretrained(folder)
+    return folder
+
+
+def probabilities(folder: Path, text: str) -> list[float]:
+    """The network asked plainly."""
+    import torch
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        logits = model(**tokenizer(text, return_tensors="pt")).logits
+    values: list[float] = logits[0].softmax(-1).tolist()
+    return values
+
+
+def test_classification(tmp_path: Path) -> None:
+    names = {0: "negative", 1: "neutral", 2: "positive"}
+    folder = make(tmp_path, "BertForSequenceClassification", id2label=names)
+    texts = ["good film", "bad", "what color is it ?", "film " * 100, ""]
+    model = load_predictor(f"hf:{folder}")
+    labels = model.predict([{"text": text} for text in texts])
+    assert set(labels) <= set(names.values())
+    for text, label in zip(texts[:3], labels, strict=False):
+        chances = probabilities(folder, text)
+        assert label == names[chances.index(max(chances))]
+    assert model.predict([{"premise": "good film", "hypothesis": "bad"}])[0] in names.values()
+    with pytest.raises(ModelError, match="one text or a pair, not the 3 columns a, b, c"):
+        model.predict([{"a": "", "b": "", "c": ""}])
+
+
+def test_answers_are_spans_of_the_context_also_of_a_long_one(tmp_path: Path) -> None:
+    folder = make(tmp_path, "BertForQuestionAnswering")
+    contexts = ["It  is red . ", "film good bad . " * 60, "Bad."]
+    rows = [{"question": "what color ?", "context": context} for context in contexts]
+    model = load_predictor(f"hf:{folder}")
+    answers = model.predict(rows)
+    for answer, context in zip(answers, contexts, strict=True):
+        assert answer
+        assert answer in context
+    # A row's answer is its own, whatever is asked beside it.
+    alone = [load_predictor(f"hf:{folder}").predict([row])[0] for row in rows]
+    assert alone == answers
+    with pytest.raises(ModelError, match="needs the columns question and context"):
+        model.predict([{"text": "good"}])
+
+
+def test_the_identity_is_of_the_weights(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", "BertForSequenceClassification")
+    before = load_predictor(f"hf:{one}").identity
+    assert before == load_predictor(f"hf:{one}").identity
+    make(one, "BertForSequenceClassification", hidden_act="relu")
+    assert load_predictor(f"hf:{one}").identity != before
+
+
+def test_what_is_no_model_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no model of that name is on this machine"):
+        load_predictor("hf:nobody/no-such-model")
+    with pytest.raises(UsageError, match="there is no model in"):
+        load_predictor(f"hf:{tmp_path}")
+    masked = make(tmp_path / "masked", "BertForMaskedLM")
+    with pytest.raises(UsageError, match="a model of another kind: BertForMaskedLM"):
+        load_predictor(f"hf:{masked}")
+    number = make(tmp_path / "number", "BertForSequenceClassification", num_labels=1)
+    with pytest.raises(UsageError, match="one number for a text and no label"):
+        load_predictor(f"hf:{number}")
+
+
+def test_weights_that_are_pickles_are_not_read(tmp_path: Path) -> None:
+    import torch
+
+    folder = make(tmp_path, "BertForSequenceClassification")
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="could not be loaded") as failure:
+        load_predictor(f"hf:{folder}")
+    assert "safetensors" in str(failure.value)
