@@ -12,7 +12,10 @@ from sears_dsl.cli.applying import apply_command, explain_command
 from sears_dsl.cli.cache import cache_group
 from sears_dsl.cli.catalogue import rules_command
 from sears_dsl.cli.comparing import diff_command
+from sears_dsl.cli.discovering import adversaries_command, discover_command
+from sears_dsl.cli.models import models_group
 from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
+from sears_dsl.cli.scoring import calibrate_command, score_command
 from sears_dsl.errors import SearsError
 
 __all__ = ["main", "sears"]
@@ -46,6 +49,11 @@ for _command in (
     explain_command,
     diff_command,
     rules_command,
+    discover_command,
+    adversaries_command,
+    score_command,
+    calibrate_command,
+    models_group,
     cache_group,
 ):
     sears.add_command(_command)

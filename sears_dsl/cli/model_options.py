@@ -1,0 +1,164 @@
+"""The options that commands about a model share: which model, which data, which pivots.
+
+In: a command function. Out: the same with options. Always holds: nothing heavy is imported before
+the command runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from sears_dsl.discovery.journal import Journal
+    from sears_dsl.discovery.labelled import LabelledRows
+    from sears_dsl.discovery.team import Team
+    from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.text.tagger import Tagger
+
+__all__ = ["Workplace", "model_options", "read_data", "workplace"]
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--model", required=True, metavar="SPEC",
+                 help="module:object, sklearn:FILE, hf:FOLDER, http://… or file:PREDICTIONS."),
+    click.option("--data", required=True, metavar="FILE", help="The labelled rows."),
+    click.option("--column", help="The column that rules rewrite."),
+    click.option("--label", help="The column of labels; without, the model's own answers count."),
+    click.option("--also", multiple=True, metavar="COLUMN",
+                 help="A further column that the model reads; repeatable."),
+    click.option("--compare", type=click.Choice(["exact", "squad"]), default="exact",
+                 show_default=True, help="How an answer is compared with the label."),
+    click.option("--format", "input_format", help="Format of the data, where its name does not "
+                 "tell."),
+    click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows."),
+    click.option("--scorer", type=click.Choice(["combined", "pivot", "minilm"]), default="combined",
+                 show_default=True, help="What says whether a rewording keeps the meaning."),
+    click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
+                 "equivalent; the scorer's calibrated one by default."),
+    click.option("--pivot", "pivots", multiple=True, metavar="NAME",
+                 help="Translation models to go through (`sears models list`); repeatable."),
+    click.option("--beam", type=click.IntRange(min=1), default=30, show_default=True,
+                 help="Width of the search for paraphrases."),
+    click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
+    click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
+                 "cores by default, four at most."),
+    click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model."),
+    click.option("--request-map", help="Of an endpoint: how rows become JSON."),
+    click.option("--response-map", help="Of an endpoint: where the labels are."),
+    click.option("--timeout", type=float, help="Of an endpoint: seconds to wait."),
+    click.option("--retries", type=click.IntRange(min=0), help="Of an endpoint: tries again."),
+    click.option("--inputs", type=click.Path(path_type=Path),
+                 help="Of file:…: where to write the rows that want predictions."),
+    click.option("--tagger", default="spacy", show_default=True, help="Tagger to use."),
+    click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
+    click.option("--quiet", is_flag=True, help="No progress and no summary."),
+)  # fmt: skip
+
+_MOST_JOBS = 4
+
+
+def model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command these options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What a run works with.
+
+    Attributes:
+        data: the labelled rows.
+        predictor: the model, remembering.
+        team: rewords sentences and scores pairs.
+        tagger: tags them.
+        journal: remembers the rest.
+    """
+
+    data: LabelledRows
+    predictor: CachedPredictor
+    team: Team
+    tagger: Tagger
+    journal: Journal
+
+
+def read_data(options: dict[str, Any]) -> LabelledRows:
+    """The rows that the options name."""
+    from sears_dsl.discovery.labelled import read_labelled
+    from sears_dsl.text.batches import ReadOptions
+
+    return read_labelled(
+        options["data"],
+        column=options["column"],
+        label=options["label"],
+        also=options["also"],
+        format_name=options["input_format"],
+        options=ReadOptions(limit=options["limit"]),
+    )
+
+
+@contextmanager
+def workplace(output: Path, options: dict[str, Any]) -> Iterator[Workplace]:
+    """Open all that a run works with; what it found so far stays until it is done.
+
+    Findings lie in a folder beside the output, which goes when the run has come to its end. A
+    later run with ``--resume`` finds them there, as far as they depend on nothing that changed.
+    """
+    import shutil
+
+    from sears_dsl.discovery.journal import Journal
+    from sears_dsl.discovery.team import Recipe, load_team
+    from sears_dsl.models.loading import load_predictor
+    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.text.tagger import load_tagger
+
+    data = read_data(options)
+    folder = output.with_name(output.name + ".partial")
+    if not options["resume"]:
+        shutil.rmtree(folder, ignore_errors=True)
+    _make(folder)
+    recipe = Recipe(
+        pivots=options["pivots"],
+        scorer=options["scorer"],
+        beam=options["beam"],
+        device=options["device"],
+    )
+    team = load_team(recipe, jobs=options["jobs"] or _cores(options["device"]))
+    task = "\n".join((*team.pivots, team.identity, f"beam {team.beam}"))
+    with (
+        PredictionStore(folder / "predictions.sqlite3") as store,
+        Journal(folder / "journal.sqlite3", task=task) as journal,
+    ):
+        given = ("batch_size", "request_map", "response_map", "timeout", "retries", "inputs")
+        predictor = load_predictor(
+            options["model"], store=store, **{name: options[name] for name in given}
+        )
+        try:
+            yield Workplace(data, predictor, team, load_tagger(options["tagger"]), journal)
+        finally:
+            team.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _cores(device: str) -> int:
+    """Processes where nobody said how many: each has its own models, some 700 MiB."""
+    return min(os.cpu_count() or 1, _MOST_JOBS) if device == "cpu" else 1
+
+
+def _make(folder: Path) -> None:
+    from sears_dsl.errors import DataError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{folder} could not be made: {error.strerror}",
+            help="a run keeps there what it has found so far; choose another place with -o",
+        ) from error

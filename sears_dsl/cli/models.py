@@ -1,0 +1,95 @@
+"""``sears models``: which translation and embedding models there are; pulling, verifying them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sears_dsl.cli.console import echo_json
+
+if TYPE_CHECKING:
+    from sears_dsl.discovery.model_files import ModelFiles
+
+__all__ = ["models_group"]
+
+
+@click.group("models", epilog="Example: sears models list")
+def models_group() -> None:
+    """Look at, pull or verify the models that discovery uses."""
+
+
+def _all_models() -> list[ModelFiles]:
+    from sears_dsl.discovery.model_files import carried, pulled
+
+    return [*carried(), *pulled()]
+
+
+@models_group.command("list", epilog="Example: sears models list --json")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def list_command(*, as_json: bool) -> None:
+    """The models that packages carry and those that were pulled."""
+    models = _all_models()
+    if as_json:
+        echo_json(
+            [
+                {
+                    "name": model.name,
+                    "purpose": model.purpose,
+                    "origin": model.origin,
+                    "folder": str(model.folder) if model.folder else None,
+                    "sha256": dict(model.hashes),
+                }
+                for model in models
+            ]
+        )
+        return
+    width = max(len(model.name) for model in models)
+    for model in models:
+        where = model.folder or "not installed: pip install 'sears-dsl[discovery]'"
+        click.echo(f"{model.name:<{width}}  {model.purpose} ({model.origin})  {where}")
+
+
+@models_group.command("pull", epilog="Example: sears models pull Helsinki-NLP/opus-mt-en-fr fr")
+@click.argument("names", nargs=-1, required=True)
+def pull_command(names: tuple[str, ...]) -> None:
+    """Bring Marian models from the Hugging Face hub.
+
+    NAMES are names of the hub, or languages: `fr` brings the models from English to French and
+    back. Pulled models are checked with the hashes that the hub states.
+    """
+    from sears_dsl.discovery.model_files import pair_names, pull
+
+    for name in names:
+        for model_name in [name] if "/" in name else pair_names(name):
+            model = pull(model_name)
+            click.echo(f"pulled {model.name} to {model.folder}")
+
+
+@models_group.command("verify", epilog="Example: sears models verify bergamot-enpt")
+@click.argument("names", nargs=-1)
+def verify_command(names: tuple[str, ...]) -> None:
+    """Compare the files of models with their hashes: NAMES, or all that are there.
+
+    Exits 1 if one differs.
+    """
+    from sears_dsl.errors import ModelError, UsageError
+
+    models = {model.name: model for model in _all_models()}
+    unknown = [name for name in names if name not in models]
+    if unknown:
+        raise UsageError(
+            f"there is no model {unknown[0]}",
+            help=f"`sears models list` shows them: {', '.join(models)}",
+        )
+    chosen = [models[name] for name in names] or [m for m in models.values() if m.folder]
+    failed = False
+    for model in chosen:
+        try:
+            model.verify()
+            click.echo(f"{model.name}: whole")
+        except ModelError as error:
+            failed = True
+            click.echo(f"{model.name}: {error.render()}")
+    if failed:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,241 @@
+"""``sears score`` and ``sears calibrate``: do pairs mean the same, and from which score on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.console import console, counted, echo_json
+from sears_dsl.cli.extras import need_discovery
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.discovery.calibration import Calibration
+    from sears_dsl.discovery.judgements import PairColumns
+    from sears_dsl.discovery.semantics import Scorer
+    from sears_dsl.text.dataset import Dataset
+
+__all__ = ["calibrate_command", "score_command"]
+
+_SCORERS = ["pivot", "minilm", "combined"]
+_STDOUT = "-"
+# Pairs that are scored before the next of them are written.
+_ROWS = 2_000
+# Points of the curve that are printed; --json has all of them.
+_POINTS = 10
+
+
+def _pairs_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that both commands have: which scorer, and where the pairs are."""
+    for option in reversed(
+        (
+            click.option("--scorer", "scorer_name", type=click.Choice(_SCORERS),
+                         default="combined", show_default=True,
+                         help="pivot: the paper's score through translation; minilm: the cosine "
+                         "of a sentence encoder; combined: both and word order, calibrated."),
+            click.option("--pivot", "pivots", multiple=True,
+                         help="A pivot language for pivot and combined; repeatable. "
+                         "[default: pt]"),
+            click.option("--original", help="The column of the original texts."),
+            click.option("--rewrite", help="The column of the rewrites."),
+            click.option("--format", "file_format",
+                         help="Format of PAIRS, where its name does not tell."),
+            click.option("--no-header", is_flag=True,
+                         help="csv, tsv: no names of columns; they are 1, 2, …"),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command(
+    "score",
+    epilog="Examples: sears score pairs.csv -o scored.csv; "
+    "sears score rewritten.jsonl --scorer pivot --tau 0.0008",
+)
+@click.argument("pairs")
+@_pairs_options
+@click.option("-o", "--output", default=_STDOUT, show_default=True,
+              help="The file to write; - for standard output.")  # fmt: skip
+@click.option("--output-format", help="Format of the output, where its name does not tell.")
+@click.option("--tau", type=click.FloatRange(0, 1), help="Add a column `equivalent`: score ≥ τ.")
+@click.option("--default-tau", is_flag=True, help="Likewise, with the τ the scorer ships with.")
+def score_command(
+    pairs: str,
+    *,
+    scorer_name: str,
+    pivots: tuple[str, ...],
+    original: str | None,
+    rewrite: str | None,
+    file_format: str | None,
+    no_header: bool,
+    output: str,
+    output_format: str | None,
+    tau: float | None,
+    default_tau: bool,
+) -> None:
+    """Score how far rewrites still mean what their originals mean.
+
+    PAIRS is a file with two columns of text. The output has all of its columns and `score`, from
+    0 to 1, where 1 is the same text.
+    """
+    need_discovery()
+    from sears_dsl.discovery.judgements import pair_columns
+    from sears_dsl.text.batches import Frame, ReadOptions
+    from sears_dsl.text.dataset import Dataset, format_named, format_of
+    from sears_dsl.text.writing import write_atomically
+
+    if tau is not None and default_tau:
+        raise UsageError("--tau and --default-tau were both given", help="give one of them")
+    options = ReadOptions(header=not no_header, rows=_ROWS)
+    dataset = Dataset(pairs, format_name=file_format, options=options)
+    columns = pair_columns(dataset, original=original, rewrite=rewrite)
+    added = ["score"] if tau is None and not default_tau else ["score", "equivalent"]
+    taken = [name for name in added if name in dataset.names]
+    if taken:
+        raise UsageError(
+            f"{pairs} has a column {taken[0]!r} already", help="rename it, so that none is lost"
+        )
+    if output == _STDOUT and output_format is None:
+        form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
+    else:
+        form = format_of(output, output_format, reading=False)
+    scorer = _load(scorer_name, pivots)
+    parts = (
+        form.encode(scored, "utf-8")
+        for scored in _scored(dataset, columns, scorer, scorer.tau if default_tau else tau)
+    )
+    content = BytesIO()
+    form.assemble(parts, content, Frame((*dataset.names, *added)))
+    if output == _STDOUT:
+        click.echo(content.getvalue(), nl=False)
+    else:
+        write_atomically(Path(output), content.getvalue())
+
+
+def _scored(
+    dataset: Dataset, columns: PairColumns, scorer: Scorer, tau: float | None
+) -> Iterator[dict[str, list[Any]]]:
+    """The columns of each batch with the new ones."""
+    from sears_dsl.discovery.judgements import pairs_of
+
+    for batch in dataset.batches():
+        values = scorer.scores(pairs_of(batch, columns, where=dataset.path))
+        found = {name: list(column) for name, column in batch.columns.items()}
+        found["score"] = [float(f"{value:.6g}") for value in values]
+        if tau is not None:
+            found["equivalent"] = [int(value >= tau) for value in values]
+        yield found
+
+
+@click.command(
+    "calibrate",
+    epilog="Example: sears calibrate judged.csv --label grade --positive-from 4 --scorer pivot",
+)
+@click.argument("pairs")
+@_pairs_options
+@click.option("--label", help="The column of judgements: 1 where the pair means the same, else 0.")
+@click.option("--positive-from", type=float, metavar="GRADE",
+              help="Judgements are grades; from this one on a pair counts as "
+              "equivalent.")  # fmt: skip
+@click.option("--tau", type=click.FloatRange(0, 1), help="Measure this τ instead of fitting one.")
+@click.option("--json", "as_json", is_flag=True,
+              help="Print everything as JSON, the whole curve included.")  # fmt: skip
+def calibrate_command(
+    pairs: str,
+    *,
+    scorer_name: str,
+    pivots: tuple[str, ...],
+    original: str | None,
+    rewrite: str | None,
+    file_format: str | None,
+    no_header: bool,
+    label: str | None,
+    positive_from: float | None,
+    tau: float | None,
+    as_json: bool,
+) -> None:
+    """Find the threshold τ that human judgements ask for, and how well a scorer agrees with them.
+
+    PAIRS is a file with two columns of text and one of judgements. τ is the value that minimizes
+    the entropy of the two sides into which it splits the judgements.
+    """
+    need_discovery()
+    from sears_dsl.discovery.calibration import calibrated
+    from sears_dsl.discovery.judgements import read_judgements
+    from sears_dsl.text.batches import ReadOptions
+
+    judged = read_judgements(
+        pairs,
+        original=original,
+        rewrite=rewrite,
+        label=label,
+        positive_from=positive_from,
+        format_name=file_format,
+        options=ReadOptions(header=not no_header),
+    )
+    scorer = _load(scorer_name, pivots)
+    found = calibrated(scorer.scores(judged.pairs), judged.equivalent, tau=tau)
+    if as_json:
+        echo_json(
+            {
+                "scorer": scorer.name,
+                "identity": scorer.identity,
+                "data": {"path": judged.path, "sha256": judged.digest},
+                "shipped_tau": scorer.tau,
+                "fitted": tau is None,
+                **found.as_dict(),
+            }
+        )
+    else:
+        _print(found, scorer, fitted=tau is None)
+
+
+def _load(name: str, pivots: tuple[str, ...]) -> Scorer:
+    from sears_dsl.discovery.pivots import load_pivots
+    from sears_dsl.discovery.scorers import load_scorer
+
+    if pivots and name == "minilm":
+        raise UsageError("minilm has no pivot", help="leave --pivot out, or choose another scorer")
+    return load_scorer(name, pivots=load_pivots(pivots) if pivots else None)
+
+
+def _print(found: Calibration, scorer: Scorer, *, fitted: bool) -> None:
+    from rich.table import Table
+
+    out = console()
+    how = "least entropy of the splits" if fitted else "as given"
+    out.print(
+        f"{scorer.name} on {counted(found.pairs, 'pair')}, {found.equivalent:,} of them equivalent"
+    )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("value", justify="right")
+    table.add_column("95% interval")
+    table.add_row("τ", f"{found.tau:.4g}", f"{how}; shipped {scorer.tau:.4g}")
+    for name, share in (
+        ("area under the ROC curve", found.area),
+        ("precision at τ", found.precision),
+        ("recall at τ", found.recall),
+    ):
+        table.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
+    table.add_row(
+        "entropy of the judgements", f"{found.entropy_before:.3f} bits",
+        f"{found.entropy:.3f} bits are left when the side of τ is known",
+    )  # fmt: skip
+    out.print(table)
+    curve = Table("let through wrongly", "found", "at τ", box=None, pad_edge=False, title="ROC")
+    curve.title_justify = "left"
+    last = len(found.curve.thresholds) - 1
+    for point in sorted({round(number * last / _POINTS) for number in range(_POINTS + 1)}):
+        curve.add_row(
+            f"{found.curve.false_rates[point]:.3f}",
+            f"{found.curve.true_rates[point]:.3f}",
+            f"{found.curve.thresholds[point]:.4g}" if point else "over 1",
+        )
+    out.print()
+    out.print(curve)

@@ -1,0 +1,131 @@
+"""All candidate rules over all rows: which rule makes what of which row.
+
+In: rules and tagged rows. Out: `Applications`, in flat arrays. Always holds: one application for
+each rule and row that it changes, sorted by rule, then row; an equal text of an equal row is one
+rewrite, so that a model is asked once and a pair is scored once, however many rules write it.
+Costs one run of the engine and no object per application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.antecedents import MINED
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.text.tagger import Tagger
+from sears_dsl.text.tokens import Int32Array, Tokens
+
+__all__ = ["Applications", "apply_candidates"]
+
+
+@dataclass(frozen=True, eq=False)
+class Applications:
+    """What rules make of rows.
+
+    Attributes:
+        rule_offsets: int64 (rules + 1,): the applications of rule r are
+            ``rule_offsets[r]:rule_offsets[r + 1]``.
+        rewrites: int32 (applications,): which rewrite each gives; in the order of the rows.
+        rows: int32 (rewrites,): the row of each distinct rewrite.
+        texts: the text of each distinct rewrite.
+        originals: the rows as they were given.
+    """
+
+    rule_offsets: NDArray[np.int64]
+    rewrites: Int32Array
+    rows: Int32Array
+    texts: Sequence[str]
+    originals: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.rewrites)
+
+    @property
+    def rule_count(self) -> int:
+        """How many rules there were, those included that change nothing."""
+        return len(self.rule_offsets) - 1
+
+    @cached_property
+    def rules(self) -> Int32Array:
+        """int32 (applications,): the rule of each."""
+        counts = np.diff(self.rule_offsets)
+        return np.repeat(np.arange(self.rule_count, dtype=np.int32), counts)
+
+    @property
+    def changed(self) -> NDArray[np.int64]:
+        """int64 (rules,): how many rows each rule changes."""
+        return np.diff(self.rule_offsets)
+
+    def of_rule(self, rule: int) -> Int32Array:
+        """The rewrites of one rule, in the order of the rows."""
+        return self.rewrites[self.rule_offsets[rule] : self.rule_offsets[rule + 1]]
+
+    def count(self, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """How many applications of each rule give a marked rewrite.
+
+        Args:
+            marked: bool (rewrites,), such as those that flip the model.
+        """
+        hits = self.rules[marked[self.rewrites]]
+        return np.bincount(hits, minlength=self.rule_count)
+
+    def pairs(self, rewrites: NDArray[np.integer]) -> list[tuple[str, str]]:
+        """(original, rewritten) of some rewrites, as scorers take them."""
+        rows = self.rows[rewrites].tolist()
+        texts, originals = self.texts, self.originals
+        chosen = rewrites.tolist()
+        return [(originals[row], texts[each]) for row, each in zip(rows, chosen, strict=True)]
+
+    def select(self, rules: NDArray[np.integer]) -> Applications:
+        """Those of some rules, in the given order; the rewrites keep their numbers."""
+        counts = self.changed[rules]
+        offsets = np.zeros(len(rules) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        places = np.arange(offsets[-1]) + np.repeat(self.rule_offsets[rules] - offsets[:-1], counts)
+        return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
+
+
+def apply_candidates(
+    rules: Sequence[Rule], tokens: Tokens, *, tagger: Tagger, jobs: int = 1
+) -> Applications:
+    r"""Apply each rule by itself to each row, at its first instance, with exact case.
+
+    Args:
+        rules: mined rules; those that share an antecedent are matched once.
+        tokens: the rows, tagged.
+        tagger: the one that tagged them.
+        jobs: threads for matching.
+
+    Raises:
+        CompileError: the rows have no tags and a rule needs them.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.text.pinned import PinnedTagger
+        >>> tagger = PinnedTagger()
+        >>> rules = parse("movie -> film\na movie -> a film\nA -> The").rules
+        >>> done = apply_candidates(rules, tagger.tag(["a movie", "A play"]), tagger=tagger)
+        >>> done.changed.tolist(), done.rewrites.tolist(), list(done.texts)
+        ([1, 1, 1], [0, 0, 1], ['a film', 'The play'])
+    """
+    matcher = compile_rules([Ruleset.from_rules(rules, options=MINED)], tagger=tagger)
+    done = matcher.rewrites(tokens, matcher.find(tokens, jobs=jobs))
+    distinct = done.distinct()
+    # They come sorted by row, then rule.
+    order = np.argsort(done.rules, kind="stable")
+    offsets = np.zeros(len(rules) + 1, np.int64)
+    np.cumsum(np.bincount(done.rules, minlength=len(rules)), out=offsets[1:])
+    return Applications(
+        rule_offsets=offsets,
+        rewrites=distinct.ids[order],
+        rows=distinct.rows,
+        texts=distinct.texts,
+        originals=tokens.texts,
+    )

@@ -1,0 +1,317 @@
+"""How well a score agrees with people, and the threshold τ that their judgements ask for.
+
+In: scores of pairs, and for each pair whether people call it equivalent. Out: τ, the receiver
+operating characteristic (ROC) with its area, precision and recall at τ, with intervals. What
+always holds: results do not depend on the order of the pairs; nothing is drawn at random. Cost:
+one sort.
+
+τ is chosen as in "Semantically Equivalent Adversarial Rules for Debugging NLP Models" (ACL 2018,
+section 2): the value that minimizes the entropy of the two sides into which it splits the
+judgements, weighted by their sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sears_dsl.errors import DataError
+from sears_dsl.statistics import wilson_interval
+
+__all__ = [
+    "CRITERION",
+    "Calibration",
+    "Curve",
+    "Share",
+    "area_interval",
+    "calibrated",
+    "entropy_threshold",
+    "operating_curve",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+CRITERION = "minimum entropy of the induced splits"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A measured share with its interval of 95%."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The ROC curve: what a threshold lets through, from the strictest to the loosest.
+
+    Attributes:
+        thresholds: falling; the first is ∞ and lets nothing through.
+        false_rates: for each threshold the share of different pairs that reach it.
+        true_rates: for each threshold the share of equivalent pairs that reach it.
+        area: the area under the curve, which is the chance that an equivalent pair scores higher
+            than a different one, ties counting half.
+    """
+
+    thresholds: Floats
+    false_rates: Floats
+    true_rates: Floats
+    area: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """A threshold fitted on judgements, and how good it is on them.
+
+    Attributes:
+        tau: the threshold; pairs with S ≥ τ are called equivalent.
+        pairs: how many were judged.
+        equivalent: how many of them people call equivalent.
+        entropy_before: entropy of the judgements in bits.
+        entropy: entropy that is left when the side of τ is known.
+        curve: ROC.
+        area: its area.
+        precision: of the pairs with S ≥ τ, the share that people call equivalent.
+        recall: of the pairs that people call equivalent, the share with S ≥ τ.
+    """
+
+    tau: float
+    pairs: int
+    equivalent: int
+    entropy_before: float
+    entropy: float
+    curve: Curve
+    area: Share
+    precision: Share
+    recall: Share
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, the curve as points from (0, 0) to (1, 1)."""
+        return {
+            "tau": self.tau,
+            "criterion": CRITERION,
+            "pairs": self.pairs,
+            "equivalent": self.equivalent,
+            "entropy_before": self.entropy_before,
+            "entropy": self.entropy,
+            "area": _share_as_dict(self.area),
+            "precision": _share_as_dict(self.precision),
+            "recall": _share_as_dict(self.recall),
+            "roc": [
+                {"tau": None if tau == np.inf else tau, "false_rate": false, "true_rate": true}
+                for tau, false, true in zip(
+                    self.curve.thresholds.tolist(),
+                    self.curve.false_rates.tolist(),
+                    self.curve.true_rates.tolist(),
+                    strict=True,
+                )
+            ],
+        }
+
+
+def operating_curve(scores: ArrayLike, equivalent: ArrayLike) -> Curve:
+    """The ROC curve of scores against judgements, one point for each distinct score.
+
+    Args:
+        scores: (N,) numbers, higher for pairs that are more alike.
+        equivalent: (N,) whether people call the pair equivalent.
+
+    Raises:
+        DataError: a score is no number, or all pairs are judged alike.
+
+    Example:
+        >>> operating_curve([0.1, 0.4, 0.35, 0.8], [False, False, True, True]).area
+        0.75
+    """
+    values, same = _checked(scores, equivalent)
+    thresholds, positives, totals = _counts_from_top(values, same)
+    negatives = totals - positives
+    true_rates = np.concatenate([[0.0], positives / positives[-1]])
+    false_rates = np.concatenate([[0.0], negatives / negatives[-1]])
+    area = float(np.trapezoid(true_rates, false_rates))
+    return Curve(np.concatenate([[np.inf], thresholds]), false_rates, true_rates, area)
+
+
+def area_interval(
+    area: float, *, equivalent: int, different: int, confidence: float = 0.95
+) -> tuple[float, float]:
+    """An interval for an area under the ROC curve: the areas that are not refuted by this one.
+
+    Newcombe's method 5 (Statistics in Medicine 25, 2006): as Wilson's interval for a share,
+    it takes the standard error (of Hanley and McNeil) at the area that is asked about, so
+    that it never leaves [0, 1] and has a width even where the area is 1.
+
+    Args:
+        area: the area found.
+        equivalent: how many pairs were judged equivalent.
+        different: how many were judged different.
+        confidence: between 0 and 1.
+
+    Example:
+        >>> low, high = area_interval(0.75, equivalent=100, different=100)
+        >>> round(low, 2), round(high, 2)
+        (0.68, 0.81)
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    balance = (equivalent + different) / 2 - 1
+
+    def refuted(asked: float) -> bool:
+        spread = 1 + balance * ((1 - asked) / (2 - asked) + asked / (1 + asked))
+        variance = asked * (1 - asked) * spread / (equivalent * different)
+        return abs(area - asked) > z * sqrt(variance)
+
+    return _last_inside(refuted, area, 0.0), _last_inside(refuted, area, 1.0)
+
+
+def entropy_threshold(
+    scores: ArrayLike, equivalent: ArrayLike, weights: ArrayLike | None = None
+) -> float:
+    """The τ that minimizes the entropy of the splits that it induces.
+
+    Of all places between two distinct scores the one is taken whose two sides are purest, counting
+    only places where the upper side has the larger share of equivalent pairs; of equals the
+    highest, which is the stricter one. τ is the geometric mean of the two scores (their mean if
+    the lower is 0), since scores of translation models spread over many powers of ten.
+
+    Args:
+        scores: (N,) numbers in [0, 1].
+        equivalent: (N,) whether people call the pair equivalent.
+        weights: (N,) what each pair counts; all the same if None.
+
+    Raises:
+        DataError: a score is no number, all pairs are judged alike, or no threshold separates
+            them, since equivalent pairs score no higher than different ones.
+
+    Example:
+        >>> tau = entropy_threshold([0.01, 0.02, 0.5, 0.9], [False, False, True, True])
+        >>> round(tau, 3)
+        0.1
+    """
+    values, same = _checked(scores, equivalent)
+    each = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
+    thresholds, positives, totals = _counts_from_top(values, same, each)
+    above, lower = totals[:-1], totals[-1] - totals[:-1]
+    share_above = positives[:-1] / above
+    share_below = (positives[-1] - positives[:-1]) / lower
+    left = (above * _entropy(share_above) + lower * _entropy(share_below)) / totals[-1]
+    left[share_above <= share_below] = np.inf
+    if not len(left) or not np.isfinite(left).any():
+        raise DataError(
+            "no threshold separates the judgements: equivalent pairs score no higher than others",
+            help="are the labels the right way round (1: the same meaning)? Or try another scorer",
+        )
+    best = int(np.argmin(left))
+    high, low = float(thresholds[best]), float(thresholds[best + 1])
+    return sqrt(high * low) if low > 0 else (high + low) / 2
+
+
+def calibrated(
+    scores: ArrayLike, equivalent: ArrayLike, *, tau: float | None = None
+) -> Calibration:
+    """Fit τ on judgements, or look at a given one, and measure it on them.
+
+    Args:
+        scores: (N,) numbers in [0, 1].
+        equivalent: (N,) whether people call the pair equivalent.
+        tau: a threshold to measure instead of the best one.
+
+    Raises:
+        DataError: see `entropy_threshold`.
+
+    Example:
+        >>> found = calibrated([0.1, 0.2, 0.7, 0.9], [False, True, True, True])
+        >>> found.precision.value, round(found.recall.value, 2)
+        (1.0, 1.0)
+    """
+    values, same = _checked(scores, equivalent)
+    threshold = entropy_threshold(values, same) if tau is None else tau
+    above = values >= threshold
+    curve = operating_curve(values, same)
+    count, positive = len(same), int(same.sum())
+    sides = [side for side in (same[above], same[~above]) if len(side)]
+    left = sum(len(side) * float(_entropy(np.array(side.mean()))) for side in sides) / count
+    low, high = area_interval(curve.area, equivalent=positive, different=count - positive)
+    return Calibration(
+        tau=threshold,
+        pairs=count,
+        equivalent=positive,
+        entropy_before=float(_entropy(np.array(positive / count))),
+        entropy=left,
+        curve=curve,
+        area=Share(curve.area, low, high),
+        precision=_share(int((above & same).sum()), int(above.sum())),
+        recall=_share(int((above & same).sum()), positive),
+    )
+
+
+def _checked(scores: ArrayLike, equivalent: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    values, same = np.asarray(scores, np.float64), np.asarray(equivalent, bool)
+    if values.shape != same.shape or values.ndim != 1:
+        raise DataError(
+            f"there are {values.size} scores and {same.size} judgements",
+            help="give one judgement a pair",
+        )
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise DataError(
+            f"the score of pair {wrong[0] + 1} is {values[wrong[0]]}", help="scores are numbers"
+        )
+    if same.all() or not same.any():
+        kind = "equivalent" if len(same) and same.all() else "different"
+        raise DataError(
+            f"all {len(same)} pairs are judged {kind}",
+            help="calibration compares pairs of both kinds; graded judgements need the grade "
+            "from which a pair counts as equivalent",
+        )
+    return values, same
+
+
+def _counts_from_top(
+    values: Floats, same: NDArray[np.bool_], weights: Floats | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Distinct scores, falling; how many equivalent pairs, and pairs, reach each of them."""
+    each = np.ones(len(values)) if weights is None else weights
+    distinct, places = np.unique(-values, return_inverse=True)
+    positives = np.bincount(places, weights=each * same, minlength=len(distinct)).cumsum()
+    return -distinct, positives, np.bincount(places, weights=each).cumsum()
+
+
+def _entropy(share: Floats) -> Floats:
+    """Entropy of a coin in bits."""
+    inside = np.clip(share, 1e-300, 1.0)
+    outside = np.clip(1 - share, 1e-300, 1.0)
+    return np.asarray(-(share * np.log2(inside) + (1 - share) * np.log2(outside)))
+
+
+def _share(some: int, all_: int) -> Share:
+    low, high = wilson_interval(some, all_)
+    return Share(some / all_ if all_ else float("nan"), float(low), float(high))
+
+
+def _share_as_dict(share: Share) -> dict[str, float | None]:
+    value = None if np.isnan(share.value) else share.value
+    return {"value": value, "low": share.low, "high": share.high}
+
+
+def _last_inside(refuted: Callable[[float], bool], inside: float, outside: float) -> float:
+    """The end of the interval between an area that is not refuted and the end of [0, 1]."""
+    if not refuted(outside):
+        return outside
+    for _ in range(60):
+        middle = (inside + outside) / 2
+        if refuted(middle):
+            outside = middle
+        else:
+            inside = middle
+    return inside

@@ -1,0 +1,129 @@
+"""What a run has found out so far, on disk, so that an interrupted one need not do it again.
+
+In: keys and JSON values, under a kind ("paraphrases", "decisions", …). Out: the values of keys
+that are there. Always holds: a call of `put_many` is stored whole or not at all, also under
+kill -9; a journal belongs to one task (the settings that its values depend on), and another task
+finds it empty. Costs one SQLite transaction a call; nothing is kept in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sears_dsl.errors import DataError
+
+__all__ = ["Journal"]
+
+_VERSION = 1
+_KEYS_A_QUERY = 500
+
+
+class Journal:
+    """A file of findings.
+
+    Args:
+        path: the file; None keeps everything in memory.
+        task: what the findings depend on; findings of another task are thrown away.
+
+    Raises:
+        DataError: the file cannot be written, or is no journal of this version.
+
+    Example:
+        >>> with Journal(None, task="tau 0.01") as journal:
+        ...     journal.put_many("label", {"A fun film.": "positive"})
+        ...     journal.get_many("label", ["A fun film.", "A dull film."])
+        {'A fun film.': 'positive'}
+    """
+
+    def __init__(self, path: Path | None, *, task: str) -> None:
+        self.path = path
+        try:
+            self._connection = sqlite3.connect(path or ":memory:")
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._open(task)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _open(self, task: str) -> None:
+        with self._connection:
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            if version not in (0, _VERSION):
+                raise DataError(
+                    f"{self.path} was written by another version of sears",
+                    help="remove it; what an interrupted run had found is worked out again",
+                )
+            self._connection.execute(f"PRAGMA user_version={_VERSION}")
+            self._connection.execute("CREATE TABLE IF NOT EXISTS task (text TEXT NOT NULL)")
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS findings (kind TEXT NOT NULL, key TEXT NOT NULL, "
+                "value TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID"
+            )
+            if self._connection.execute("SELECT text FROM task").fetchall() != [(task,)]:
+                self._connection.execute("DELETE FROM findings")
+                self._connection.execute("DELETE FROM task")
+                self._connection.execute("INSERT INTO task VALUES (?)", (task,))
+
+    def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, Any]:
+        """The values of those keys that are there.
+
+        Raises:
+            DataError: the file cannot be read.
+        """
+        found: dict[str, Any] = {}
+        try:
+            for first in range(0, len(keys), _KEYS_A_QUERY):
+                some = keys[first : first + _KEYS_A_QUERY]
+                marks = ",".join("?" * len(some))
+                query = f"SELECT key, value FROM findings WHERE kind = ? AND key IN ({marks})"  # noqa: S608
+                for key, value in self._connection.execute(query, (kind, *some)):
+                    found[key] = json.loads(value)
+        except (sqlite3.Error, ValueError) as error:
+            raise self._unusable(error) from error
+        return found
+
+    def put_many(self, kind: str, values: Mapping[str, Any]) -> None:
+        """Store values; what is stored under the same kind and keys is replaced.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
+        rows = [(kind, key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()]
+        insertion = "INSERT OR REPLACE INTO findings VALUES (?, ?, ?)"
+        try:
+            with self._connection:
+                self._connection.executemany(insertion, rows)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def count(self, kind: str) -> int:
+        """How many findings there are of a kind."""
+        query = "SELECT count(*) FROM findings WHERE kind = ?"
+        (found,) = self._connection.execute(query, (kind,)).fetchone()
+        return int(found)
+
+    def close(self) -> None:
+        """Close the file; the journal is of no use afterwards."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _unusable(self, error: Exception) -> DataError:
+        return DataError(
+            f"{self.path}: the journal of the run cannot be used: {error}",
+            help="make room or choose another output; or remove the file and begin again",
+        )

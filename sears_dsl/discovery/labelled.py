@@ -1,0 +1,144 @@
+"""A labelled dataset, read whole: the rows that a model is asked about, and what is right.
+
+In: a file of any format that `text.dataset` reads, the column that rules rewrite, the column of
+labels. Out: `LabelledRows`. Always holds: rows are in the order of the file; a row's columns are
+text; `digest` depends on the texts and labels alone, not on the file's name, format or order of
+columns. Costs the memory of the file: discovery looks at all rows at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sears_dsl.errors import DataError
+from sears_dsl.text.batches import Batch, ReadOptions
+from sears_dsl.text.dataset import Dataset, default_column, require_column
+
+__all__ = ["LabelledRows", "read_labelled"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Rows with what a model should say of them.
+
+    Attributes:
+        rows: column → text, for each row.
+        column: the column that rules rewrite.
+        labels: for each row the answers that count as right (one label; of SQuAD several
+            answers); None where the data has no labels, so that the model's own answer counts.
+        path: as the user named the file.
+
+    Example:
+        >>> data = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
+        >>> data.texts
+        ['A fun film.']
+        >>> len(data.digest)
+        64
+    """
+
+    rows: tuple[Mapping[str, str], ...]
+    column: str
+    labels: tuple[tuple[str, ...], ...] | None
+    path: str
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts that rules rewrite."""
+        return [row[self.column] for row in self.rows]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the rows and their labels, in hex."""
+        found = hashlib.sha256()
+        for number, row in enumerate(self.rows):
+            known = None if self.labels is None else self.labels[number]
+            line = json.dumps([self.column, row, known], sort_keys=True, ensure_ascii=False)
+            found.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        return found.hexdigest()
+
+
+def read_labelled(
+    path: str,
+    *,
+    column: str | None = None,
+    label: str | None = None,
+    also: Sequence[str] = (),
+    format_name: str | None = None,
+    options: ReadOptions | None = None,
+) -> LabelledRows:
+    r"""Read a file of labelled rows.
+
+    Args:
+        path: the file.
+        column: the column that rules rewrite; None for the only one that can be meant.
+        label: the column of labels; None for data without labels.
+        also: further columns that the model reads, such as the context of a question.
+        format_name: the format, where the file's name does not tell.
+        options: how it is read.
+
+    Raises:
+        DataError: the file cannot be read, a column is missing, a text or label is no text, or
+            there are no rows.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.tsv")
+        ...     _ = path.write_text("text\tlabel\nA fun film.\tpositive\n")
+        ...     read_labelled(str(path), label="label").labels
+        (('positive',),)
+    """
+    dataset = Dataset(path, format_name=format_name, options=options)
+    for name in (*filter(None, (column, label)), *also):
+        require_column(dataset.names, name, where=path)
+    chosen = column or _text_column(dataset.first, label=label, where=path)
+    rows: list[Mapping[str, str]] = []
+    labels: list[tuple[str, ...]] = []
+    for batch in dataset.batches():
+        for index in range(batch.rows):
+            where = f"{path}: row {batch.row_number(index)}"
+            rows.append({name: _text(batch, name, index, where) for name in (chosen, *also)})
+            if label is not None:
+                labels.append(_alternatives(batch.columns[label][index], f"{where}: {label}"))
+    if not rows:
+        raise DataError(f"{path} has no rows", help="discovery needs rows that a model gets right")
+    return LabelledRows(tuple(rows), chosen, tuple(labels) if label is not None else None, path)
+
+
+def _text_column(batch: Batch, *, label: str | None, where: str) -> str:
+    """The only column that can hold the text, the labels left out."""
+    others = {name: values for name, values in batch.columns.items() if name != label}
+    return default_column(Batch(batch.first, batch.rows, others), where=where)
+
+
+def _text(batch: Batch, column: str, index: int, where: str) -> str:
+    value = batch.columns[column][index]
+    if not isinstance(value, str):
+        raise DataError(
+            f"{where}: {column} is {value!r}, which is no text",
+            help="give rows without text an empty one, or leave them out",
+        )
+    return value
+
+
+def _alternatives(value: Any, where: str) -> tuple[str, ...]:
+    """The labels that count as right: a scalar is one; a list holds several, as SQuAD's answers."""
+    if isinstance(value, Mapping):
+        value = value.get("text", value)
+    if isinstance(value, (list, tuple)):
+        answers = [answer for each in value for answer in _alternatives(each, where)]
+        if answers:
+            return tuple(dict.fromkeys(answers))
+    elif isinstance(value, (str, bool, int)) and value != "":
+        return (str(value),)
+    elif isinstance(value, float) and value.is_integer():
+        return (str(int(value)),)
+    raise DataError(
+        f"{where} is {value!r}, which is no label",
+        help="labels are text or whole numbers; leave rows without a label out",
+    )

@@ -1,0 +1,185 @@
+"""The manifest of a discovered ruleset: from what it was found, and what was counted.
+
+In: the JSON file that stands beside a found ruleset. Out: `Manifest`, checked field by field.
+Always holds: whatever decided the result is in it (data, model, translation models, scorer, τ, δ,
+seed, budget, versions) and nothing else is, no date and no path, so that the same run writes the
+same bytes. Costs nothing to speak of.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sears_dsl.errors import DataError
+from sears_dsl.text.writing import write_atomically
+
+__all__ = [
+    "Counts",
+    "DataIdentity",
+    "Example",
+    "HeldOutRecord",
+    "Manifest",
+    "RuleRecord",
+    "SettingsRecord",
+    "manifest_path",
+    "read_manifest",
+    "write_manifest",
+]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class DataIdentity(_Record):
+    """The rows of the run: SHA-256 of texts and labels, how many, which columns."""
+
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    rows: int = Field(ge=0)
+    column: str
+    label: str | None
+    also: tuple[str, ...] = ()
+
+
+class SettingsRecord(_Record):
+    """What the person chose."""
+
+    rules: int = Field(ge=1)
+    tau: float = Field(ge=0, le=1)
+    tau_from: str
+    delta: float = Field(ge=0, lt=1)
+    minimum_flips: int = Field(ge=1)
+    minimum_frequency: float = Field(ge=0, le=1)
+    context: int = Field(ge=0)
+    holdout: float = Field(ge=0, lt=1)
+    beam: int = Field(ge=1)
+    seed: int
+    budget_seconds: float | None
+    budget_reached: bool
+
+
+class Counts(_Record):
+    """How many there were after each stage."""
+
+    right: int
+    held_out: int
+    skipped: int
+    paraphrases: int
+    adversaries: int
+    rows_with_adversary: int
+    candidates: int
+    applications: int
+    distinct_rewrites: int
+    with_enough_flips: int
+    pairs_scored: int
+    pairs_without_stopping: int
+    passing: int
+    collapsed: int
+    selected: int
+    rows_flipped: int
+
+
+class Example(_Record):
+    """A row that the rule flips."""
+
+    original: str
+    rewritten: str
+    label: str
+    prediction: str
+    score: float
+
+
+class HeldOutRecord(_Record):
+    """What a rule does to right rows that took no part in finding it."""
+
+    changed: int
+    flips: int
+    interval: tuple[float, float]
+
+
+class RuleRecord(_Record):
+    """What was counted for one rule; rates with their 95% intervals.
+
+    ``changed`` are the right rows that the rule changes; ``at_tau`` those with S ≥ τ; ``flips``
+    those that the model then answers otherwise. ``gain`` is what the rule adds to the weighted
+    coverage of those before it.
+    """
+
+    id: str
+    rule: str
+    changed: int
+    flips: int
+    flip_rate: float
+    flip_interval: tuple[float, float]
+    q_value: float
+    at_tau: int
+    share_at_tau: float
+    share_interval: tuple[float, float]
+    mean_score: float
+    gain: float
+    held_out: HeldOutRecord | None
+    examples: tuple[Example, ...]
+
+
+class Manifest(_Record):
+    """Everything about a run of discovery.
+
+    Example:
+        >>> {"data", "model", "scorer", "settings", "versions"} <= set(Manifest.model_fields)
+        True
+    """
+
+    format: Literal["sears-manifest"] = "sears-manifest"
+    version: Literal[1] = 1
+    ruleset_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    data: DataIdentity
+    model: str
+    pivots: tuple[str, ...]
+    scorer: str
+    tagger: str
+    settings: SettingsRecord
+    counts: Counts
+    base_rate: float
+    rules: tuple[RuleRecord, ...]
+    versions: dict[str, str]
+
+
+def manifest_path(ruleset: Path) -> Path:
+    """Where the manifest of a ruleset file lies.
+
+    Example:
+        >>> manifest_path(Path("found.sear")).name
+        'found.manifest.json'
+    """
+    return ruleset.with_suffix(".manifest.json")
+
+
+def write_manifest(manifest: Manifest, path: Path) -> None:
+    """Write it, entirely or not at all.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    write_atomically(path, (manifest.model_dump_json(indent=2) + "\n").encode("utf-8"))
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read and check it.
+
+    Raises:
+        DataError: there is no such file, or it is no manifest of this version.
+    """
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path} could not be read: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise DataError(
+            f"{path} is no manifest: {place}: {first['msg']}",
+            help="it stands beside a ruleset that `sears discover` wrote; run that again",
+        ) from error

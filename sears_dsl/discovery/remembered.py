@@ -1,0 +1,178 @@
+"""Scores and paraphrases that an interrupted run has found already are not worked out again.
+
+In: a scorer or a paraphraser, and the journal of the run. Out: the same, remembering. Always holds:
+what is asked for the first time is asked in an order and in portions that depend on the texts
+alone; a portion is in the journal before the next one begins, so that a killed run loses one at
+most. Costs a look-up of some microseconds a pair on top of the scorer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.journal import Journal
+from sears_dsl.discovery.semantics import Scorer
+
+__all__ = ["Found", "OnPortion", "ParaphraseSource", "RememberedScorer", "remembered_paraphrases"]
+
+Pair = tuple[str, str]
+OnPortion = Callable[[int, int], None]
+"""Called with how many of how many are done."""
+
+# Some thousands of pairs take seconds, which is what a killed run may lose.
+_PAIRS = 4096
+_SENTENCES = 64
+
+
+class Found(Protocol):
+    """A paraphrase as a source of paraphrases gives it."""
+
+    @property
+    def text(self) -> str:
+        """The paraphrase."""
+
+
+class ParaphraseSource(Protocol):
+    """Something that rewords sentences."""
+
+    def paraphrase(self, sentences: Sequence[str]) -> Sequence[Sequence[Found]]:
+        """The paraphrases of each sentence, best first."""
+
+
+class RememberedScorer:
+    """A scorer with a memory; itself a scorer.
+
+    Args:
+        scorer: the one that is asked for what is not known.
+        journal: where the answers are kept.
+        on_portion: told how many pairs of a call are known.
+
+    Attributes:
+        asked: pairs that the scorer behind was asked for.
+
+    Example:
+        >>> class Half:
+        ...     name, identity, tau = "half", "half", 0.1
+        ...     def scores(self, pairs):
+        ...         return np.full(len(pairs), 0.5)
+        ...     def at_least(self, pairs, tau):
+        ...         return self.scores(pairs) >= tau
+        >>> with Journal(None, task="a") as journal:
+        ...     scorer = RememberedScorer(Half(), journal)
+        ...     first = scorer.scores([("a", "b"), ("a", "c"), ("a", "b")])
+        ...     again = scorer.scores([("a", "c")])
+        ...     scorer.asked
+        2
+    """
+
+    def __init__(
+        self, scorer: Scorer, journal: Journal, *, on_portion: OnPortion | None = None
+    ) -> None:
+        self._scorer = scorer
+        self._journal = journal
+        self._on_portion = on_portion
+        self._known: dict[str, dict[str, float]] = {}
+        self.asked = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the scorer behind."""
+        return self._scorer.name
+
+    @property
+    def identity(self) -> str:
+        """The identity of the scorer behind."""
+        return self._scorer.identity
+
+    @property
+    def tau(self) -> float:
+        """The default threshold of the scorer behind."""
+        return self._scorer.tau
+
+    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """S of each pair."""
+        return self._remembered("score", pairs, self._scorer.scores)
+
+    def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
+        """Whether S of each pair is at least τ."""
+        found = self._remembered(
+            f"at least {tau!r}",
+            pairs,
+            lambda some: self._scorer.at_least(some, tau).astype(np.float64),
+        )
+        return found > 0
+
+    def _remembered(
+        self,
+        kind: str,
+        pairs: Sequence[Pair],
+        ask: Callable[[Sequence[Pair]], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        known = self._known.setdefault(kind, {})
+        keys = [_key(pair) for pair in pairs]
+        distinct = dict(zip(keys, pairs, strict=True))
+        missing = [key for key in distinct if key not in known]
+        known.update(self._journal.get_many(kind, missing))
+        # Pairs of one sentence stay together: scorers share work between them.
+        missing = [key for key in missing if key not in known]
+        missing.sort(key=lambda key: (len(distinct[key][0]), distinct[key]))
+        for first in range(0, len(missing), _PAIRS):
+            if self._on_portion is not None:
+                self._on_portion(first, len(missing))
+            some = missing[first : first + _PAIRS]
+            answers = ask([distinct[key] for key in some])
+            portion = dict(zip(some, answers.tolist(), strict=True))
+            self._journal.put_many(kind, portion)
+            known.update(portion)
+            self.asked += len(some)
+        return np.fromiter((known[key] for key in keys), np.float64, len(keys))
+
+
+def remembered_paraphrases(
+    source: ParaphraseSource,
+    sentences: Sequence[str],
+    journal: Journal,
+    *,
+    on_portion: OnPortion | None = None,
+    in_time: Callable[[], bool] = lambda: True,
+) -> list[list[str] | None]:
+    """The paraphrases of each sentence, best first.
+
+    Args:
+        source: asked for what is not known.
+        sentences: texts.
+        journal: where the answers are kept.
+        on_portion: told how many distinct sentences are done.
+        in_time: asked before each portion; when it says no, the sentences that are left get None.
+    """
+    distinct = sorted(set(sentences), key=lambda text: (len(text), text))
+    known: dict[str, list[str]] = journal.get_many("paraphrases", distinct)
+    # Portions are cut before looking what is known, so that a resumed run searches the same ones.
+    portions = [
+        distinct[first : first + _SENTENCES] for first in range(0, len(distinct), _SENTENCES)
+    ]
+    for portion in portions:
+        if all(text in known for text in portion):
+            continue
+        if not in_time():
+            break
+        if on_portion is not None:
+            on_portion(len(known), len(distinct))
+        found = source.paraphrase(portion)
+        answers = {
+            text: [each.text for each in of_text]
+            for text, of_text in zip(portion, found, strict=True)
+        }
+        journal.put_many("paraphrases", answers)
+        known.update(answers)
+    return [known.get(text) for text in sentences]
+
+
+def _key(pair: Pair) -> str:
+    both = "\0".join(pair).encode("utf-8", "surrogatepass")
+    return blake2b(both, digest_size=16).hexdigest()

@@ -1,0 +1,247 @@
+"""A discovery → the three files that leave: the ruleset, its manifest, a report to read.
+
+In: a `Discovery` and the names of what took part. Out: ``found.sear``, ``found.manifest.json`` and
+``found.md``, each written whole or not at all. Always holds: the same discovery gives the same
+bytes; every number in the ruleset and the report is in the manifest. Costs the running of the
+tests that the ruleset carries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sears_dsl.discovery.emission import EmittedRule, emit
+from sears_dsl.discovery.found import Discovery, FoundRule
+from sears_dsl.discovery.manifest import (
+    Counts,
+    DataIdentity,
+    Example,
+    HeldOutRecord,
+    Manifest,
+    RuleRecord,
+    SettingsRecord,
+    manifest_path,
+    write_manifest,
+)
+from sears_dsl.errors import UsageError
+from sears_dsl.statistics import wilson_interval
+from sears_dsl.text.writing import write_atomically
+
+if TYPE_CHECKING:
+    from sears_dsl.text.tagger import Tagger
+
+__all__ = ["Participants", "percent", "write_discovery"]
+
+_SHOWN = 2
+_PACKAGES = ("sears-dsl", "spacy", "torch", "transformers", "numpy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Participants:
+    """Who took part in a discovery, by identity.
+
+    Attributes:
+        model: the model under test.
+        pivots: the translation models.
+        scorer: what says whether meaning is kept.
+        beam: prefixes that the search for paraphrases keeps.
+        label: the column of labels.
+        also: further columns that the model reads.
+    """
+
+    model: str
+    pivots: tuple[str, ...]
+    scorer: str
+    beam: int
+    label: str | None
+    also: tuple[str, ...] = ()
+
+
+def percent(share: float) -> str:
+    """A share for people.
+
+    Example:
+        >>> percent(0.2307), percent(1.0)
+        ('23%', '100%')
+    """
+    return f"{100 * share:.0f}%"
+
+
+def write_discovery(
+    discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
+) -> Manifest:
+    """Write the ruleset, its manifest and a report beside it.
+
+    Args:
+        discovery: what was found.
+        path: of the ruleset, ``NAME.sear``.
+        participants: go into the manifest.
+        tagger: the one that found the rules; it runs their tests.
+
+    Raises:
+        UsageError: the path does not end in .sear.
+        DataError: a file cannot be written.
+    """
+    if path.suffix != ".sear":
+        raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
+    rules = [
+        EmittedRule(each.rule, _why(each, discovery.tau), each.firing, each.silent)
+        for each in discovery.rules
+    ]
+    comment = [f"Found by sears discover; the numbers are in {manifest_path(path).name}."]
+    text = emit(rules, name=_name(path), comment=comment, tagger=tagger).encode("utf-8")
+    manifest = _manifest(discovery, participants, tagger, hashlib.sha256(text).hexdigest())
+    write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))
+    write_manifest(manifest, manifest_path(path))
+    write_atomically(path, text)
+    return manifest
+
+
+def _name(path: Path) -> str:
+    """The name of the ruleset: that of the file, in letters that a name may have."""
+    plain = "".join(each if each.isalnum() else "-" for each in path.stem.lower())
+    return "-".join(filter(None, plain.split("-"))) or "found"
+
+
+def _why(found: FoundRule, tau: float) -> str:
+    """The numbers of a rule in one sentence."""
+    low, high = found.interval
+    told = (
+        f"flips {found.flips} of {found.changed} right rows that it changes "
+        f"({percent(found.flips / found.changed)}, 95% {percent(low)} to {percent(high)}); "
+        f"S >= {tau:.3g} in {percent(found.at_tau / found.changed)} of them, "
+        f"mean S {found.mean_score:.2f}"
+    )
+    if found.held_out is not None:
+        told += f"; held out: {found.held_out.flips} of {found.held_out.changed}"
+    return told
+
+
+def _manifest(
+    discovery: Discovery, participants: Participants, tagger: Tagger, digest: str
+) -> Manifest:
+    settings, data, funnel = discovery.settings, discovery.data, asdict(discovery.funnel)
+    del funnel["rows"]
+    return Manifest(
+        ruleset_sha256=digest,
+        data=DataIdentity(
+            sha256=data.digest,
+            rows=len(data.rows),
+            column=data.column,
+            label=participants.label,
+            also=participants.also,
+        ),
+        model=participants.model,
+        pivots=participants.pivots,
+        scorer=participants.scorer,
+        tagger=f"{tagger.name} {tagger.version}",
+        settings=SettingsRecord(
+            rules=settings.rules,
+            tau=discovery.tau,
+            tau_from="given" if settings.tau is not None else "the scorer's default",
+            delta=settings.delta,
+            minimum_flips=settings.minimum_flips,
+            minimum_frequency=settings.minimum_frequency,
+            context=settings.context,
+            holdout=settings.holdout,
+            beam=participants.beam,
+            seed=settings.seed,
+            budget_seconds=settings.budget_seconds,
+            budget_reached=discovery.budget_reached,
+        ),
+        counts=Counts(**funnel),
+        base_rate=discovery.base_rate,
+        rules=tuple(map(_record, discovery.rules)),
+        versions=_versions(),
+    )
+
+
+def _record(found: FoundRule) -> RuleRecord:
+    low, high = wilson_interval(found.at_tau, found.changed)
+    held = found.held_out
+    return RuleRecord(
+        id=found.id,
+        rule=found.text,
+        changed=found.changed,
+        flips=found.flips,
+        flip_rate=found.flips / found.changed,
+        flip_interval=found.interval,
+        q_value=found.q_value,
+        at_tau=found.at_tau,
+        share_at_tau=found.at_tau / found.changed,
+        share_interval=(float(low), float(high)),
+        mean_score=found.mean_score,
+        gain=found.gain,
+        held_out=None if held is None else HeldOutRecord(**asdict(held)),
+        examples=tuple(Example(**asdict(each)) for each in found.examples[:_SHOWN]),
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue  # a plug-in instead of an extra; its identity is in the manifest
+    return found
+
+
+def _report(discovery: Discovery, manifest: Manifest) -> str:
+    """The discovery for people: what was found, from how many, and what was left out."""
+    counts = manifest.counts
+    lines = [
+        "# Rules that flip the model",
+        "",
+        f"{counts.selected} rules flip {counts.rows_flipped} of the {counts.right:,} rows that the "
+        f"model has right ({100 * counts.rows_flipped / max(1, counts.right):.1f}%).",
+        "",
+        "| rule | flips / changed | 95% | q | S ≥ τ | mean S | example |",
+        "|---|---:|---:|---:|---:|---:|---|",
+        *(_line(each) for each in manifest.rules),
+        "",
+        "A flip is a row that the model has right before the rule and wrong after it. The interval "
+        "is Wilson's. q is the false-discovery rate at which the rule would count as flipping more "
+        f"than any rewording does ({percent(manifest.base_rate)} of paraphrases flip the model).",
+        "",
+        "## How they were found",
+        "",
+        "| stage | |",
+        "|---|---:|",
+        *(f"| {name.replace('_', ' ')} | {number:,} |" for name, number in counts),
+        "",
+        f"Model: `{manifest.model}`. Data: {manifest.data.rows:,} rows, SHA-256 "
+        f"`{manifest.data.sha256}`. Scorer: `{manifest.scorer}`, τ = {manifest.settings.tau:.4g} "
+        f"({manifest.settings.tau_from}), δ = {manifest.settings.delta:g}.",
+    ]
+    if manifest.settings.budget_reached:
+        lines += ["", "**The time budget cut a stage short**; another run may find other rules."]
+    selected = {each.text for each in discovery.rules}
+    stood_for = [each for each in discovery.collapsed if each[1] in selected]
+    if stood_for:
+        lines += ["", "## Left out, since a selected rule says the same", ""]
+        lines += [f"- `{rule}`: {reason} `{into}`" for rule, into, reason in stood_for]
+    return "\n".join(lines) + "\n"
+
+
+def _line(record: RuleRecord) -> str:
+    low, high = record.flip_interval
+    shown = _cell(record.examples[:1])
+    rule = record.rule.replace("|", "\\|")
+    return (
+        f"| `{rule}` | {record.flips} / {record.changed} | {percent(low)}–{percent(high)} "
+        f"| {record.q_value:.2g} | {percent(record.share_at_tau)} | {record.mean_score:.2f} "
+        f"| {shown} |"
+    )
+
+
+def _cell(examples: Sequence[Example]) -> str:
+    return " ".join(
+        f"{each.original} → {each.rewritten} ({each.label} → {each.prediction})".replace("|", "\\|")
+        for each in examples
+    )

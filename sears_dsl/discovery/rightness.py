@@ -1,0 +1,106 @@
+"""Which rows a model has right, and whether its answer to a rewritten one is a flip.
+
+In: labelled rows and a model. Out: `RightRows`. Always holds: a row is right when its answer is
+one of its labels, under the comparison of its field (labels exactly, answers normalized as SQuAD
+does); where the data has no labels, what the model says of the untouched row counts as right. A
+flip is a right row that is not right after the rewrite. Costs one prediction a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+from sears_dsl.discovery.labelled import LabelledRows
+from sears_dsl.errors import DataError
+from sears_dsl.models.predictor import Comparison, Predictor, answers_equal
+
+__all__ = ["RightRows"]
+
+
+class RightRows:
+    """The rows that a model has right, numbered from 0 in the order of the data.
+
+    Args:
+        data: the labelled rows.
+        predictor: the model under test.
+        comparison: how an answer is compared with a label.
+
+    Attributes:
+        positions: for each right row its position in the data.
+        texts: for each the text that rules rewrite.
+        predictions: for each what the model says of it.
+        asked: how many rows of the data were asked about.
+
+    Raises:
+        DataError: the model has no row right.
+
+    Example:
+        >>> class Shouting:
+        ...     identity = "shouting"
+        ...     def predict(self, rows):
+        ...         return ["loud" if "!" in row["text"] else "quiet" for row in rows]
+        >>> data = LabelledRows(
+        ...     ({"text": "It is fun."}, {"text": "A bore."}), "text", (("quiet",), ("loud",)), "a")
+        >>> right = RightRows(data, Shouting())
+        >>> right.texts
+        ['It is fun.']
+        >>> answers = right.ask([0], ["It is fun!"])
+        >>> answers, right.flipped(0, answers[0])
+        (['loud'], True)
+    """
+
+    def __init__(
+        self, data: LabelledRows, predictor: Predictor, *, comparison: Comparison = "exact"
+    ) -> None:
+        answers = predictor.predict(data.rows)
+        labels = data.labels or tuple((answer,) for answer in answers)
+        self._data = data
+        self._predictor = predictor
+        self._comparison = comparison
+        self.asked = len(answers)
+        self.positions = [
+            position
+            for position, answer in enumerate(answers)
+            if answers_equal(answer, labels[position], comparison=comparison)
+        ]
+        if not self.positions:
+            known = sorted({label for of_row in labels for label in of_row})[:5]
+            given = sorted(set(answers))[:5]
+            raise DataError(
+                f"the model has none of the {len(answers):,} rows of {data.path} right",
+                help=f"it says {', '.join(map(repr, given))}; the labels are "
+                f"{', '.join(map(repr, known))}; do they mean the same?",
+            )
+        self.texts = [data.texts[position] for position in self.positions]
+        self.predictions = [answers[position] for position in self.positions]
+        self._labels = [labels[position] for position in self.positions]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def part(self, numbers: Sequence[int]) -> RightRows:
+        """Some of the right rows, numbered anew in the order given."""
+        part = copy(self)
+        for name in ("positions", "texts", "predictions", "_labels"):
+            values = getattr(self, name)
+            setattr(part, name, [values[number] for number in numbers])
+        return part
+
+    def ask(self, numbers: Sequence[int], texts: Sequence[str]) -> list[str]:
+        """What the model says of right rows with other texts.
+
+        Args:
+            numbers: which right rows.
+            texts: the text that each has instead.
+        """
+        column = self._data.column
+        rows = [
+            {**self._data.rows[self.positions[number]], column: text}
+            for number, text in zip(numbers, texts, strict=True)
+        ]
+        return self._predictor.predict(rows)
+
+    def flipped(self, number: int, answer: str) -> bool:
+        """Whether an answer to a rewritten right row is not right any more."""
+        return not answers_equal(answer, self._labels[number], comparison=self._comparison)

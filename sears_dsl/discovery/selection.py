@@ -1,0 +1,220 @@
+"""The few rules that together cover the most adversaries.
+
+In: for each rule the rows that it flips with their scores (`Coverage`), how many rules are wanted.
+Out: a `Selection`. It maximizes the paper's Equation 3: the sum over rows of the best score that a
+selected rule has there. Always holds: each rule taken adds the most of all that are left, so the
+sum is at least 1 - 1/e of what any rules of that number reach among those left after twins are
+collapsed (Nemhauser, Wolsey, Fisher 1978); gains never grow; equal gains go to the simpler rule;
+the result is that of trying every rule in every step. Costs a heap of rules and, since a gain can
+only fall, new gains for the few on top of it (Minoux 1978).
+
+Scores are kept as whole multiples of 2⁻⁴⁰: sums are exact, whatever the order of adding.
+
+Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
+Models", ACL 2018, Equation 3.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.application import Applications
+from sears_dsl.discovery.twins import Collapsed, Twins, collapse
+from sears_dsl.errors import UsageError
+from sears_dsl.language.rule import Rule
+
+__all__ = ["Coverage", "Selection", "coverage_of", "select"]
+
+_ONE = 1 << 40
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """What each rule covers.
+
+    Attributes:
+        offsets: int64 (rules + 1,): the entries of rule r are ``offsets[r]:offsets[r + 1]``.
+        rows: int32 (entries,): rows that the rule flips with S ≥ τ.
+        weights: int64 (entries,): S as a multiple of 2⁻⁴⁰.
+        row_count: how many rows there are.
+        ranks: int64 (rules,): the place of each rule by simplicity; all are different.
+        twins: which rules say the same.
+    """
+
+    offsets: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    row_count: int
+    ranks: NDArray[np.int64]
+    twins: Twins
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def weight(self) -> NDArray[np.int64]:
+        """What each rule covers alone: int64 (rules,)."""
+        sums = np.zeros(len(self.weights) + 1, np.int64)
+        np.cumsum(self.weights, out=sums[1:])
+        return sums[self.offsets[1:]] - sums[self.offsets[:-1]]
+
+    def covered(self, rules: Iterable[int]) -> NDArray[np.bool_]:
+        """Which rows some of these rules flip: bool (rows,)."""
+        found = np.zeros(self.row_count, np.bool_)
+        for rule in rules:
+            found[self.rows[self.offsets[rule] : self.offsets[rule + 1]]] = True
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Rules that were selected.
+
+    Attributes:
+        rules: their positions: the given start, then in the order in which they were taken.
+        gains: what each added to the sum of Equation 3.
+        collapsed: rules that were left out since another one says the same.
+    """
+
+    rules: tuple[int, ...]
+    gains: tuple[float, ...]
+    collapsed: tuple[Collapsed, ...]
+
+
+def coverage_of(
+    rules: Sequence[Rule],
+    texts: Sequence[str],
+    applications: Applications,
+    *,
+    flips: NDArray[np.bool_],
+    scores: NDArray[np.float64],
+    tau: float,
+) -> Coverage:
+    """What rules that passed the filter cover.
+
+    Args:
+        rules: the rules.
+        texts: their canonical texts.
+        applications: what these rules, and no others, make of the rows.
+        flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
+        scores: float64 (rewrites,): S of those that flip; others are not read.
+        tau: flips with a lower score do not count.
+
+    Raises:
+        UsageError: counts that do not fit, or a flip without a score.
+    """
+    if not len(rules) == len(texts) == applications.rule_count:
+        raise UsageError(
+            f"there are {len(rules)} rules, {len(texts)} texts and applications of "
+            f"{applications.rule_count}",
+            help="select the applications of these rules: applications.select(passed)",
+        )
+    rewrites = applications.rewrites
+    flipped = flips[rewrites]
+    if np.isnan(scores[rewrites[flipped]]).any():
+        raise UsageError(
+            "a rewrite that flips the model has no score",
+            help="ask for them first: complete_scores(…, among=flips)",
+        )
+    counted = flipped.copy()
+    counted[flipped] = scores[rewrites[flipped]] >= tau
+    entries = np.flatnonzero(counted)
+    changed = applications.changed
+    order = sorted(
+        range(len(rules)),
+        key=lambda rule: (len(rules[rule].antecedent), -int(changed[rule]), texts[rule]),
+    )
+    ranks = np.empty(len(rules), np.int64)
+    ranks[order] = np.arange(len(rules))
+    return Coverage(
+        offsets=np.searchsorted(entries, applications.rule_offsets).astype(np.int64),
+        rows=applications.rows[rewrites[entries]],
+        weights=np.rint(scores[rewrites[entries]] * _ONE).astype(np.int64),
+        row_count=len(applications.originals),
+        ranks=ranks,
+        twins=Twins.of(rules, applications),
+    )
+
+
+def select(
+    coverage: Coverage, size: int, *, start: Sequence[int] = (), excluded: Iterable[int] = ()
+) -> Selection:
+    """Select rules that together cover the most.
+
+    Args:
+        coverage: what each rule covers.
+        size: most rules, the given start included.
+        start: rules that are in anyway, such as those that a person accepted.
+        excluded: rules that are out, such as those that a person rejected; what was collapsed
+            into them has its chance again.
+
+    Returns:
+        Fewer rules than ``size`` where no other adds anything.
+
+    Raises:
+        UsageError: no such rule, a rule twice or both in and out, or a start larger than size.
+    """
+    out = frozenset(excluded)
+    _check(coverage, size, start, out)
+    weight = coverage.weight
+    collapsed = collapse(coverage.twins, weight, coverage.ranks, start=start, excluded=out)
+    gone = out | {each.rule for each in collapsed} | set(start)
+    best = np.zeros(coverage.row_count, np.int64)
+    gains = [_take(coverage, rule, best) for rule in start]
+    chosen = list(start)
+    # The gain of a rule only falls, so an old one says how much it can be at most.
+    heap = [
+        (-gain, rank, rule)
+        for rule, (gain, rank) in enumerate(
+            zip(weight.tolist(), coverage.ranks.tolist(), strict=True)
+        )
+        if gain > 0 and rule not in gone
+    ]
+    heapq.heapify(heap)
+    while heap and len(chosen) < size:
+        _, rank, rule = heap[0]
+        current = (-_gain(coverage, rule, best), rank, rule)
+        if current[0] == 0:
+            heapq.heappop(heap)
+        elif current != heap[0]:
+            heapq.heapreplace(heap, current)
+        else:
+            heapq.heappop(heap)
+            gains.append(_take(coverage, rule, best))
+            chosen.append(rule)
+    return Selection(tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed))
+
+
+def _gain(coverage: Coverage, rule: int, best: NDArray[np.int64]) -> int:
+    """What a rule adds to the best scores so far."""
+    here = slice(coverage.offsets[rule], coverage.offsets[rule + 1])
+    return int(np.maximum(coverage.weights[here] - best[coverage.rows[here]], 0).sum())
+
+
+def _take(coverage: Coverage, rule: int, best: NDArray[np.int64]) -> int:
+    """Add a rule to the best scores; what it added."""
+    gain = _gain(coverage, rule, best)
+    here = slice(coverage.offsets[rule], coverage.offsets[rule + 1])
+    rows = coverage.rows[here]  # a rule changes a row in one way, so each row is there once
+    best[rows] = np.maximum(best[rows], coverage.weights[here])
+    return gain
+
+
+def _check(coverage: Coverage, size: int, start: Sequence[int], excluded: frozenset[int]) -> None:
+    named = [*start, *excluded]
+    if any(not 0 <= rule < len(coverage) for rule in named) or len(set(named)) < len(named):
+        raise UsageError(
+            "a rule to start with or to leave out is not there, is given twice, or is both",
+            help=f"give distinct positions from 0 to {len(coverage) - 1}",
+        )
+    if size < len(start):
+        raise UsageError(
+            f"{size} rules are wanted and {len(start)} are given to start with",
+            help="size counts the rules of the start too",
+        )

@@ -1,0 +1,61 @@
+"""What a person may choose about discovery; the defaults are the paper's where it names one.
+
+In: numbers. Out: `Settings`. Always holds: they mean something. Costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sears_dsl.discovery.filtering import MINIMUM_FLIPS
+from sears_dsl.errors import UsageError
+from sears_dsl.models.predictor import Comparison
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The choices of a run.
+
+    Attributes:
+        rules: B, how many rules to select.
+        tau: S from which on two texts count as equivalent; None for the scorer's own.
+        delta: the share of a rule's rows that may fall below τ.
+        minimum_flips: rules that flip fewer rows are not looked at.
+        minimum_frequency: the share of right rows that an antecedent has to be in.
+        context: most unchanged words on each side of a change.
+        holdout: the share of right rows that only count flips; 0 for none.
+        comparison: how answers are compared with labels.
+        seed: of the holdout.
+        budget_seconds: time for everything; None for no limit.
+    """
+
+    rules: int = 10
+    tau: float | None = None
+    delta: float = 0.1
+    minimum_flips: int = MINIMUM_FLIPS
+    minimum_frequency: float = 0.005
+    context: int = 1
+    holdout: float = 0.0
+    comparison: Comparison = "exact"
+    seed: int = 0
+    budget_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        wrong = {
+            "rules": self.rules < 1,
+            "tau": self.tau is not None and not 0 <= self.tau <= 1,
+            "delta": not 0 <= self.delta < 1,
+            "minimum_flips": self.minimum_flips < 1,
+            "minimum_frequency": not 0 <= self.minimum_frequency <= 1,
+            "context": self.context < 0,
+            "holdout": not 0 <= self.holdout < 1,
+            "budget_seconds": self.budget_seconds is not None and self.budget_seconds <= 0,
+        }
+        for name, is_wrong in wrong.items():
+            if is_wrong:
+                raise UsageError(
+                    f"{name} is {getattr(self, name)}",
+                    help="counts are at least 1, shares and tau between 0 and 1",
+                )

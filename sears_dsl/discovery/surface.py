@@ -1,0 +1,120 @@
+"""Sentences as translation models like them, and paraphrases back in the sentence's own spacing.
+
+In: a sentence as it stands in the data, perhaps tokenized (``it 's a good movie .``), with odd
+spaces or characters that a model normalizes; later a paraphrase of its natural form. Out: the
+natural form (``it's a good movie.``); the paraphrase with everything that it did not change as the
+data has it (``it 's a good film .``).
+Holds: only white space differs between a sentence and its natural form; a paraphrase that changes
+nothing gives the very same sentence. Where the model's normalized text cannot be matched to the
+sentence token by token, paraphrases stay as the model wrote them.
+Costs: a comparison of some tens of tokens for each paraphrase of a sentence that is not natural.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+
+__all__ = ["Surface", "natural_form"]
+
+_JOINED = re.compile(
+    r"\s+(?=(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b)"  # clitics
+    r"|(?<=\S)\s+(?=[.,;:!?)\]}…])"  # closing punctuation
+    r"|(?<=[(\[{])\s+(?=\S)",  # opening punctuation
+    re.IGNORECASE,
+)
+_ATOM = re.compile(r"\w+|[^\w\s]+")
+
+
+def natural_form(text: str) -> str:
+    """The text with the spaces of tokenization taken out.
+
+    Example:
+        >>> natural_form("it does n't  work ( at all ) .")
+        "it doesn't work (at all)."
+    """
+    return " ".join(_JOINED.sub("", text).split())
+
+
+class Surface:
+    """How a sentence is written, for its paraphrases.
+
+    Args:
+        original: the sentence as it stands in the data.
+        plain: its natural form as the model normalizes it.
+
+    Example:
+        >>> surface = Surface("it 's a  good movie .", "it's a good movie.")
+        >>> surface.restore("it's a good film.")
+        "it 's a  good film ."
+    """
+
+    def __init__(self, original: str, plain: str) -> None:
+        self._original = original
+        self._plain = plain
+        natural = natural_form(original)
+        spans = [match.span() for match in _ATOM.finditer(natural)]
+        places = [place for place, character in enumerate(original) if not character.isspace()]
+        rank = _ranks(natural)
+        self._spans = [
+            (places[rank[begin]], places[rank[end - 1]] + 1) if places else (0, 0)
+            for begin, end in spans
+        ]
+        self._plain_spans = [match.span() for match in _ATOM.finditer(plain)]
+        self._matched = len(self._spans) == len(self._plain_spans)
+
+    def restore(self, paraphrase: str) -> str:
+        """The paraphrase of the plain text with what it kept written as in the original."""
+        if self._original == self._plain or not self._matched:
+            return paraphrase
+        spans = [match.span() for match in _ATOM.finditer(paraphrase)]
+        source = self._sources([paraphrase[begin:end] for begin, end in spans])
+        if not spans or not self._spans:
+            return paraphrase
+        written = [self._original[: self._spans[0][0]]]
+        for place, (begin, end) in enumerate(spans):
+            kept = source[place]
+            if place:
+                gap = paraphrase[spans[place - 1][1] : begin]
+                written.append(self._gap(source[place - 1], kept, gap))
+            written.append(
+                paraphrase[begin:end] if kept is None else self._original[slice(*self._spans[kept])]
+            )
+        written.append(self._original[self._spans[-1][1] :])
+        return "".join(written)
+
+    def _sources(self, atoms: list[str]) -> list[int | None]:
+        """For each atom of a paraphrase the atom of the plain text that it is."""
+        ours = [self._plain[begin:end] for begin, end in self._plain_spans]
+        source: list[int | None] = [None] * len(atoms)
+        for ours_at, theirs_at, count in SequenceMatcher(
+            None, ours, atoms, autojunk=False
+        ).get_matching_blocks():
+            for step in range(count):
+                source[theirs_at + step] = ours_at + step
+        return source
+
+    def _gap(self, left: int | None, right: int | None, gap: str) -> str:
+        """The white space between two atoms: the original's where the plain text agrees."""
+        if right is not None and right > 0:
+            between = right - 1, right
+        elif left is not None and left + 1 < len(self._spans):
+            between = left, left + 1
+        else:
+            return gap
+        if left is not None and right is not None and left + 1 != right:
+            return gap
+        before, after = between
+        plain = self._plain[self._plain_spans[before][1] : self._plain_spans[after][0]]
+        if plain != gap:
+            return gap
+        return self._original[self._spans[before][1] : self._spans[after][0]]
+
+
+def _ranks(text: str) -> list[int]:
+    """For each character of a text how many characters that are no space stand before it."""
+    ranks, count = [], 0
+    for character in text:
+        ranks.append(count)
+        count += not character.isspace()
+    return ranks

@@ -1,0 +1,155 @@
+"""Rules that say the same as another one, so that a selection shows a person only one of them.
+
+In: rules and what they make of rows. Out: `Twins`, worked out once, and from it `Collapsed`: which
+rule goes, into which, and why. Always holds: what goes has, in the same words on the same rows,
+nothing that the other one lacks (redundant, more specific), or undoes it (inverse); the one that
+stays covers at least as much, or was given; leaving a rule out brings back what was collapsed into
+it. Costs a look at the rules that share a rule's rarest rewrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.application import Applications
+from sears_dsl.language.rule import Literal, Piece, Rule, Tag, TagCopy, Text
+
+__all__ = ["Collapsed", "Reason", "Twins", "collapse"]
+
+Reason: TypeAlias = OneOf["redundant", "inverse", "more specific"]
+"""Why a rule goes: the other one changes the same rows to the same texts (``redundant``), does
+that and more (``more specific``), or changes back what this one changes (``inverse``)."""
+
+
+class Collapsed(NamedTuple):
+    """A rule that another one stands for; rules by position."""
+
+    rule: int
+    into: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Twins:
+    """For each rule the rules that can stand for it, with the reason, by position."""
+
+    of_rule: tuple[tuple[tuple[int, Reason], ...], ...]
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule], applications: Applications) -> Twins:
+        """Compare rules by what they make of rows, and by their words.
+
+        Args:
+            rules: the rules.
+            applications: what these rules, and no others, make of the rows.
+        """
+        found: list[list[tuple[int, Reason]]] = [[] for _ in rules]
+        for rule, other, reason in (*_contained(applications), *_inverse(rules)):
+            found[rule].append((other, reason))
+        return cls(tuple(map(tuple, found)))
+
+
+def collapse(
+    twins: Twins,
+    weight: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    *,
+    start: Sequence[int],
+    excluded: frozenset[int],
+) -> list[Collapsed]:
+    """Which rules go, given those that are in or out anyway.
+
+    Rules are looked at from the one that covers most; each goes if one that stays stands for it.
+
+    Args:
+        twins: which rules can stand for which.
+        weight: what each covers alone.
+        ranks: the place of each by simplicity.
+        start: rules that stay.
+        excluded: rules that are out; they stand for nothing.
+    """
+    stays = set(start)
+    collapsed = []
+    for rule in np.lexsort((ranks, -weight)).tolist():
+        if rule in stays or rule in excluded:
+            continue
+        for other, reason in twins.of_rule[rule]:
+            if other in stays:
+                collapsed.append(Collapsed(rule, other, reason))
+                break
+        else:
+            stays.add(rule)
+    return collapsed
+
+
+def _contained(applications: Applications) -> Iterator[tuple[int, int, Reason]]:
+    """Pairs of rules of which the second writes every rewrite of the first."""
+    count = applications.rule_count
+    common = np.bincount(applications.rewrites, minlength=len(applications.texts))
+    by_rewrite = np.argsort(applications.rewrites, kind="stable")
+    first = np.zeros(len(common) + 1, np.int64)
+    np.cumsum(common, out=first[1:])
+    rules_of = applications.rules[by_rewrite]
+    changed = applications.changed
+    inside = np.zeros(len(common), np.bool_)
+    sizes = changed.tolist()
+    for rule in range(count):
+        own = applications.of_rule(rule)
+        if not len(own):
+            continue
+        rarest = own[np.argmin(common[own])]
+        others = rules_of[first[rarest] : first[rarest + 1]]
+        others = others[(others != rule) & (changed[others] >= sizes[rule])]
+        if not len(others):
+            continue
+        inside[own] = True
+        for other in others.tolist():
+            if int(inside[applications.of_rule(other)].sum()) == sizes[rule]:
+                same = sizes[other] == sizes[rule]
+                yield rule, other, "redundant" if same else "more specific"
+        inside[own] = False
+
+
+_Core: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def _inverse(rules: Sequence[Rule]) -> Iterator[tuple[int, int, Reason]]:
+    """Pairs of rules of which each changes back the words that the other one changes."""
+    cores = [_core(rule) for rule in rules]
+    by_core: dict[_Core, list[int]] = {}
+    for rule, core in enumerate(cores):
+        by_core.setdefault(core, []).append(rule)
+    for rule, (old, new) in enumerate(cores):
+        if old != new:
+            for other in by_core.get((new, old), ()):
+                yield rule, other, "inverse"
+
+
+def _core(rule: Rule) -> _Core:
+    """The words that a rule replaces and those that it writes, without what it only copies."""
+    old = [_named(element.body) for element in rule.antecedent]
+    new = [_written(piece) for piece in rule.consequent]
+    while old and new and old[0] == new[0]:
+        del old[0], new[0]
+    while old and new and old[-1] == new[-1]:
+        del old[-1], new[-1]
+    return tuple(old), tuple(new)
+
+
+def _named(body: object) -> str:
+    # A tag and a word that is spelled like it must not be taken for each other.
+    if isinstance(body, Tag):
+        return f"tag {body.name}"
+    return body.text if isinstance(body, Literal) else repr(body)
+
+
+def _written(piece: Piece) -> str:
+    if isinstance(piece, TagCopy):
+        return f"tag {piece.tag}"
+    return piece.text if isinstance(piece, Text) else repr(piece)

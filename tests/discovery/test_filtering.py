@@ -1,0 +1,292 @@
+"""Filtering: sequential verdicts are those of scoring everything, and the evidence is honest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.antecedents import MINED
+from sears_dsl.discovery.application import Applications, apply_candidates
+from sears_dsl.discovery.evidence import flip_evidence, hold_out
+from sears_dsl.discovery.filtering import Verdict, complete_scores, filter_candidates
+from sears_dsl.discovery.sequential import Round, allowed_failures
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.errors import UsageError
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.text.pinned import PinnedTagger
+
+TAU = 0.5
+
+
+class Table:
+    """A scorer that looks scores up and remembers what it was asked."""
+
+    name = identity = "table"
+    tau = TAU
+
+    def __init__(self, applications: Applications, scores: Sequence[float]) -> None:
+        every = applications.pairs(np.arange(len(applications.texts)))
+        self.table = dict(zip(every, scores, strict=True))
+        self.asked: list[tuple[str, str]] = []
+        self.largest = 0
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        self.asked.extend(pairs)
+        self.largest = max(self.largest, len(pairs))
+        return np.array([self.table[pair] for pair in pairs])
+
+    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
+        return self.scores(pairs) >= tau
+
+
+def applications_of(rules: Sequence[Sequence[int]], rows: Sequence[int]) -> Applications:
+    """Rules told by their rewrites, rewrites by their rows."""
+    offsets = np.cumsum([0, *map(len, rules)]).astype(np.int64)
+    return Applications(
+        rule_offsets=offsets,
+        rewrites=np.array([each for rule in rules for each in rule], np.int32),
+        rows=np.array(rows, np.int32),
+        texts=[f"row {row} rewritten {number}" for number, row in enumerate(rows)],
+        originals=[f"row {row} {'x' * (row % 7)}" for row in range(max(rows, default=0) + 1)],
+    )
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[Applications, NDArray[np.bool_], list[float]]:
+    """Rules that share rewrites; which of these flip; their scores."""
+    rows = draw(st.integers(1, 25))
+    ways = draw(st.integers(1, 4))
+    seed = draw(st.integers(0, 2**32 - 1))
+    random = np.random.default_rng(seed)
+    row_of = np.repeat(np.arange(rows), ways)
+    rules = []
+    for _ in range(draw(st.integers(0, 25))):
+        changed = np.flatnonzero(random.random(rows) < random.random())
+        rules.append((changed * ways + random.integers(0, ways, len(changed))).tolist())
+    flips = random.random(len(row_of)) < draw(st.floats(0, 1))
+    low = draw(st.sampled_from([0.0, 0.3, 0.45, 0.49]))
+    scores = low + (1 - low) * random.random(len(row_of))
+    return applications_of(rules, row_of.tolist()), flips, scores.tolist()
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    worlds(),
+    st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9]),
+    st.integers(1, 4),
+    st.sampled_from([1, 3, 16, 1024]),
+)
+def test_verdicts_are_those_of_scoring_everything(
+    world: tuple[Applications, NDArray[np.bool_], list[float]],
+    delta: float,
+    minimum_flips: int,
+    batch: int,
+) -> None:
+    applications, flips, scores = world
+    scorer = Table(applications, scores)
+    found = filter_candidates(
+        applications,
+        flips,
+        scorer=scorer,
+        tau=TAU,
+        delta=delta,
+        minimum_flips=minimum_flips,
+        batch=batch,
+    )
+    for rule in range(applications.rule_count):
+        rewrites = applications.of_rule(rule).tolist()
+        flipped = sum(bool(flips[each]) for each in rewrites)
+        failures = sum(scores[each] < TAU for each in rewrites)
+        wanted = Verdict.PASSED
+        if flipped < minimum_flips:
+            wanted = Verdict.FEW_FLIPS
+        elif failures > delta * len(rewrites) + 1e-9:
+            wanted = Verdict.REJECTED
+        assert found.verdicts[rule] == wanted
+        assert found.flips[rule] == flipped
+    assert len(scorer.asked) == len(set(scorer.asked)) == found.asked <= found.without_stopping
+    assert scorer.largest <= batch
+
+
+def test_rows_beyond_what_decides_are_not_asked_about() -> None:
+    hopeless = applications_of([range(100)], range(100))
+    scorer = Table(hopeless, [0.0] * 100)
+    found = filter_candidates(
+        hopeless, np.ones(100, np.bool_), scorer=scorer, tau=TAU, delta=0.1, batch=1
+    )
+    assert found.count(Verdict.REJECTED) == 1
+    assert (found.asked, found.without_stopping) == (11, 100)
+    perfect = Table(hopeless, [1.0] * 100)
+    found = filter_candidates(
+        hopeless, np.ones(100, np.bool_), scorer=perfect, tau=TAU, delta=0.1, batch=1
+    )
+    assert found.passed.tolist() == [0]
+    assert found.asked == 90
+
+
+def test_what_rules_share_is_asked_about_first() -> None:
+    rules = [[0, 1], [0, 2], [0, 3], [0, 4]]
+    applications = applications_of(rules, [0, 1, 1, 1, 1])
+    scorer = Table(applications, [0.0, 1.0, 1.0, 1.0, 1.0])
+    found = filter_candidates(
+        applications, np.ones(5, np.bool_), scorer=scorer, tau=TAU, minimum_flips=1, batch=1
+    )
+    assert found.asked == 1
+    assert found.count(Verdict.REJECTED) == 4
+
+
+def test_a_tenth_of_thirty_rows_may_fail() -> None:
+    counts = np.arange(1, 200)
+    for tenths in range(10):
+        allowed = allowed_failures(counts, tenths / 10)
+        assert allowed.tolist() == [count * tenths // 10 for count in counts.tolist()]
+
+
+def test_a_rule_that_the_budget_left_undecided_does_not_pass() -> None:
+    applications = applications_of([range(10), range(10, 20)], range(20))
+    rounds: list[Round] = []
+    found = filter_candidates(
+        applications,
+        np.ones(20, np.bool_),
+        scorer=Table(applications, [1.0] * 20),
+        tau=TAU,
+        batch=4,
+        stop=lambda: len(rounds) == 2,
+        progress=rounds.append,
+    )
+    assert found.count(Verdict.UNDECIDED) == 2
+    assert not len(found.passed)
+    assert [each.asked for each in rounds] == [4, 8]
+    assert {each.open for each in rounds} == {2}
+
+
+def test_the_same_run_asks_the_same() -> None:
+    random = np.random.default_rng(0)
+    rules = [np.flatnonzero(random.random(60) < 0.4).tolist() for _ in range(40)]
+    applications = applications_of(rules, range(60))
+    scores = random.random(60).tolist()
+    flips = np.ones(60, np.bool_)
+    asked = []
+    for _ in range(2):
+        scorer = Table(applications, scores)
+        filter_candidates(applications, flips, scorer=scorer, tau=TAU, delta=0.4, batch=8)
+        asked.append(scorer.asked)
+    assert asked[0] == asked[1]
+
+
+def test_scores_are_completed_and_asked_for_once() -> None:
+    applications = applications_of([[0, 1], [1, 2], [3]], [0, 1, 2, 3])
+    scorer = Table(applications, [0.1, 0.2, 0.3, 0.4])
+    flips = np.array([True, False, True, True])
+    some = complete_scores(applications, [0, 1], scorer=scorer, among=flips)
+    assert np.isnan(some).tolist() == [False, True, False, True]
+    every = complete_scores(applications, [0, 1], scorer=scorer, scores=some)
+    assert every[:3].tolist() == [0.1, 0.2, 0.3]
+    assert np.isnan(every[3])
+    assert len(scorer.asked) == len(set(scorer.asked)) == 3
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    applications = applications_of([[0]], [0])
+    scorer = Table(applications, [1.0])
+    with pytest.raises(UsageError, match="flips for 2 rewrites, but 1"):
+        filter_candidates(applications, np.ones(2, np.bool_), scorer=scorer, tau=TAU)
+    with pytest.raises(UsageError, match=r"delta is 1\.0"):
+        filter_candidates(applications, np.ones(1, np.bool_), scorer=scorer, tau=TAU, delta=1.0)
+
+
+# ---------------------------------------------------------------- applications
+
+
+def test_applications_are_those_of_the_engine() -> None:
+    tagger = PinnedTagger()
+    rules = parse("a movie -> a film\nmovie -> film\nno -> any\nThe -> A\nmovie -> play").rules
+    texts = ["a movie", "The movie", "nothing", "The a movie"]
+    done = apply_candidates(rules, tagger.tag(texts), tagger=tagger)
+    found = {
+        (rule, int(done.rows[each]), done.texts[each])
+        for rule in range(len(rules))
+        for each in done.of_rule(rule).tolist()
+    }
+    matcher = compile_rules([Ruleset.from_rules(rules, options=MINED)], tagger=tagger)
+    assert found == {(each.rule, each.row, each.text) for each in matcher.apply(texts)}
+    assert len(done) == len(found) == 10
+    assert len(set(zip(done.rows.tolist(), done.texts, strict=True))) == len(done.texts) == 8
+    assert done.changed.tolist() == [2, 3, 0, 2, 3]
+
+
+@given(worlds())
+def test_selected_applications_are_those_of_the_rules(
+    world: tuple[Applications, NDArray[np.bool_], list[float]],
+) -> None:
+    applications, flips, _ = world
+    chosen = np.flatnonzero(np.arange(applications.rule_count) % 3 != 1)[::-1]
+    part = applications.select(chosen)
+    for place, rule in enumerate(chosen.tolist()):
+        assert part.of_rule(place).tolist() == applications.of_rule(rule).tolist()
+    assert part.count(flips).tolist() == applications.count(flips)[chosen].tolist()
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def test_a_rule_that_flips_like_any_rewording_is_no_discovery() -> None:
+    random = np.random.default_rng(3)
+    rows = 200
+    applications = applications_of([range(rows), range(rows, 2 * rows)], [*range(rows)] * 2)
+    flips = np.concatenate([random.random(rows) < 0.05, random.random(rows) < 0.4])
+    found = flip_evidence(applications, flips, base_rate=0.05)
+    assert found.q_values[0] > 0.2
+    assert found.q_values[1] < 1e-6
+    assert (found.low <= found.rates).all()
+    assert (found.rates <= found.high).all()
+
+
+def test_a_rule_is_not_proven_by_the_row_that_proposed_it() -> None:
+    applications = applications_of([[0]], [0])
+    flips = np.ones(1, np.bool_)
+    assert flip_evidence(applications, flips, base_rate=0.01).p_values[0] == 1
+    held = flip_evidence(applications, flips, base_rate=0.01, proposed_here=False)
+    assert held.p_values[0] == pytest.approx(0.01)
+
+
+def test_p_values_hold_under_the_null_for_rules_that_some_row_proposed() -> None:
+    """Of rules that flip like anything else and flip at least once, few look significant."""
+    random = np.random.default_rng(0)
+    rules, rows, base_rate = 4_000, 10, 0.05
+    flips = random.random(rules * rows) < base_rate
+    numbers = np.arange(rules * rows).reshape(rules, rows)
+    proposed = flips[numbers].any(axis=1)
+    applications = applications_of(numbers[proposed].tolist(), np.tile(range(rows), rules).tolist())
+    found = flip_evidence(applications, flips, base_rate=base_rate)
+    for level in (0.4, 0.1, 0.01):
+        assert (found.p_values <= level).mean() <= level * 1.15
+    naive = flip_evidence(applications, flips, base_rate=base_rate, proposed_here=False)
+    assert (naive.p_values <= 0.1).mean() > 0.15
+
+
+def test_rules_that_write_the_same_are_one_hypothesis() -> None:
+    rules = [[0, 1, 2], [0, 1, 2], [3]]
+    applications = applications_of(rules, [0, 1, 2, 3])
+    found = flip_evidence(applications, np.array([True, True, True, False]), base_rate=0.1)
+    assert found.tests == 2
+    assert found.q_values[0] == found.q_values[1] == pytest.approx(0.01 * 2)
+
+
+def test_a_holdout_is_a_split_under_a_seed() -> None:
+    found, held = hold_out(11, seed=0, share=0.3)
+    assert sorted([*found.tolist(), *held.tolist()]) == list(range(11))
+    assert len(held) == 3
+    again = hold_out(11, seed=0, share=0.3)
+    assert [part.tolist() for part in again] == [found.tolist(), held.tolist()]
+    assert hold_out(11, seed=1, share=0.3)[1].tolist() != held.tolist()
+    with pytest.raises(UsageError, match="share is 1"):
+        hold_out(3, seed=0, share=1)

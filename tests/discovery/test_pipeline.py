@@ -1,0 +1,221 @@
+"""Discovery as a whole: what it finds, that it finds it again, and what stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.found import Discovery
+from sears_dsl.discovery.journal import Journal
+from sears_dsl.discovery.labelled import LabelledRows
+from sears_dsl.discovery.manifest import read_manifest
+from sears_dsl.discovery.pipeline import discover
+from sears_dsl.discovery.report import Participants, write_discovery
+from sears_dsl.discovery.settings import Settings
+from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.language.ruleset import load
+from sears_dsl.models.callable import CallablePredictor
+from sears_dsl.rule_tests import run_tests
+from sears_dsl.text.pinned import PinnedTagger
+
+TAGGER = PinnedTagger({"movie": ("NOUN", "NN"), "play": ("NOUN", "NN"), "is": ("AUX", "VBZ")})
+ADJECTIVES = ("good", "fine", "nice", "odd", "sad", "long")
+TEXTS = [f"This {noun} is {each} ." for each in ADJECTIVES for noun in ("movie", "play")]
+
+
+class Reworded(NamedTuple):
+    text: str
+
+
+@dataclass
+class Rewording:
+    """Swaps words: movie for film or dog, is for 's."""
+
+    calls: int = 0
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[Reworded]]:
+        self.calls += 1
+        return [list(self._of(sentence)) for sentence in sentences]
+
+    def _of(self, sentence: str) -> Iterator[Reworded]:
+        for old, new in (("movie", "film"), ("movie", "dog"), ("is", "was")):
+            if f" {old} " in sentence:
+                yield Reworded(sentence.replace(f" {old} ", f" {new} "))
+
+
+@dataclass
+class Meaning:
+    """Says that only a movie is a film, that nothing is a dog, and that all else is the same."""
+
+    name = "meaning"
+    identity = "meaning-1"
+    tau = 0.5
+    asked: int = 0
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        self.asked += len(pairs)
+        return np.array([self._score(*pair) for pair in pairs], np.float64)
+
+    def _score(self, old: str, new: str) -> float:
+        return 0.1 if "dog" in new or ("film" in new and "movie" not in old) else 0.9
+
+    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
+        return self.scores(pairs) >= tau
+
+
+@dataclass
+class Brittle:
+    """A model that knows no films."""
+
+    fails_after: int | None = None
+    calls: int = field(default=0)
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        self.calls += 1
+        if self.fails_after is not None and self.calls > self.fails_after:
+            raise RuntimeError("out of memory")
+        return ["0" if "film" in text or "dog" in text else "1" for text in texts]
+
+
+def rows(labels: str | None = "1") -> LabelledRows:
+    gold = None if labels is None else tuple((labels,) for _ in TEXTS)
+    return LabelledRows(tuple({"text": text} for text in TEXTS), "text", gold, "rows.csv")
+
+
+def run(
+    *,
+    model: Brittle | None = None,
+    scorer: Meaning | None = None,
+    rewording: Rewording | None = None,
+    journal: Journal | None = None,
+    data: LabelledRows | None = None,
+    **settings: object,
+) -> Discovery:
+    return discover(
+        data or rows(),
+        CallablePredictor((model or Brittle()).predict),
+        paraphraser=rewording or Rewording(),
+        scorer=scorer or Meaning(),
+        tagger=TAGGER,
+        settings=Settings(**{"minimum_flips": 3, **settings}),  # type: ignore[arg-type]
+        journal=journal,
+    )
+
+
+def test_the_rule_that_flips_and_keeps_the_meaning_is_found_and_the_other_is_not() -> None:
+    found = run()
+    assert [each.text for each in found.rules] == ["movie -> film"]
+    rule = found.rules[0]
+    assert (rule.flips, rule.changed, rule.at_tau) == (6, 6, 6)
+    assert rule.mean_score == pytest.approx(0.9)
+    assert rule.examples[0].prediction == "0"
+    assert found.funnel.rows_flipped == 6
+    assert not any("dog" in text for text in found.passing)
+
+
+def test_without_labels_what_the_model_says_of_the_untouched_row_counts_as_right() -> None:
+    assert [each.text for each in run(data=rows(None)).rules] == ["movie -> film"]
+
+
+def test_a_model_that_has_nothing_right_is_told_with_both_sides() -> None:
+    with pytest.raises(DataError, match="none of the 12 rows") as caught:
+        run(data=rows("positive"))
+    assert "'1'" in caught.value.help
+    assert "'positive'" in caught.value.help
+
+
+def test_held_out_rows_take_no_part_and_are_counted_apart() -> None:
+    found = run(holdout=0.5, minimum_flips=1)
+    held = found.rules[0].held_out
+    assert held is not None
+    assert found.funnel.held_out == 6
+    assert found.rules[0].changed + held.changed == 6
+    assert held.flips == held.changed
+
+
+def written(folder: Path, found: Discovery) -> dict[str, bytes]:
+    participants = Participants(
+        model="brittle", pivots=("swap",), scorer="meaning-1", beam=1, label="label"
+    )
+    folder.mkdir(exist_ok=True)
+    write_discovery(found, folder / "found.sear", participants=participants, tagger=TAGGER)
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
+    first, again = written(tmp_path / "a", run()), written(tmp_path / "b", run())
+    assert sorted(first) == ["found.manifest.json", "found.md", "found.sear"]
+    assert first == again
+
+
+def test_what_is_written_can_be_read_and_its_tests_hold(tmp_path: Path) -> None:
+    written(tmp_path, run())
+    ruleset = load(tmp_path / "found.sear")
+    results = run_tests(ruleset, tagger=TAGGER)
+    assert [result.outcome for result in results] == ["ok"] * 3
+    manifest = read_manifest(tmp_path / "found.manifest.json")
+    assert manifest.rules[0].id == ruleset.rule_ids[0]
+    assert manifest.settings.tau == 0.5
+    assert "flips 6 of 6 right rows" in (ruleset.rules[0].metadata.why or "")
+
+
+def test_an_interrupted_run_goes_on_where_it_was_and_writes_the_same_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite3"
+    rewording = Rewording()
+    with Journal(path, task="a") as journal, pytest.raises(ModelError, match="out of memory"):
+        run(model=Brittle(fails_after=2), rewording=rewording, journal=journal)
+    assert rewording.calls == 1
+    with Journal(path, task="a") as journal:
+        resumed = run(rewording=rewording, journal=journal)
+    assert rewording.calls == 1, "paraphrases of the first run are used again"
+    assert written(tmp_path / "a", resumed) == written(tmp_path / "b", run())
+
+
+def test_a_finished_journal_leaves_nothing_to_score(tmp_path: Path) -> None:
+    first, again = Meaning(), Meaning()
+    with Journal(tmp_path / "journal.sqlite3", task="a") as journal:
+        run(scorer=first, journal=journal)
+        run(scorer=again, journal=journal)
+    assert first.asked > 0
+    assert again.asked == 0
+
+
+def test_a_journal_of_another_task_is_not_used(tmp_path: Path) -> None:
+    rewording = Rewording()
+    for task in ("tau 0.1", "tau 0.2"):
+        with Journal(tmp_path / "journal.sqlite3", task=task) as journal:
+            run(rewording=rewording, journal=journal)
+    assert rewording.calls == 2
+
+
+def test_a_spent_budget_ends_in_fewer_findings_and_says_so() -> None:
+    seconds = iter(range(0, 10_000, 5))
+    found = discover(
+        rows(),
+        CallablePredictor(Brittle().predict),
+        paraphraser=Rewording(),
+        scorer=Meaning(),
+        tagger=TAGGER,
+        settings=Settings(budget_seconds=1.0),
+        clock=lambda: float(next(seconds)),
+    )
+    assert found.budget_reached
+    assert found.rules == ()
+    assert found.funnel.skipped == len(TEXTS)
+
+
+def test_an_ample_budget_changes_nothing() -> None:
+    found = run(budget_seconds=3600.0)
+    assert [each.text for each in found.rules] == ["movie -> film"]
+    assert not found.budget_reached
+
+
+def test_settings_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(UsageError, match="delta is 1"):
+        Settings(delta=1.0)
