@@ -18,8 +18,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -c 'import sears_dsl; sears_dsl.parse("a -> b").compile().apply(["a"])'  # compiles the kernels once
 	touch $@
 
-demo: $(READY)  ## apply the shipped rulesets to 10,605 real movie-review sentences
-	$(BIN)/python demo/reviews.py
+demo: $(READY)  ## shipped rulesets on 10,605 real sentences; then rules that flip a model
+	$(BIN)/python -m demo.reviews
+	$(BIN)/python -m demo.discovery
 
 test: $(READY)  ## all tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHMARKS = ["matching", "literals", "tagging", "endtoend", "startup", "memory"]
+BENCHMARKS = ["matching", "mined", "literals", "tagging", "endtoend", "startup", "memory"]
 
 
 def main() -> None:

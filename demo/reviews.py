@@ -62,6 +62,11 @@ def fetch(folder: Path) -> Path:
 
 def read_sentences(archive: Path) -> list[str]:
     """The sentences, in file order."""
+    return [sentence for sentence, _ in read_rated(archive)]
+
+
+def read_rated(archive: Path) -> list[tuple[str, float]]:
+    """The sentences with people's mean rating of them, from -4 to 4, in file order."""
     with tarfile.open(archive) as outer:
         name = next(n for n in outer.getnames() if n.endswith("hutto_ICWSM_2014.tar.gz"))
         inner = outer.extractfile(name)
@@ -72,7 +77,8 @@ def read_sentences(archive: Path) -> list[str]:
             if member is None:
                 sys.exit(f"{name} holds no {MEMBER}")
             lines = member.read().decode("utf-8").splitlines()
-    sentences = [line.split("\t", 2)[2] for line in lines if line]
+    rows = [line.split("\t", 2) for line in lines if line]
+    sentences = [(sentence, float(rating)) for _, rating, sentence in rows]
     if len(sentences) != SENTENCES:
         sys.exit(f"expected {SENTENCES:,} sentences, found {len(sentences):,}")
     return sentences

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
+# Tests run in several processes; threads of linear algebra in each would wait for each other.
+# This has to stand before anything imports torch.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 
 

@@ -73,6 +73,13 @@ def main() -> None:
         if bare.returncode != 2 or "pip install" not in bare.stderr:
             sys.exit(f"without spaCy, apply must say what to install:\n{bare.stderr}")
         print("  without spaCy:", bare.stderr.strip().splitlines()[0])
+        bare = subprocess.run(
+            [sears, "discover", "--model", "a:b", "--data", "in.csv", "-o", "found.sear"],
+            cwd=work, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if bare.returncode != 2 or "sears-dsl[discovery]" not in bare.stderr:
+            sys.exit(f"without torch, discover must say what to install:\n{bare.stderr}")
+        print("  without torch:", bare.stderr.strip().splitlines()[0])
 
         _run([*pip, *constraints, f"{wheel}[spacy]"], work)
         _run([python, "-c", SCRIPT], work)
