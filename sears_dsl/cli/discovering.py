@@ -40,6 +40,9 @@ __all__ = ["adversaries_command", "discover_command"]
               help="Leave rules that flip fewer rows.")  # fmt: skip
 @click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005, show_default=True,
               help="Share of rows that a rule's left side must be in.")  # fmt: skip
+@click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
+              default="paraphrases", show_default=True,
+              help="What rules generalize; adversaries asks the model less.")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.0,
               show_default=True, help="Share of rows kept apart to count flips on.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the holdout.")
@@ -172,7 +175,7 @@ def _settings(options: dict[str, Any]) -> Settings:
         **{
             name: options[name]
             for name in ("rules", "tau", "delta", "minimum_flips", "minimum_frequency",
-                         "holdout", "seed", "budget_seconds")
+                         "propose_from", "holdout", "seed", "budget_seconds")
         },
     )  # fmt: skip
 

@@ -53,6 +53,7 @@ class SettingsRecord(_Record):
     delta: float = Field(ge=0, lt=1)
     minimum_flips: int = Field(ge=1)
     minimum_frequency: float = Field(ge=0, le=1)
+    propose_from: Literal["paraphrases", "adversaries"]
     context: int = Field(ge=0)
     holdout: float = Field(ge=0, lt=1)
     beam: int = Field(ge=1)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.adversary import Adversaries, find_adversaries
+from sears_dsl.discovery.alignment import words_changed
 from sears_dsl.discovery.application import Applications, apply_candidates
 from sears_dsl.discovery.evidence import flip_evidence, hold_out
 from sears_dsl.discovery.filtering import Filtered, complete_scores, filter_candidates
@@ -44,6 +45,7 @@ from sears_dsl.discovery.sequential import Round
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.text.tagger import Tagger
+from sears_dsl.text.tokens import Tokens
 
 __all__ = ["OnProgress", "Progress", "adversaries_of", "discover"]
 
@@ -91,6 +93,18 @@ _PARAPHRASES, _QUESTIONS, _SCORES = 0.4, 0.7, 0.95
 _QUESTION = 64
 
 
+# Paraphrases that do not flip the model propose rules too, but there are a hundred times as many of
+# them as adversaries: they may change so many words at most, and so many have to agree on a rule.
+# A rule that keeps the meaning nearly everywhere is proposed more than once.
+_SMALL = 2
+_OFTEN = 3
+
+
+class _Rewording(NamedTuple):
+    original: str
+    text: str
+
+
 @dataclass(kw_only=True)
 class _Run:
     data: LabelledRows
@@ -114,8 +128,8 @@ class _Run:
         self.on_progress(Progress("asking the model", 0, len(self.data.rows)))
         return RightRows(self.data, self.predictor, comparison=self.settings.comparison)
 
-    def adversaries(self, right: RightRows) -> tuple[Adversaries, int]:
-        """The adversaries, and how many rows were not reworded for want of time."""
+    def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
+        """The paraphrases of each row, and how many rows there was no time for."""
         found = remembered_paraphrases(
             self.paraphraser,
             right.texts,
@@ -123,10 +137,46 @@ class _Run:
             on_portion=lambda done, total: self.on_progress(Progress("paraphrasing", done, total)),
             in_time=self.budget.until(_PARAPHRASES),
         )
-        paraphrases = [each or [] for each in found]
+        return [each or [] for each in found], sum(each is None for each in found)
+
+    def adversaries(self, right: RightRows, paraphrases: list[list[str]]) -> Adversaries:
+        """Those paraphrases that flip the model and keep the meaning."""
         self.on_progress(Progress("looking for adversaries", 0, sum(map(len, paraphrases))))
-        adversaries = find_adversaries(right, paraphrases, scorer=self.remembered, tau=self.tau)
-        return adversaries, sum(each is None for each in found)
+        return find_adversaries(right, paraphrases, scorer=self.remembered, tau=self.tau)
+
+    def candidates(
+        self,
+        right: RightRows,
+        paraphrases: list[list[str]],
+        adversaries: Adversaries,
+        tokens: Tokens,
+    ) -> Candidates:
+        """The rules that generalize adversaries, or all small paraphrases."""
+        self.on_progress(Progress("proposing rules", 0, None))
+        rewordings = [_Rewording(each.original, each.text) for each in adversaries.found]
+        flipping = len(rewordings)
+        if self.settings.propose_from == "paraphrases":
+            known = set(rewordings)
+            rewordings += [
+                reworded
+                for original, found in zip(right.texts, paraphrases, strict=True)
+                for reworded in (_Rewording(original, text) for text in found)
+                if reworded not in known and words_changed(*reworded) <= _SMALL
+            ]
+        candidates = propose(
+            rewordings,
+            tokens,
+            tagger=self.tagger,
+            context=self.settings.context,
+            minimum_frequency=self.settings.minimum_frequency,
+        )
+        return candidates.keep(
+            [
+                rule
+                for rule, sources in enumerate(candidates.sources)
+                if sources[0] < flipping or len(sources) >= _OFTEN
+            ]
+        )
 
     def flips(
         self, right: RightRows, applications: Applications, candidates: Candidates
@@ -200,7 +250,8 @@ def adversaries_of(
         budget=_Budget(settings.budget_seconds, monotonic),
     )  # fmt: skip
     right = run.right()
-    return right, *run.adversaries(right)
+    paraphrases, skipped = run.paraphrases(right)
+    return right, run.adversaries(right, paraphrases), skipped
 
 
 def discover(
@@ -241,17 +292,10 @@ def discover(
     right = run.right()
     here, held = _parts(len(right), settings)
     looked_at = right.part(here)
-    adversaries, skipped = run.adversaries(looked_at)
-
-    on_progress(Progress("proposing rules", 0, None))
+    paraphrases, skipped = run.paraphrases(looked_at)
+    adversaries = run.adversaries(looked_at, paraphrases)
     tokens = tagger.tag(looked_at.texts)
-    candidates = propose(
-        adversaries.found,
-        tokens,
-        tagger=tagger,
-        context=settings.context,
-        minimum_frequency=settings.minimum_frequency,
-    )
+    candidates = run.candidates(looked_at, paraphrases, adversaries, tokens)
     on_progress(Progress("applying rules", 0, len(candidates)))
     applications = apply_candidates(candidates.rules, tokens, tagger=tagger)
     flips, known = run.flips(looked_at, applications, candidates)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +35,19 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Token, Tokens
 
-if TYPE_CHECKING:
-    from sears_dsl.discovery.adversary import Adversary
+__all__ = ["Candidates", "Reworded", "propose"]
 
-__all__ = ["Candidates", "propose"]
+
+class Reworded(Protocol):
+    """A row and another way of saying it; an `adversary.Adversary` is one."""
+
+    @property
+    def original(self) -> str:
+        """The row."""
+
+    @property
+    def text(self) -> str:
+        """The other way of saying it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +69,15 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.rules)
 
+    def keep(self, wanted: Sequence[int]) -> Candidates:
+        """Some of them, in the order given."""
+        return Candidates(
+            rules=tuple(self.rules[rule] for rule in wanted),
+            texts=tuple(self.texts[rule] for rule in wanted),
+            support=self.support[np.asarray(wanted, np.int64)],
+            sources=tuple(self.sources[rule] for rule in wanted),
+        )
+
     def ruleset(self) -> Ruleset:
         """All of them as a ruleset with exact case."""
         return Ruleset.from_rules(self.rules, options=MINED)
@@ -75,7 +93,7 @@ class _Site(NamedTuple):
 
 
 def propose(
-    adversaries: Sequence[Adversary],
+    adversaries: Sequence[Reworded],
     corpus: Tokens,
     *,
     tagger: Tagger,
@@ -86,7 +104,8 @@ def propose(
     """Propose rules that reproduce adversaries.
 
     Args:
-        adversaries: rows of the corpus and what flips them; rows are told by their text.
+        adversaries: rows of the corpus and what flips them, or any paraphrase of them; rows are
+            told by their text.
         corpus: the rows that rules are to be frequent in, tagged.
         tagger: the one that tagged them; it cuts the adversaries.
         context: most unchanged tokens that a rule names on each side of the change.
@@ -140,7 +159,7 @@ def _check(corpus: Tokens, *, context: int, minimum_frequency: float, longest: i
 
 
 def _sites(
-    adversaries: Sequence[Adversary], corpus: Tokens, rows: dict[str, int], tagger: Tagger
+    adversaries: Sequence[Reworded], corpus: Tokens, rows: dict[str, int], tagger: Tagger
 ) -> Iterator[_Site]:
     """Where each adversary differs from its row; nothing for one that differs by spaces alone."""
     paraphrases = tagger.tokenize([each.text for each in adversaries])

@@ -147,6 +147,7 @@ def _manifest(
             delta=settings.delta,
             minimum_flips=settings.minimum_flips,
             minimum_frequency=settings.minimum_frequency,
+            propose_from=settings.propose_from,
             context=settings.context,
             holdout=settings.holdout,
             beam=participants.beam,

@@ -6,12 +6,16 @@ In: numbers. Out: `Settings`. Always holds: they mean something. Costs nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from sears_dsl.discovery.filtering import MINIMUM_FLIPS
 from sears_dsl.errors import UsageError
 from sears_dsl.models.predictor import Comparison
 
-__all__ = ["Settings"]
+__all__ = ["ProposeFrom", "Settings"]
+
+ProposeFrom: TypeAlias = Literal["paraphrases", "adversaries"]
+"""What rules generalize: every small paraphrase, or, as in the paper, those that flip the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +28,8 @@ class Settings:
         delta: the share of a rule's rows that may fall below τ.
         minimum_flips: rules that flip fewer rows are not looked at.
         minimum_frequency: the share of right rows that an antecedent has to be in.
+        propose_from: what rules generalize. A change that flips no row where the search proposed it
+            may flip others, so ``paraphrases`` finds more, for more questions to the model.
         context: most unchanged words on each side of a change.
         holdout: the share of right rows that only count flips; 0 for none.
         comparison: how answers are compared with labels.
@@ -36,6 +42,7 @@ class Settings:
     delta: float = 0.1
     minimum_flips: int = MINIMUM_FLIPS
     minimum_frequency: float = 0.005
+    propose_from: ProposeFrom = "paraphrases"
     context: int = 1
     holdout: float = 0.0
     comparison: Comparison = "exact"

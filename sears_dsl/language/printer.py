@@ -254,7 +254,7 @@ def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | N
     if isinstance(before, Text) and written[-1] != '"':
         return first in _HIDING
     if isinstance(before, Text):
-        return first != "i"
+        return re.match(r"i(?!\w)", text) is None
     if isinstance(before, TagCopy):
         return first in "'’?"
     if isinstance(before, Reference):
