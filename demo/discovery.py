@@ -34,7 +34,7 @@ HELD_OUT = 5
 def main() -> None:
     """Train, discover, show."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=600, help="held-out sentences to look at")
+    parser.add_argument("--rows", type=int, default=300, help="held-out sentences to look at")
     rows = parser.parse_args().rows
     out = console()
     started = time.perf_counter()
