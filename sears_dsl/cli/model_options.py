@@ -37,8 +37,9 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--format", "input_format", help="Format of the data, where its name does not "
                  "tell."),
     click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows."),
-    click.option("--scorer", type=click.Choice(["combined", "pivot", "minilm"]), default="combined",
-                 show_default=True, help="What says whether a rewording keeps the meaning."),
+    click.option("--scorer", type=click.Choice(["strict", "combined", "pivot", "minilm"]),
+                 default="strict", show_default=True,
+                 help="What says whether a rewording keeps the meaning."),
     click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
                  "equivalent; the scorer's calibrated one by default."),
     click.option("--pivot", "pivots", multiple=True, metavar="NAME",

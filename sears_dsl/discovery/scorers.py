@@ -19,11 +19,12 @@ from sears_dsl.discovery.combined import CombinedScorer, Weights
 from sears_dsl.discovery.embedding import EmbeddingScorer, MiniLM
 from sears_dsl.discovery.pivots import Pivot, load_pivots
 from sears_dsl.discovery.semantics import PivotScorer, Scorer
+from sears_dsl.discovery.strict import StrictScorer
 from sears_dsl.errors import UsageError
 
 __all__ = ["SCORER_NAMES", "Shipped", "load_scorer", "shipped"]
 
-SCORER_NAMES = ("pivot", "minilm", "combined")
+SCORER_NAMES = ("pivot", "minilm", "combined", "strict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def shipped(name: str) -> Shipped:
             f"there is no scorer {name!r}", help=f"the scorers are {', '.join(SCORER_NAMES)}"
         )
     content = files(__package__).joinpath("scorers.json").read_text("utf-8")
-    entry = json.loads(content)[name]
+    entry = json.loads(content)["combined" if name == "strict" else name]
     weights = Weights(**entry["weights"]) if "weights" in entry else None
     return Shipped(entry["tau"], weights, entry["provenance"])
 
@@ -73,7 +74,8 @@ def load_scorer(
 
     Args:
         name: ``pivot``, the paper's score; ``minilm``, the cosine of a sentence encoder;
-            ``combined``, the calibrated combination of both with word order and negation.
+            ``combined``, the calibrated combination of both with word order and negation;
+            ``strict``, the combination with the paper's score as a floor.
         pivots: the pivot languages; the pair that packages carry if None.
         tau: another threshold than the shipped one.
         device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
@@ -93,4 +95,7 @@ def load_scorer(
     pivot = PivotScorer(load_pivots(device=device) if pivots is None else pivots, tau=threshold)
     if numbers.weights is None:
         return pivot
-    return CombinedScorer(pivot, MiniLM(device=device), weights=numbers.weights, tau=threshold)
+    combined = CombinedScorer(pivot, MiniLM(device=device), weights=numbers.weights, tau=threshold)
+    if name == "combined":
+        return combined
+    return StrictScorer(combined, floor=shipped("pivot").tau)

@@ -22,6 +22,7 @@ from sears_dsl.discovery.paraphrase import Paraphrase, Paraphraser
 from sears_dsl.discovery.pivots import load_pivots
 from sears_dsl.discovery.scorers import load_scorer
 from sears_dsl.discovery.semantics import PivotScorer, Scorer
+from sears_dsl.discovery.strict import StrictScorer
 from sears_dsl.errors import ModelError
 
 __all__ = ["Recipe", "Team", "load_team"]
@@ -45,7 +46,7 @@ class Recipe:
     """
 
     pivots: tuple[str, ...] = ()
-    scorer: str = "combined"
+    scorer: str = "strict"
     beam: int = 30
     device: str = "cpu"
 
@@ -53,7 +54,7 @@ class Recipe:
         """Load everything."""
         pivots = load_pivots(self.pivots or None, device=self.device)
         scorer = load_scorer(self.scorer, pivots=pivots, device=self.device)
-        inner = scorer.pivot if isinstance(scorer, CombinedScorer) else scorer
+        inner = scorer.pivot if isinstance(scorer, (CombinedScorer, StrictScorer)) else scorer
         through = inner if isinstance(inner, PivotScorer) else PivotScorer(pivots)
         # What the search finds is scored again where it matters: where it flips the model.
         paraphraser = Paraphraser(pivots, beam=self.beam, exact=False, scorer=through)

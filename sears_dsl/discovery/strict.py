@@ -1,0 +1,75 @@
+"""Two opinions at once: the combined score, and the paper's score as a floor under it.
+
+In: pairs (original, rewrite). Out: S in [0, 1] for each. Always holds: S(x, x) = 1; S reaches τ
+exactly if the combined score does and the paper's score reaches the floor; below the floor S keeps
+the order of the combined score, under τ. Cost: that of the combined score; decisions are cheaper,
+since the floor ends them sooner.
+
+People who judge pairs of sentences forgive a lost article; a rule that loses it everywhere is
+broken. The combined score, fitted on such judgements, hardly sees grammar ("in the seat" → "on the
+seat", "is a film" → "is film"), and a translation model does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.combined import CombinedScorer, PivotRatios
+
+__all__ = ["StrictScorer"]
+
+Pair = tuple[str, str]
+
+
+class StrictScorer:
+    """The combined score where the paper's score reaches a floor.
+
+    Args:
+        combined: the calibrated combination.
+        floor: the least S of the paper's score.
+
+    Example:
+        >>> from sears_dsl.discovery.scorers import load_scorer
+        >>> scorer = load_scorer("strict")
+        >>> pairs = [("Good movie!", "Good film!"), ("Good movie!", "Good movies!")]
+        >>> [bool(same) for same in scorer.at_least(pairs, scorer.tau)]
+        [True, False]
+    """
+
+    name = "strict"
+
+    def __init__(self, combined: CombinedScorer, *, floor: float) -> None:
+        self.combined = combined
+        self.floor = floor
+        self.tau = combined.tau
+
+    @property
+    def identity(self) -> str:
+        """The combination and the floor."""
+        return f"strict({self.combined.identity},{self.floor:g})"
+
+    @property
+    def pivot(self) -> PivotRatios:
+        """The paper's score."""
+        return self.combined.pivot
+
+    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """S of each pair."""
+        scores = self.combined.scores(pairs)
+        ratios = np.minimum(0.0, self.pivot.log_ratios(pairs))
+        return np.where(ratios >= math.log(self.floor), scores, scores * (self.tau / 2))
+
+    def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
+        """Whether S ≥ ``tau``: the decisions of `scores`."""
+        if tau <= self.tau / 2:
+            # Here S below the floor may do as well, so that nothing can be left out.
+            return self.scores(pairs) >= tau
+        kept = self.combined.at_least(pairs, tau)
+        asked = np.flatnonzero(kept)
+        floors = np.full(len(asked), math.log(self.floor))
+        kept[asked] = self.pivot.above([pairs[number] for number in asked.tolist()], floors)
+        return kept
