@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.application import Applications, apply_candidates
+from sears_dsl.discovery.counted import Flip, Funnel, HeldOut
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.discovery.rightness import RightRows
 from sears_dsl.discovery.selection import Selection
@@ -24,38 +25,10 @@ from sears_dsl.statistics import wilson_interval
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
 
-__all__ = ["Discovery", "Flip", "FoundRule", "Funnel", "HeldOut", "found_rules"]
+__all__ = ["Discovery", "FoundRule", "found_rules"]
 
 # Sentences kept for examples and tests; a few more than are shown, since some may not do.
 _KEPT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Flip:
-    """A right row that a rule flips.
-
-    Attributes:
-        original: its text.
-        rewritten: the text after the rule.
-        label: what the model says of the original, rightly.
-        prediction: what it says of the rewritten text.
-        score: S of both.
-    """
-
-    original: str
-    rewritten: str
-    label: str
-    prediction: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOut:
-    """What a rule does to rows that took no part in finding it."""
-
-    changed: int
-    flips: int
-    interval: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,29 +66,6 @@ class FoundRule:
     firing: tuple[tuple[str, str], ...]
     silent: tuple[str, ...]
     held_out: HeldOut | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Funnel:
-    """How many there were after each stage; see the fields of the manifest's counts."""
-
-    rows: int
-    right: int
-    held_out: int
-    skipped: int
-    paraphrases: int
-    adversaries: int
-    rows_with_adversary: int
-    candidates: int
-    applications: int
-    distinct_rewrites: int
-    with_enough_flips: int
-    pairs_scored: int
-    pairs_without_stopping: int
-    passing: int
-    collapsed: int
-    selected: int
-    rows_flipped: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

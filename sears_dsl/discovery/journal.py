@@ -101,12 +101,6 @@ class Journal:
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 
-    def count(self, kind: str) -> int:
-        """How many findings there are of a kind."""
-        query = "SELECT count(*) FROM findings WHERE kind = ?"
-        (found,) = self._connection.execute(query, (kind,)).fetchone()
-        return int(found)
-
     def close(self) -> None:
         """Close the file; the journal is of no use afterwards."""
         self._connection.close()

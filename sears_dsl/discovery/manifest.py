@@ -13,14 +13,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl.discovery.counted import Flip, Funnel, HeldOut
 from sears_dsl.errors import DataError
 from sears_dsl.text.writing import write_atomically
 
 __all__ = [
-    "Counts",
     "DataIdentity",
-    "Example",
-    "HeldOutRecord",
     "Manifest",
     "RuleRecord",
     "SettingsRecord",
@@ -62,45 +60,6 @@ class SettingsRecord(_Record):
     budget_reached: bool
 
 
-class Counts(_Record):
-    """How many there were after each stage."""
-
-    right: int
-    held_out: int
-    skipped: int
-    paraphrases: int
-    adversaries: int
-    rows_with_adversary: int
-    candidates: int
-    applications: int
-    distinct_rewrites: int
-    with_enough_flips: int
-    pairs_scored: int
-    pairs_without_stopping: int
-    passing: int
-    collapsed: int
-    selected: int
-    rows_flipped: int
-
-
-class Example(_Record):
-    """A row that the rule flips."""
-
-    original: str
-    rewritten: str
-    label: str
-    prediction: str
-    score: float
-
-
-class HeldOutRecord(_Record):
-    """What a rule does to right rows that took no part in finding it."""
-
-    changed: int
-    flips: int
-    interval: tuple[float, float]
-
-
 class RuleRecord(_Record):
     """What was counted for one rule; rates with their 95% intervals.
 
@@ -121,8 +80,8 @@ class RuleRecord(_Record):
     share_interval: tuple[float, float]
     mean_score: float
     gain: float
-    held_out: HeldOutRecord | None
-    examples: tuple[Example, ...]
+    held_out: HeldOut | None
+    examples: tuple[Flip, ...]
 
 
 class Manifest(_Record):
@@ -142,7 +101,7 @@ class Manifest(_Record):
     scorer: str
     tagger: str
     settings: SettingsRecord
-    counts: Counts
+    counts: Funnel
     base_rate: float
     rules: tuple[RuleRecord, ...]
     versions: dict[str, str]

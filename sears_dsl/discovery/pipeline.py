@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 from sears_dsl.discovery.adversary import Adversaries, find_adversaries
 from sears_dsl.discovery.alignment import words_changed
 from sears_dsl.discovery.application import Applications, apply_candidates
+from sears_dsl.discovery.counted import Funnel
 from sears_dsl.discovery.evidence import flip_evidence, hold_out
 from sears_dsl.discovery.filtering import Filtered, complete_scores, filter_candidates
-from sears_dsl.discovery.found import Discovery, Funnel, found_rules
+from sears_dsl.discovery.found import Discovery, found_rules
 from sears_dsl.discovery.journal import Journal
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.discovery.proposal import Candidates, propose

@@ -15,13 +15,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sears_dsl.discovery.counted import Flip
 from sears_dsl.discovery.emission import EmittedRule, emit
 from sears_dsl.discovery.found import Discovery, FoundRule
 from sears_dsl.discovery.manifest import (
-    Counts,
     DataIdentity,
-    Example,
-    HeldOutRecord,
     Manifest,
     RuleRecord,
     SettingsRecord,
@@ -125,8 +123,7 @@ def _why(found: FoundRule, tau: float) -> str:
 def _manifest(
     discovery: Discovery, participants: Participants, tagger: Tagger, digest: str
 ) -> Manifest:
-    settings, data, funnel = discovery.settings, discovery.data, asdict(discovery.funnel)
-    del funnel["rows"]
+    settings, data = discovery.settings, discovery.data
     return Manifest(
         ruleset_sha256=digest,
         data=DataIdentity(
@@ -155,7 +152,7 @@ def _manifest(
             budget_seconds=settings.budget_seconds,
             budget_reached=discovery.budget_reached,
         ),
-        counts=Counts(**funnel),
+        counts=discovery.funnel,
         base_rate=discovery.base_rate,
         rules=tuple(map(_record, discovery.rules)),
         versions=_versions(),
@@ -164,7 +161,6 @@ def _manifest(
 
 def _record(found: FoundRule) -> RuleRecord:
     low, high = wilson_interval(found.at_tau, found.changed)
-    held = found.held_out
     return RuleRecord(
         id=found.id,
         rule=found.text,
@@ -178,8 +174,8 @@ def _record(found: FoundRule) -> RuleRecord:
         share_interval=(float(low), float(high)),
         mean_score=found.mean_score,
         gain=found.gain,
-        held_out=None if held is None else HeldOutRecord(**asdict(held)),
-        examples=tuple(Example(**asdict(each)) for each in found.examples[:_SHOWN]),
+        held_out=found.held_out,
+        examples=found.examples[:_SHOWN],
     )
 
 
@@ -214,7 +210,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "",
         "| stage | |",
         "|---|---:|",
-        *(f"| {name.replace('_', ' ')} | {number:,} |" for name, number in counts),
+        *(f"| {name.replace('_', ' ')} | {number:,} |" for name, number in asdict(counts).items()),
         "",
         f"Model: `{manifest.model}`. Data: {manifest.data.rows:,} rows, SHA-256 "
         f"`{manifest.data.sha256}`. Scorer: `{manifest.scorer}`, τ = {manifest.settings.tau:.4g} "
@@ -241,7 +237,7 @@ def _line(record: RuleRecord) -> str:
     )
 
 
-def _cell(examples: Sequence[Example]) -> str:
+def _cell(examples: Sequence[Flip]) -> str:
     return " ".join(
         f"{each.original} → {each.rewritten} ({each.label} → {each.prediction})".replace("|", "\\|")
         for each in examples
