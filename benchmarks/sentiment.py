@@ -5,13 +5,16 @@ is shown, all of it from one run:
 
 - unfiltered: the rules that flip most, whatever they say;
 - the paper's filter: S through the embedded pivot at the paper's τ = 0.0008, δ = 0.1;
-- the calibrated filter: the combined scorer at its calibrated τ, δ = 0.1;
+- the same score at the τ that human judgements give it;
+- the default filter: the calibrated combination with S as a floor, δ = 0.1;
 - rules of the paper's Table 3 on the same model: their flips, and their share of rows ≥ τ.
 
 Answers are verified: for every selected rule flips are counted once more, row by row, with the
 naive reference matcher and the model alone.
 
-Method and bias: flips are counted on the rows that the rules were found on, as in the paper. The
+Method and bias: flips are counted on the rows that the rules were found on, as in the paper. Of
+rules that undo each other one is kept; "with inverses" counts the other one too, as the first
+experiment did. The
 model is ours, made after the description of fastText; the paper's exact one is not to be had. The
 paper had several pivot languages; the embedded one is Portuguese alone.
 
@@ -53,9 +56,10 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.callable import CallablePredictor
 from sears_dsl.text.tagger import Tagger, load_tagger
 
-# What a first experiment gave with one embedded pivot, and what the paper prints.
-EXPERIMENT_ROWS, EXPERIMENT_FLIPS = 0.49, 0.056
-PAPER_ROWS, PAPER_FLIPS = 0.33, 0.10
+# What a first experiment flipped with ten rules and one embedded pivot, at the paper's τ and at
+# log τ = -9, movie → film and film → movie counted both; and what the paper prints.
+EXPERIMENT_AT_PAPER, EXPERIMENT_CALIBRATED = 0.048, 0.056
+PAPER_FLIPS = 0.10
 MINUTES = 10
 JOBS = min(4, os.cpu_count() or 1)
 
@@ -136,16 +140,17 @@ def _accuracy(accuracy: float) -> Row:
 def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
     tagger = load_tagger()
     pivot = load_team(Recipe(scorer="pivot"), jobs=JOBS)
-    combined = load_team(Recipe(scorer="combined"), jobs=JOBS)
+    strict = load_team(Recipe(scorer="strict"), jobs=JOBS)
     source = Remembering(pivot)
     rows = []
-    runs: list[tuple[str, Scorer, float, int]] = [
-        ("paper's filter", pivot, PAPER_TAU, 3),
-        ("paper's filter, 6 flips or more", pivot, PAPER_TAU, 6),
-        ("calibrated filter", combined, combined.tau, 3),
-        ("unfiltered", Anything(), 0.0, 3),
+    runs: list[tuple[str, Scorer, float, float | None]] = [
+        ("paper's filter", pivot, PAPER_TAU, EXPERIMENT_AT_PAPER),
+        ("S at its calibrated tau", pivot, pivot.tau, EXPERIMENT_CALIBRATED),
+        ("default filter", strict, strict.tau, None),
+        ("unfiltered", Anything(), 0.0, None),
     ]
-    for name, scorer, tau, minimum in runs:
+    searched = 0.0
+    for name, scorer, tau, experiment in runs:
         watch = Watch()
         found = discover(
             data,
@@ -153,23 +158,35 @@ def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
             paraphraser=source,
             scorer=scorer,
             tagger=tagger,
-            settings=Settings(tau=tau, minimum_flips=minimum),
+            settings=Settings(tau=tau),
             on_progress=watch.see,
         )
         _verify(found, data, model, tagger)
         _show(name, found)
-        rows.append(_row(name, found, watch.seconds(), judged=name != "unfiltered"))
-    rows += _paper_rules(data, model, tagger, pivot, combined)
+        seconds = watch.seconds()
+        # Paraphrases are searched once; every setting is told with the time that they took.
+        searched = searched or seconds.get("paraphrasing", 0.0)
+        seconds["paraphrasing"] = searched
+        rows.append(_row(name, found, seconds, judged=name != "unfiltered", experiment=experiment))
+    rows += _paper_rules(data, model, tagger, pivot, strict)
     pivot.close()
-    combined.close()
+    strict.close()
     return rows
 
 
-def _row(name: str, found: Discovery, seconds: dict[str, float], *, judged: bool) -> Row:
+def _row(
+    name: str,
+    found: Discovery,
+    seconds: dict[str, float],
+    *,
+    judged: bool,
+    experiment: float | None,
+) -> Row:
     funnel = found.funnel
     share = funnel.rows_flipped / funnel.right
+    with_inverses = funnel.rows_flipped_with_inverses / funnel.right
     total = sum(seconds.values())
-    calibrated = name == "calibrated filter"
+    asked = f"over {experiment} flipped with inverses, {MINUTES} minutes" if experiment else ""
     return (
         Row(
             f"ten rules, {name}",
@@ -182,14 +199,16 @@ def _row(name: str, found: Discovery, seconds: dict[str, float], *, judged: bool
                 "pairs without stopping": funnel.pairs_without_stopping,
                 "passing": funnel.passing,
                 "rules": funnel.selected,
+                "joined contexts": funnel.joined_contexts,
                 "rows flipped": round(share, 4),
+                "with inverses": round(with_inverses, 4),
                 "seconds": round(total),
                 "peak MiB here": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
             }
             | {f"s {stage}": spent for stage, spent in seconds.items() if spent >= 1},
-            at_least=f"over {EXPERIMENT_FLIPS} flipped, {MINUTES} minutes" if calibrated else "",
-            aim=f"{PAPER_FLIPS} flipped" if calibrated else "",
-            reached=not calibrated or (share > EXPERIMENT_FLIPS and total <= 60 * MINUTES),
+            at_least=asked or f"{MINUTES} minutes",
+            aim=f"{PAPER_FLIPS} flipped" if experiment else "",
+            reached=with_inverses > (experiment or 0) and total <= 60 * MINUTES,
         )
         if judged
         else Row(
@@ -247,7 +266,7 @@ def _paper_rules(
     model: FastTextLike,
     tagger: Tagger,
     pivot: Scorer,
-    combined: Scorer,
+    strict: Scorer,
 ) -> list[Row]:
     labels = [of_row[0] for of_row in data.labels or ()]
     right = [
@@ -267,7 +286,7 @@ def _paper_rules(
         answers = model.predict([text for _, text in pairs])
         flips = sum(answer != label for answer, label in zip(answers, gold, strict=True))
         figures: dict[str, float | int | str] = {"changed": len(pairs), "flips": flips}
-        for scorer in (pivot, combined):
+        for scorer in (pivot, strict):
             share = float(scorer.at_least(pairs, scorer.tau).mean())
             figures[f"share at τ, {scorer.name}"] = round(share, 3)
         rows.append(Row(f"the paper's rule {name}", figures))
@@ -294,7 +313,13 @@ def _sweep(data: LabelledRows, model: FastTextLike) -> Sequence[Row]:
         )
         team.close()
         rows.append(
-            _row(f"{sentences} sentences, beam {beam}", found, watch.seconds(), judged=True)
+            _row(
+                f"{sentences} sentences, beam {beam}",
+                found,
+                watch.seconds(),
+                judged=True,
+                experiment=None,
+            )
         )
     return rows
 

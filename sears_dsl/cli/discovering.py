@@ -43,6 +43,8 @@ __all__ = ["adversaries_command", "discover_command"]
 @click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
               default="paraphrases", show_default=True,
               help="What rules generalize; adversaries asks the model less.")  # fmt: skip
+@click.option("--join-contexts/--no-join-contexts", default=True, show_default=True,
+              help="Rules over the tags beside which a change keeps the meaning.")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.0,
               show_default=True, help="Share of rows kept apart to count flips on.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the holdout.")
@@ -175,7 +177,7 @@ def _settings(options: dict[str, Any]) -> Settings:
         **{
             name: options[name]
             for name in ("rules", "tau", "delta", "minimum_flips", "minimum_frequency",
-                         "propose_from", "holdout", "seed", "budget_seconds")
+                         "propose_from", "join_contexts", "holdout", "seed", "budget_seconds")
         },
     )  # fmt: skip
 

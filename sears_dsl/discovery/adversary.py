@@ -2,8 +2,8 @@
 
 In: the rows that a model has right, their paraphrases, a semantic score. Out: semantically
 equivalent adversaries (SEAs), row by row, best first. Always holds: every adversary's score is at
-least τ and the model's answer to it is a flip. Costs one prediction for each paraphrase and one
-score for each that flips.
+least τ and the model's answer to it is a flip. Costs one prediction for each paraphrase, one
+question for each that flips, and one score for each adversary.
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
 Models", ACL 2018: SEA(x, x') = 1[SemEq(x, x') ∧ f(x) ≠ f(x')], with SemEq(x, x') = 1[S(x, x') ≥ τ].
@@ -98,6 +98,10 @@ def find_adversaries(
         for (number, text), answer in zip(asked, answers, strict=True)
         if right.flipped(number, answer)
     ]
+    # Most flips lose the meaning, which is cheaper to see than how far they are from it.
+    kept = scorer.at_least([(right.texts[number], text) for number, text, _ in flips], tau)
+    flipping = len(flips)
+    flips = [flip for flip, keeps in zip(flips, kept, strict=True) if keeps]
     scores = scorer.scores([(right.texts[number], text) for number, text, _ in flips])
     adversaries = [
         Adversary(
@@ -109,10 +113,9 @@ def find_adversaries(
             prediction=answer,
         )
         for (number, text, answer), score in zip(flips, scores, strict=True)
-        if score >= tau
     ]
     adversaries.sort(key=lambda each: (each.row, -each.score, each.text))
-    return Adversaries(tuple(adversaries), paraphrases=len(asked), flipping=len(flips))
+    return Adversaries(tuple(adversaries), paraphrases=len(asked), flipping=flipping)
 
 
 def best_of_each_row(adversaries: Sequence[Adversary], most: int) -> list[Adversary]:

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.antecedents import MINED
-from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Int32Array, Tokens
 
-__all__ = ["Applications", "apply_candidates"]
+__all__ = ["Applications", "applications_of", "apply_candidates"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +91,26 @@ class Applications:
         places = np.arange(offsets[-1]) + np.repeat(self.rule_offsets[rules] - offsets[:-1], counts)
         return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
 
+    def joined_to(self, others: Applications) -> Applications:
+        """These rules and after them other ones, applied to the same rows.
+
+        Rewrites of the others that are new get the next numbers, in their order.
+        """
+        wanted = dict.fromkeys(zip(others.rows.tolist(), others.texts, strict=True), -1)
+        for number, pair in enumerate(zip(self.rows.tolist(), self.texts, strict=True)):
+            if pair in wanted:
+                wanted[pair] = number
+        new = [number for number, known in enumerate(wanted.values()) if known < 0]
+        numbers = np.fromiter(wanted.values(), np.int32, len(wanted))
+        numbers[new] = np.arange(len(self.texts), len(self.texts) + len(new))
+        return Applications(
+            np.concatenate([self.rule_offsets, self.rule_offsets[-1] + others.rule_offsets[1:]]),
+            np.concatenate([self.rewrites, numbers[others.rewrites]]),
+            np.concatenate([self.rows, others.rows[new]]),
+            [*self.texts, *(others.texts[number] for number in new)],
+            self.originals,
+        )
+
 
 def apply_candidates(
     rules: Sequence[Rule], tokens: Tokens, *, tagger: Tagger, jobs: int = 1
@@ -116,12 +136,35 @@ def apply_candidates(
         ([1, 1, 1], [0, 0, 1], ['a film', 'The play'])
     """
     matcher = compile_rules([Ruleset.from_rules(rules, options=MINED)], tagger=tagger)
+    return applications_of(matcher, tokens, jobs=jobs)
+
+
+def applications_of(matcher: Matcher, tokens: Tokens, *, jobs: int = 1) -> Applications:
+    r"""Apply each compiled rule by itself to each row, at its first instance.
+
+    Args:
+        matcher: the rules, under their own options and sets.
+        tokens: the rows, tagged if the rules need tags.
+        jobs: threads for matching.
+
+    Raises:
+        CompileError: the rows have no tags and a rule needs them.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.text.pinned import PinnedTagger
+        >>> tagger = PinnedTagger()
+        >>> matcher = parse("movie -> film").compile(tagger=tagger)
+        >>> applications_of(matcher, tagger.tag(["A Movie", "A play"])).texts
+        ['A Film']
+    """
     done = matcher.rewrites(tokens, matcher.find(tokens, jobs=jobs))
     distinct = done.distinct()
     # They come sorted by row, then rule.
     order = np.argsort(done.rules, kind="stable")
-    offsets = np.zeros(len(rules) + 1, np.int64)
-    np.cumsum(np.bincount(done.rules, minlength=len(rules)), out=offsets[1:])
+    rules = len(matcher.rules)
+    offsets = np.zeros(rules + 1, np.int64)
+    np.cumsum(np.bincount(done.rules, minlength=rules), out=offsets[1:])
     return Applications(
         rule_offsets=offsets,
         rewrites=distinct.ids[order],

@@ -51,6 +51,7 @@ class Funnel:
     adversaries: int
     rows_with_adversary: int
     candidates: int
+    joined_contexts: int = 0
     applications: int
     distinct_rewrites: int
     with_enough_flips: int
@@ -60,3 +61,4 @@ class Funnel:
     collapsed: int
     selected: int
     rows_flipped: int
+    rows_flipped_with_inverses: int = 0

@@ -25,12 +25,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from sears_dsl.discovery.nmt import Memory, State, TranslationModel
 
-__all__ = ["Originals", "read_originals", "total_log_probabilities"]
+__all__ = ["Originals", "join_originals", "read_originals", "total_log_probabilities"]
 
 # Pieces at least so likely at some position of an original make up the bound's vocabulary.
 _LIKELY = math.log(1e-3)
@@ -117,6 +117,35 @@ def read_originals(
         at += len(here)
     so_far = by_position.cumsum(1)
     return Originals(memory, targets, states, places, hidden, normalizers, so_far, likely)
+
+
+def join_originals(parts: Sequence[Originals]) -> Originals:
+    """Originals that were read one by one, as a batch; to the last bit what was read."""
+    order = sorted(range(len(parts)), key=lambda number: -len(parts[number].pieces[0]))
+    places = np.empty(len(parts), np.int64)
+    places[order] = np.arange(len(parts))
+    longest = len(parts[order[0]].states)
+    states = []
+    for position in range(longest):
+        alive = [number for number in order if len(parts[number].states) > position]
+        state = State.join([parts[number].states[position] for number in alive])
+        rows = torch.tensor(alive, device=state.rows.device)
+        states.append(State(rows, state.position, state.cells))
+    so_far = np.zeros((len(parts), longest + 1))
+    for number, part in enumerate(parts):
+        so_far[number, : part.so_far.shape[1]] = part.so_far[0]
+    return Originals(
+        memory=Memory.join([part.memory for part in parts]),
+        pieces=[part.pieces[0] for part in parts],
+        states=states,
+        places=places,
+        hidden=nn.utils.rnn.pad_sequence([part.hidden[0] for part in parts], batch_first=True),
+        normalizers=nn.utils.rnn.pad_sequence(
+            [part.normalizers[0] for part in parts], batch_first=True
+        ),
+        so_far=so_far,
+        likely=torch.cat([part.likely for part in parts]).unique(),
+    )
 
 
 def _normalizers_and_likely(model: TranslationModel, hidden: Tensor) -> tuple[Tensor, Tensor]:

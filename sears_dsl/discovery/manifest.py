@@ -53,6 +53,7 @@ class SettingsRecord(_Record):
     minimum_frequency: float = Field(ge=0, le=1)
     propose_from: Literal["paraphrases", "adversaries"]
     context: int = Field(ge=0)
+    join_contexts: bool = False
     holdout: float = Field(ge=0, lt=1)
     beam: int = Field(ge=1)
     seed: int

@@ -49,6 +49,24 @@ class Memory:
     def __len__(self) -> int:
         return int(self.mask.shape[0])
 
+    @staticmethod
+    def join(memories: Sequence[Memory]) -> Memory:
+        """Several as one, the shorter ones padded."""
+        longest = max(memory.mask.shape[3] for memory in memories)
+
+        def padded(parts: Sequence[Tensor]) -> Tensor:
+            return torch.cat(
+                [functional.pad(part, (0, 0, 0, longest - part.shape[2])) for part in parts]
+            )
+
+        return Memory(
+            tuple(map(padded, zip(*(memory.keys for memory in memories), strict=True))),
+            tuple(map(padded, zip(*(memory.values for memory in memories), strict=True))),
+            torch.cat(
+                [functional.pad(each.mask, (0, longest - each.mask.shape[3])) for each in memories]
+            ),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class State:

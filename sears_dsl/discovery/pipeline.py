@@ -15,7 +15,6 @@ Models", ACL 2018, Algorithm 1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -25,8 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.adversary import Adversaries, find_adversaries
-from sears_dsl.discovery.alignment import words_changed
 from sears_dsl.discovery.application import Applications, apply_candidates
+from sears_dsl.discovery.budget import PARAPHRASES, QUESTIONS, SCORES, Budget
+from sears_dsl.discovery.changes import Rewording, single_changes
+from sears_dsl.discovery.contexts import join_contexts
 from sears_dsl.discovery.counted import Funnel
 from sears_dsl.discovery.evidence import flip_evidence, hold_out
 from sears_dsl.discovery.filtering import Filtered, complete_scores, filter_candidates
@@ -44,6 +45,8 @@ from sears_dsl.discovery.selection import coverage_of, select
 from sears_dsl.discovery.semantics import Scorer
 from sears_dsl.discovery.sequential import Round
 from sears_dsl.discovery.settings import Settings
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
@@ -62,48 +65,8 @@ class Progress(NamedTuple):
 OnProgress = Callable[[Progress], None]
 
 
-class _Budget:
-    """The time that is left; each stage may use the run up to a share of it."""
-
-    def __init__(self, seconds: float | None, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._end = math.inf if seconds is None else seconds
-        self._begin = clock()
-        self.reached = False
-
-    def until(self, share: float) -> Callable[[], bool]:
-        """A test whether the stage may go on."""
-
-        def in_time() -> bool:
-            if self._clock() - self._begin < share * self._end:
-                return True
-            self.reached = True
-            return False
-
-        return in_time
-
-    @property
-    def limited(self) -> bool:
-        """Whether there is an end at all."""
-        return self._end != math.inf
-
-
-# Of the time budget: paraphrases end here, questions to the model here, scores here.
-_PARAPHRASES, _QUESTIONS, _SCORES = 0.4, 0.7, 0.95
 # Rows of a question to the model where time is limited; a slow model may answer one a second.
 _QUESTION = 64
-
-
-# Paraphrases that do not flip the model propose rules too, but there are a hundred times as many of
-# them as adversaries: they may change so many words at most, and so many have to agree on a rule.
-# A rule that keeps the meaning nearly everywhere is proposed more than once.
-_SMALL = 2
-_OFTEN = 3
-
-
-class _Rewording(NamedTuple):
-    original: str
-    text: str
 
 
 @dataclass(kw_only=True)
@@ -116,7 +79,7 @@ class _Run:
     settings: Settings
     journal: Journal
     on_progress: OnProgress
-    budget: _Budget
+    budget: Budget
     tau: float = field(init=False)
     remembered: RememberedScorer = field(init=False)
 
@@ -136,7 +99,7 @@ class _Run:
             right.texts,
             self.journal,
             on_portion=lambda done, total: self.on_progress(Progress("paraphrasing", done, total)),
-            in_time=self.budget.until(_PARAPHRASES),
+            in_time=self.budget.until(PARAPHRASES),
         )
         return [each or [] for each in found], sum(each is None for each in found)
 
@@ -152,43 +115,39 @@ class _Run:
         adversaries: Adversaries,
         tokens: Tokens,
     ) -> Candidates:
-        """The rules that generalize adversaries, or all small paraphrases."""
+        """The rules that generalize adversaries, or the changes of all paraphrases."""
         self.on_progress(Progress("proposing rules", 0, None))
-        rewordings = [_Rewording(each.original, each.text) for each in adversaries.found]
+        rewordings = dict.fromkeys(
+            Rewording(each.original, each.text) for each in adversaries.found
+        )
         flipping = len(rewordings)
         if self.settings.propose_from == "paraphrases":
-            known = set(rewordings)
-            rewordings += [
-                reworded
-                for original, found in zip(right.texts, paraphrases, strict=True)
-                for reworded in (_Rewording(original, text) for text in found)
-                if reworded not in known and words_changed(*reworded) <= _SMALL
-            ]
+            found = single_changes(right.texts, paraphrases, tagger=self.tagger)
+            rewordings |= dict.fromkeys(found)
         candidates = propose(
-            rewordings,
+            list(rewordings),
             tokens,
             tagger=self.tagger,
             context=self.settings.context,
             minimum_frequency=self.settings.minimum_frequency,
         )
+        # What flips nothing where it was proposed has to be proposed more than once.
         return candidates.keep(
             [
                 rule
                 for rule, sources in enumerate(candidates.sources)
-                if sources[0] < flipping or len(sources) >= _OFTEN
+                if sources[0] < flipping or len(sources) > 1
             ]
         )
 
     def flips(
-        self, right: RightRows, applications: Applications, candidates: Candidates
+        self, right: RightRows, applications: Applications, wanted: NDArray[np.int64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which rewrites flip the model, and for which it was asked."""
+        """Which rewrites flip the model, of those wanted, and for which it was asked."""
         rows, texts = applications.rows.tolist(), applications.texts
         flipped = np.zeros(len(texts), np.bool_)
         known = np.zeros(len(texts), np.bool_)
-        in_time = self.budget.until(_QUESTIONS)
-        order = _most_promising(applications, candidates) if self.budget.limited else None
-        wanted = np.arange(len(texts)) if order is None else order
+        in_time = self.budget.until(QUESTIONS)
         size = _QUESTION if self.budget.limited else max(1, len(texts))
         for first in range(0, len(wanted), size):
             if not in_time():
@@ -203,8 +162,57 @@ class _Run:
             ]
         return flipped, known
 
+    def tried(self, right: RightRows, candidates: Candidates, tokens: Tokens) -> _Tried:
+        """What candidates do to the rows, and to the model; with those that join contexts."""
+        self.on_progress(Progress("applying rules", 0, len(candidates)))
+        applications = apply_candidates(candidates.rules, tokens, tagger=self.tagger)
+        order = (
+            _most_promising(applications, candidates)
+            if self.budget.limited
+            else np.arange(len(applications.texts))
+        )
+        flips, known = self.flips(right, applications, order)
+        # A rule that the model was not asked about completely has no honest numbers.
+        complete = np.flatnonzero(applications.count(~known) == 0)
+        applications = applications.select(complete)
+        rules = [candidates.rules[each] for each in complete]
+        texts = [candidates.texts[each] for each in complete]
+        tried = _Tried(rules, texts, applications, flips, 0)
+        return self._with_contexts(tried, right, tokens) if self.settings.join_contexts else tried
+
+    def _with_contexts(self, tried: _Tried, right: RightRows, tokens: Tokens) -> _Tried:
+        self.on_progress(Progress("joining contexts", 0, None))
+        joined = join_contexts(
+            tried.rules, tried.applications, tried.flips, tokens,
+            tagger=self.tagger, scorer=self.remembered, tau=self.tau,
+            delta=self.settings.delta, minimum_flips=self.settings.minimum_flips,
+            stop=self.out_of_time(SCORES),
+        )  # fmt: skip
+        if not joined:
+            return tried
+        theirs = apply_candidates(joined, tokens, tagger=self.tagger)
+        both = tried.applications.joined_to(theirs)
+        new = np.arange(len(tried.flips), len(both.texts))
+        flips, known = self.flips(right, both, new)
+        flips[: len(tried.flips)] = tried.flips
+        known[: len(tried.flips)] = True
+        complete = np.flatnonzero(both.count(~known) == 0)
+        rules = [*tried.rules, *joined]
+        texts = [*tried.texts, *map(print_rule, joined)]
+        return _Tried(
+            [rules[each] for each in complete],
+            [texts[each] for each in complete],
+            both.select(complete),
+            flips,
+            int((complete >= len(tried.rules)).sum()),
+        )
+
+    def out_of_time(self, share: float) -> Callable[[], bool]:
+        """A test whether a stage that may use a share of the budget has to end."""
+        in_time = self.budget.until(share)
+        return lambda: not in_time()
+
     def filtered(self, applications: Applications, flips: NDArray[np.bool_]) -> Filtered:
-        in_time = self.budget.until(_SCORES)
         return filter_candidates(
             applications,
             flips,
@@ -212,13 +220,23 @@ class _Run:
             tau=self.tau,
             delta=self.settings.delta,
             minimum_flips=self.settings.minimum_flips,
-            stop=lambda: not in_time(),
+            stop=self.out_of_time(SCORES),
             progress=self._scoring,
         )
 
     def _scoring(self, done: Round) -> None:
         decided = done.passed + done.rejected
         self.on_progress(Progress("scoring", decided, decided + done.open))
+
+
+class _Tried(NamedTuple):
+    """Candidates, the last ``joined`` of which join contexts, and what they do."""
+
+    rules: Sequence[Rule]
+    texts: Sequence[str]
+    applications: Applications
+    flips: NDArray[np.bool_]
+    joined: int
 
 
 def _most_promising(applications: Applications, candidates: Candidates) -> NDArray[np.int64]:
@@ -248,7 +266,7 @@ def adversaries_of(
     run = _Run(
         data=data, predictor=predictor, paraphraser=paraphraser, scorer=scorer, tagger=tagger,
         settings=settings, journal=journal, on_progress=on_progress,
-        budget=_Budget(settings.budget_seconds, monotonic),
+        budget=Budget(settings.budget_seconds, monotonic),
     )  # fmt: skip
     right = run.right()
     paraphrases, skipped = run.paraphrases(right)
@@ -288,7 +306,7 @@ def discover(
     run = _Run(
         data=data, predictor=predictor, paraphraser=paraphraser, scorer=scorer, tagger=tagger,
         settings=settings, journal=journal or Journal(None, task=""), on_progress=on_progress,
-        budget=_Budget(settings.budget_seconds, clock),
+        budget=Budget(settings.budget_seconds, clock),
     )  # fmt: skip
     right = run.right()
     here, held = _parts(len(right), settings)
@@ -297,18 +315,14 @@ def discover(
     adversaries = run.adversaries(looked_at, paraphrases)
     tokens = tagger.tag(looked_at.texts)
     candidates = run.candidates(looked_at, paraphrases, adversaries, tokens)
-    on_progress(Progress("applying rules", 0, len(candidates)))
-    applications = apply_candidates(candidates.rules, tokens, tagger=tagger)
-    flips, known = run.flips(looked_at, applications, candidates)
-    # A rule that the model was not asked about completely has no honest numbers.
-    complete = np.flatnonzero(applications.count(~known) == 0)
-    applications = applications.select(complete)
+    tried = run.tried(looked_at, candidates, tokens)
+    applications, flips = tried.applications, tried.flips
     filtered = run.filtered(applications, flips)
 
     passed = filtered.passed
     chosen = applications.select(passed)
-    rules = [candidates.rules[complete[each]] for each in passed]
-    texts = [candidates.texts[complete[each]] for each in passed]
+    rules = [tried.rules[each] for each in passed]
+    texts = [tried.texts[each] for each in passed]
     scores = complete_scores(chosen, range(len(rules)), scorer=run.remembered, among=flips)
     coverage = coverage_of(rules, texts, chosen, flips=flips, scores=scores, tau=run.tau)
     on_progress(Progress("selecting", 0, len(rules)))
@@ -346,7 +360,8 @@ def discover(
             paraphrases=adversaries.paraphrases,
             adversaries=len(adversaries.found),
             rows_with_adversary=len({each.row for each in adversaries.found}),
-            candidates=len(candidates),
+            candidates=len(tried.rules),
+            joined_contexts=tried.joined,
             applications=len(applications),
             distinct_rewrites=len(applications.texts),
             with_enough_flips=int((filtered.flips >= settings.minimum_flips).sum()),
@@ -356,6 +371,7 @@ def discover(
             collapsed=len(selection.collapsed),
             selected=len(selection.rules),
             rows_flipped=int(coverage.covered(selection.rules).sum()),
+            rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
         ),
     )
 

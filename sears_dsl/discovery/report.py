@@ -33,7 +33,7 @@ from sears_dsl.text.writing import write_atomically
 if TYPE_CHECKING:
     from sears_dsl.text.tagger import Tagger
 
-__all__ = ["Participants", "percent", "write_discovery"]
+__all__ = ["Participants", "package_versions", "percent", "write_discovery"]
 
 _SHOWN = 2
 _PACKAGES = ("sears-dsl", "spacy", "torch", "transformers", "numpy")
@@ -146,6 +146,7 @@ def _manifest(
             minimum_frequency=settings.minimum_frequency,
             propose_from=settings.propose_from,
             context=settings.context,
+            join_contexts=settings.join_contexts,
             holdout=settings.holdout,
             beam=participants.beam,
             seed=settings.seed,
@@ -155,7 +156,7 @@ def _manifest(
         counts=discovery.funnel,
         base_rate=discovery.base_rate,
         rules=tuple(map(_record, discovery.rules)),
-        versions=_versions(),
+        versions=package_versions(),
     )
 
 
@@ -179,7 +180,8 @@ def _record(found: FoundRule) -> RuleRecord:
     )
 
 
-def _versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
+    """The installed versions of what decides a result."""
     found = {}
     for package in _PACKAGES:
         try:

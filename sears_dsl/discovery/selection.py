@@ -86,6 +86,16 @@ class Selection:
     gains: tuple[float, ...]
     collapsed: tuple[Collapsed, ...]
 
+    @property
+    def with_inverses(self) -> tuple[int, ...]:
+        """The selected rules, and those that only change back what these change."""
+        inverses = (
+            each.rule
+            for each in self.collapsed
+            if each.reason == "inverse" and each.into in self.rules
+        )
+        return (*self.rules, *inverses)
+
 
 def coverage_of(
     rules: Sequence[Rule],

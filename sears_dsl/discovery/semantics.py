@@ -30,7 +30,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.forced import Originals, read_originals, total_log_probabilities
+from sears_dsl.discovery.forced import (
+    Originals,
+    join_originals,
+    read_originals,
+    total_log_probabilities,
+)
 from sears_dsl.discovery.forward import translations
 from sears_dsl.discovery.pivots import Pivot, load_pivots
 from sears_dsl.errors import UsageError
@@ -45,6 +50,8 @@ Translate: TypeAlias = Callable[[Pivot, Sequence[str]], list[str]]
 
 # Originals, and rewrites, that are scored together.
 _TEXTS = 64
+# Originals that stay read, at some 200 kB each: a filter comes back to them again and again.
+_READ = 1024
 _REWRITES = 1024
 # Originals whose translations are remembered.
 _REMEMBERED = 1 << 16
@@ -148,6 +155,7 @@ class PivotScorer:
         self.tau = tau
         self._translate = translate
         self._translations: list[OrderedDict[str, str]] = [OrderedDict() for _ in self.pivots]
+        self._originals: list[OrderedDict[str, Originals]] = [OrderedDict() for _ in self.pivots]
 
     @property
     def identity(self) -> str:
@@ -236,13 +244,23 @@ class PivotScorer:
     def _read(self, group: _Group) -> list[Originals]:
         """The group's originals through each pivot."""
         return [
-            read_originals(
-                pivot.back,
-                self._translated(number, group.originals),
-                [pivot.back.target_pieces(text) for text in group.originals],
-            )
-            for number, pivot in enumerate(self.pivots)
+            join_originals(self._read_one_by_one(number, group.originals))
+            for number in range(len(self.pivots))
         ]
+
+    def _read_one_by_one(self, number: int, sentences: list[str]) -> list[Originals]:
+        # By itself, so that numbers do not depend on what was read before or beside it.
+        known, back = self._originals[number], self.pivots[number].back
+        found = []
+        for sentence, source in zip(sentences, self._translated(number, sentences), strict=True):
+            read = known.pop(sentence, None)
+            if read is None:
+                read = read_originals(back, [source], [back.target_pieces(sentence)])
+            known[sentence] = read
+            found.append(read)
+        while len(known) > _READ:
+            known.popitem(last=False)
+        return found
 
     def _totals(
         self,

@@ -31,6 +31,8 @@ class Settings:
         propose_from: what rules generalize. A change that flips no row where the search proposed it
             may flip others, so ``paraphrases`` finds more, for more questions to the model.
         context: most unchanged words on each side of a change.
+        join_contexts: whether a change that keeps the meaning only beside certain tags becomes a
+            rule over these together.
         holdout: the share of right rows that only count flips; 0 for none.
         comparison: how answers are compared with labels.
         seed: of the holdout.
@@ -44,6 +46,7 @@ class Settings:
     minimum_frequency: float = 0.005
     propose_from: ProposeFrom = "paraphrases"
     context: int = 1
+    join_contexts: bool = True
     holdout: float = 0.0
     comparison: Comparison = "exact"
     seed: int = 0

@@ -68,8 +68,9 @@ class StrictScorer:
         if tau <= self.tau / 2:
             # Here S below the floor may do as well, so that nothing can be left out.
             return self.scores(pairs) >= tau
-        kept = self.combined.at_least(pairs, tau)
+        # The floor first: most rewrites that a search tries lie far below it, which shows in their
+        # first changed word, and the sentence encoder need not read them.
+        kept = self.pivot.above(pairs, np.full(len(pairs), math.log(self.floor)))
         asked = np.flatnonzero(kept)
-        floors = np.full(len(asked), math.log(self.floor))
-        kept[asked] = self.pivot.above([pairs[number] for number in asked.tolist()], floors)
+        kept[asked] = self.combined.at_least([pairs[number] for number in asked.tolist()], tau)
         return kept

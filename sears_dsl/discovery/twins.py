@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sears_dsl.discovery.application import Applications
 from sears_dsl.language.rule import Literal, Piece, Rule, Tag, TagCopy, Text
 
-__all__ = ["Collapsed", "Reason", "Twins", "collapse"]
+__all__ = ["Collapsed", "Reason", "Twins", "collapse", "words_replaced"]
 
 Reason: TypeAlias = OneOf["redundant", "inverse", "more specific"]
 """Why a rule goes: the other one changes the same rows to the same texts (``redundant``), does
@@ -140,6 +140,18 @@ def _core(rule: Rule) -> _Core:
     while old and new and old[-1] == new[-1]:
         del old[-1], new[-1]
     return tuple(old), tuple(new)
+
+
+def words_replaced(rule: Rule) -> tuple[str, ...]:
+    """What a rule replaces, without the neighbours that it writes as they are.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> words_replaced(parse("the movie is -> the film is").rules[0])
+        ('movie',)
+    """
+    old, _ = _core(rule)
+    return old
 
 
 def _named(body: object) -> str:

@@ -191,3 +191,15 @@ def test_identity_names_models_and_translation() -> None:
         "-greedy_translations"
     )
     assert (scorer().name, scorer().tau) == ("pivot", PAPER_TAU)
+
+
+def test_a_score_does_not_depend_on_what_was_scored_before() -> None:
+    pairs = [
+        ("A good movie.", "A good film."),
+        ("It is not what I thought it would be.", "It's not what I thought it would be."),
+        ("Bad!", "Poor!"),
+    ]
+    fresh, used = PivotScorer(), PivotScorer()
+    used.scores([("Bad!", "Worse!"), ("What is this about?", "What's this about?")])
+    used.at_least([(original, "Something else.") for original, _ in pairs[:2]], 0.01)
+    assert used.scores(pairs).tolist() == fresh.scores(pairs).tolist()
