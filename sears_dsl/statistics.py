@@ -1,14 +1,14 @@
 """Intervals, exact tests and false-discovery control, in NumPy alone.
 
 In: counts, or p-values, as arrays of any shape (or plain numbers). Out: float64 arrays of that
-shape. Always holds: intervals lie in [0, 1] and contain the observed share; q-values are never
-below their p-values and keep their order. Costs a few array operations; the binomial tail costs
-one sum a distinct pair of counts.
+shape. Always holds: intervals of shares lie in [0, 1] and contain the observed share; q-values are
+never below their p-values and keep their order. Costs a few array operations; exact tests cost one
+sum a distinct set of counts.
 """
 
 from __future__ import annotations
 
-from math import exp, lgamma, log, log1p
+from math import cos, exp, lgamma, log, log1p, pi, sin, sqrt, tan
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
@@ -17,7 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["Dependence", "binomial_tail", "q_values", "wilson_interval"]
+__all__ = [
+    "Dependence",
+    "binomial_tail",
+    "fisher_exact",
+    "mcnemar_exact",
+    "mean_interval",
+    "paired_difference_interval",
+    "q_values",
+    "wilson_interval",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -46,10 +55,8 @@ def wilson_interval(
         >>> round(float(low), 2), round(float(high), 2)
         (0.11, 0.42)
     """
-    if not 0 < confidence < 1:
-        raise UsageError(f"confidence is {confidence}", help="give a number between 0 and 1")
+    z = _deviations(confidence)
     some, all_ = _counts(successes, trials)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
     count = np.maximum(all_, 1)
     share = some / count
     scale = 1 + z * z / count
@@ -59,6 +66,54 @@ def wilson_interval(
     low = np.where(some == 0, 0.0, np.minimum(middle - half, share))
     high = np.where(some == all_, 1.0, np.maximum(middle + half, share))
     return np.asarray(low), np.asarray(high)
+
+
+def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Student's interval for the mean of a few values, such as the errors of several seeds.
+
+    Args:
+        values: at least two numbers.
+        confidence: between 0 and 1.
+
+    Raises:
+        UsageError: fewer than two values, or a confidence outside (0, 1).
+
+    Example:
+        >>> low, high = mean_interval([0.2, 0.22, 0.24])
+        >>> round(low, 3), round(high, 3)
+        (0.17, 0.27)
+    """
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence is {confidence}", help="give a number between 0 and 1")
+    found = np.asarray(values, np.float64).ravel()
+    if found.size < 2:
+        raise UsageError("one value has no interval", help="give at least two, from other seeds")
+    half = _student(found.size - 1, confidence) * float(found.std(ddof=1)) / found.size**0.5
+    middle = float(found.mean())
+    return middle - half, middle + half
+
+
+def _student(freedom: int, confidence: float) -> float:
+    """T with P(|T| ≤ t) = confidence, by bisection over the angle atan(t/√freedom)."""
+    low, high = 0.0, pi / 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        if _within(freedom, middle) < confidence:
+            low = middle
+        else:
+            high = middle
+    return tan(low) * sqrt(freedom)
+
+
+def _within(freedom: int, angle: float) -> float:
+    """P(|T| ≤ √freedom·tan(angle)): a finite series (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    odd = freedom % 2
+    term = cos(angle) if odd else 1.0
+    total = 0.0
+    for power in range(1 + odd, freedom, 2):
+        total += term
+        term *= cos(angle) ** 2 * power / (power + 1)
+    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
 
 
 def binomial_tail(successes: ArrayLike, trials: ArrayLike, rate: float) -> Floats:
@@ -112,6 +167,113 @@ def _sum(start: int, count: int, rate: float, *, step: int) -> float:
     return total
 
 
+def mcnemar_exact(only_first: ArrayLike, only_second: ArrayLike) -> Floats:
+    """McNemar's exact test, two-sided: did two things happen equally often to the same rows?
+
+    Rows to which both or neither happened say nothing; of the others each has the same chance to
+    be of one kind or of the other, if the null hypothesis holds.
+
+    Args:
+        only_first: rows to which the first thing alone happened.
+        only_second: rows to which the second thing alone happened.
+
+    Raises:
+        UsageError: counts below 0.
+
+    Example:
+        >>> round(float(mcnemar_exact(1, 9)), 4), float(mcnemar_exact(0, 0))
+        (0.0215, 1.0)
+    """
+    first, second = np.asarray(only_first, np.float64), np.asarray(only_second, np.float64)
+    tail = binomial_tail(np.maximum(first, second), first + second, 0.5)
+    return np.asarray(np.minimum(1.0, 2 * tail))
+
+
+def paired_difference_interval(
+    only_first: ArrayLike,
+    only_second: ArrayLike,
+    trials: ArrayLike,
+    *,
+    confidence: float = 0.95,
+) -> tuple[Floats, Floats]:
+    """An interval for the second share minus the first, where both are of the same rows.
+
+    Wald's interval after half a row is added to each cell of the table of pairs (Agresti and Min
+    2005), which is honest for small counts.
+
+    Args:
+        only_first: rows to which the first thing alone happened.
+        only_second: rows to which the second thing alone happened.
+        trials: all rows; where there were none the interval is (-1, 1).
+        confidence: between 0 and 1.
+
+    Returns:
+        Lower and upper ends, in [-1, 1].
+
+    Raises:
+        UsageError: counts that cannot be, or a confidence outside (0, 1).
+
+    Example:
+        >>> low, high = paired_difference_interval(1, 9, 50)
+        >>> round(float(low), 2), round(float(high), 2)
+        (0.04, 0.27)
+    """
+    z = _deviations(confidence)
+    first, second = np.asarray(only_first, np.float64), np.asarray(only_second, np.float64)
+    count = _counts(first + second, trials)[1]
+    more, less, rows = second + 0.5, first + 0.5, count + 2
+    middle = (more - less) / rows
+    half = z * np.sqrt((more + less) - (more - less) ** 2 / rows) / rows
+    low = np.where(count == 0, -1.0, np.maximum(-1.0, middle - half))
+    high = np.where(count == 0, 1.0, np.minimum(1.0, middle + half))
+    return np.asarray(low), np.asarray(high)
+
+
+def fisher_exact(
+    some: ArrayLike, trials: ArrayLike, others: ArrayLike, other_trials: ArrayLike
+) -> Floats:
+    """Fisher's exact test, two-sided: are two shares of different rows equal?
+
+    Args:
+        some: how often it happened among the first rows.
+        trials: how many these are.
+        others: how often it happened among the other rows.
+        other_trials: how many these are.
+
+    Raises:
+        UsageError: counts that cannot be.
+
+    Example:
+        >>> round(float(fisher_exact(8, 10, 1, 10)), 4)
+        0.0055
+    """
+    first = np.broadcast_arrays(*_counts(some, trials), *_counts(others, other_trials))
+    tables = np.stack([each.ravel() for each in first], axis=1).astype(np.int64)
+    distinct, places = np.unique(tables, axis=0, return_inverse=True)
+    found = [_fisher(*table) for table in distinct.tolist()]
+    return np.array(found, np.float64)[places.ravel()].reshape(first[0].shape)
+
+
+def _fisher(some: int, trials: int, others: int, other_trials: int) -> float:
+    """The probability of all tables with these margins that are no likelier than this one."""
+    happened = some + others
+    least, most = max(0, happened - other_trials), min(trials, happened)
+    logs = np.array(
+        [
+            _log_choose(trials, each) + _log_choose(other_trials, happened - each)
+            for each in range(least, most + 1)
+        ]
+    )
+    terms = np.exp(logs - logs.max())
+    # Equally likely tables differ by rounding.
+    as_unlikely = terms <= terms[some - least] * (1 + 1e-9)
+    return min(1.0, float(terms[as_unlikely].sum() / terms.sum()))
+
+
+def _log_choose(count: int, chosen: int) -> float:
+    return lgamma(count + 1) - lgamma(chosen + 1) - lgamma(count - chosen + 1)
+
+
 def q_values(
     p_values: ArrayLike, *, tests: int | None = None, dependence: Dependence = "positive"
 ) -> Floats:
@@ -154,6 +316,13 @@ def q_values(
     adjusted = np.empty(found.size)
     adjusted[order] = np.minimum(scaled, 1.0)
     return adjusted.reshape(found.shape)
+
+
+def _deviations(confidence: float) -> float:
+    """Standard deviations that a two-sided interval of this confidence reaches."""
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence is {confidence}", help="give a number between 0 and 1")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -56,9 +56,11 @@ def marked(original: str, edits: Sequence[Edit]) -> Text:
     """The sentence with each change marked; only the words that differ."""
     from rich.text import Text
 
+    from sears_dsl.engine.narrowing import narrowed
+
     line = Text()
     position = 0
-    for start, old, new in map(_narrowed, edits):
+    for start, _, old, new in map(narrowed, edits):
         line.append(shown(original[position:start]))
         if old:
             line.append(f"[-{shown(old)}-]", style="red strike")
@@ -84,36 +86,3 @@ def excerpt(original: str, edits: Sequence[Edit], *, width: int) -> Text:
 def _first_mark(plain: str) -> str:
     marks = [mark for mark in ("[-", "{+") if mark in plain]
     return min(marks, key=plain.find, default="")
-
-
-def _narrowed(edit: Edit) -> tuple[int, str, str]:
-    """The edit without the whole words that stand on both sides of it unchanged."""
-    old, new = _words(edit.old), _words(edit.new)
-    front = _common(old, new)
-    back = _common(reversed(old[front:]), reversed(new[front:]))
-    kept = sum(map(len, old[:front]))
-    return (
-        edit.start + kept,
-        "".join(old[front : len(old) - back]),
-        "".join(new[front : len(new) - back]),
-    )
-
-
-def _words(text: str) -> list[str]:
-    """The text cut before every space, so that joining gives it back."""
-    words: list[str] = []
-    for character in text:
-        if character.isspace() or not words:
-            words.append(character)
-        else:
-            words[-1] += character
-    return words
-
-
-def _common(left: Iterable[str], right: Iterable[str]) -> int:
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count

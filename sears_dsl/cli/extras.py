@@ -6,13 +6,15 @@ folders of installed packages; nothing is imported.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["need_discovery"]
+__all__ = ["need_audit", "need_discovery"]
 
 _DISCOVERY = ("torch", "transformers", "sentencepiece", "pydantic")
+_AUDIT = ("pydantic",)
 
 
 def need_discovery() -> None:
@@ -21,9 +23,36 @@ def need_discovery() -> None:
     Raises:
         UsageError: it is not; says which packages are missing and how to get them.
     """
-    missing = [package for package in _DISCOVERY if find_spec(package) is None]
+    _need(_DISCOVERY, "discovery")
+
+
+def need_audit() -> None:
+    """What audits are read and written with is installed.
+
+    Raises:
+        UsageError: it is not; says which packages are missing and how to get them.
+    """
+    _need(_AUDIT, "audit")
+
+
+def _need(packages: Sequence[str], extra: str) -> None:
+    missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise UsageError(
             f"this command needs {', '.join(missing)}, which the core does without",
-            help="pip install 'sears-dsl[discovery]'",
+            help=f"pip install 'sears-dsl[{extra}]'",
+        )
+
+
+def need_vetting() -> None:
+    """The web framework of the vetting page is installed.
+
+    Raises:
+        UsageError: it is not; says which packages are missing and how to get them.
+    """
+    missing = [package for package in ("starlette", "uvicorn") if find_spec(package) is None]
+    if missing:
+        raise UsageError(
+            f"this command needs {', '.join(missing)}, which the core does without",
+            help="pip install 'sears-dsl[vet]'",
         )

@@ -1,7 +1,8 @@
 """The options that commands about a model share: which model, which data, which pivots.
 
 In: a command function. Out: the same with options. Always holds: nothing heavy is imported before
-the command runs.
+the command runs. `asking_options` and `asking` are for commands that only ask the model;
+`model_options` and `workplace` for those that also reword sentences and score pairs.
 """
 
 from __future__ import annotations
@@ -22,9 +23,20 @@ if TYPE_CHECKING:
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.text.tagger import Tagger
 
-__all__ = ["Workplace", "model_options", "read_data", "workplace"]
+__all__ = [
+    "Asked",
+    "Workplace",
+    "asking",
+    "asking_options",
+    "model_options",
+    "read_data",
+    "scored_options",
+    "scoring_team",
+    "workplace",
+]
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+_BEAM_WIDTH = 30
+_DATA: tuple[Callable[[Any], Any], ...] = (
     click.option("--model", required=True, metavar="SPEC",
                  help="module:object, sklearn:FILE, hf:FOLDER, http://… or file:PREDICTIONS."),
     click.option("--data", required=True, metavar="FILE", help="The labelled rows."),
@@ -37,18 +49,26 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--format", "input_format", help="Format of the data, where its name does not "
                  "tell."),
     click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows."),
-    click.option("--scorer", type=click.Choice(["strict", "combined", "pivot", "minilm"]),
-                 default="strict", show_default=True,
-                 help="What says whether a rewording keeps the meaning."),
+)  # fmt: skip
+_SCORERS = ("strict", "combined", "pivot", "minilm")
+_SCORER = click.option("--scorer", type=click.Choice(_SCORERS), default="strict", show_default=True,
+                       help="What says whether a rewording keeps the meaning.")  # fmt: skip
+_SCORER_OR_NONE = click.option(
+    "--scorer", type=click.Choice((*_SCORERS, "none")), default="strict", show_default=True,
+    help="What says whether a rewrite keeps the meaning; none leaves that out."
+)  # fmt: skip
+_SCORING: tuple[Callable[[Any], Any], ...] = (
     click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
                  "equivalent; the scorer's calibrated one by default."),
     click.option("--pivot", "pivots", multiple=True, metavar="NAME",
                  help="Translation models to go through (`sears models list`); repeatable."),
-    click.option("--beam", type=click.IntRange(min=1), default=30, show_default=True,
-                 help="Width of the search for paraphrases."),
     click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
     click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
                  "cores by default, four at most."),
+)  # fmt: skip
+_BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH, show_default=True,
+                     help="Width of the search for paraphrases.")  # fmt: skip
+_ASKING: tuple[Callable[[Any], Any], ...] = (
     click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model."),
     click.option("--request-map", help="Of an endpoint: how rows become JSON."),
     click.option("--response-map", help="Of an endpoint: where the labels are."),
@@ -65,10 +85,43 @@ _MOST_JOBS = 4
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options."""
-    for option in reversed(_OPTIONS):
+    """Give a command all of these options."""
+    return _with((*_DATA, _SCORER, *_SCORING, _BEAM, *_ASKING), command)
+
+
+def asking_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the model and of the data."""
+    return _with((*_DATA, *_ASKING), command)
+
+
+def scored_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of model and data, and of a score that it may leave out."""
+    return _with((*_DATA, _SCORER_OR_NONE, *_SCORING, *_ASKING), command)
+
+
+def _with(
+    options: tuple[Callable[[Any], Any], ...], command: Callable[..., None]
+) -> Callable[..., None]:
+    for option in reversed(options):
         command = option(command)
     return command
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run that only asks a model works with.
+
+    Attributes:
+        data: the labelled rows.
+        predictor: the model, remembering.
+        tagger: tags the rows.
+        folder: where the run keeps what it found so far.
+    """
+
+    data: LabelledRows
+    predictor: CachedPredictor
+    tagger: Tagger
+    folder: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +159,14 @@ def read_data(options: dict[str, Any]) -> LabelledRows:
 
 
 @contextmanager
-def workplace(output: Path, options: dict[str, Any]) -> Iterator[Workplace]:
-    """Open all that a run works with; what it found so far stays until it is done.
+def asking(output: Path, options: dict[str, Any]) -> Iterator[Asked]:
+    """Open a model and its data; what the model said stays until the run is done.
 
-    Findings lie in a folder beside the output, which goes when the run has come to its end. A
+    Answers lie in a folder beside the output, which goes when the run has come to its end. A
     later run with ``--resume`` finds them there, as far as they depend on nothing that changed.
     """
     import shutil
 
-    from sears_dsl.discovery.journal import Journal
-    from sears_dsl.discovery.team import Recipe, load_team
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.text.tagger import load_tagger
@@ -125,27 +176,41 @@ def workplace(output: Path, options: dict[str, Any]) -> Iterator[Workplace]:
     if not options["resume"]:
         shutil.rmtree(folder, ignore_errors=True)
     _make(folder)
-    recipe = Recipe(
-        pivots=options["pivots"],
-        scorer=options["scorer"],
-        beam=options["beam"],
-        device=options["device"],
-    )
-    team = load_team(recipe, jobs=options["jobs"] or _cores(options["device"]))
-    task = "\n".join((*team.pivots, team.identity, f"beam {team.beam}"))
-    with (
-        PredictionStore(folder / "predictions.sqlite3") as store,
-        Journal(folder / "journal.sqlite3", task=task) as journal,
-    ):
+    with PredictionStore(folder / "predictions.sqlite3") as store:
         given = ("batch_size", "request_map", "response_map", "timeout", "retries", "inputs")
         predictor = load_predictor(
             options["model"], store=store, **{name: options[name] for name in given}
         )
-        try:
-            yield Workplace(data, predictor, team, load_tagger(options["tagger"]), journal)
-        finally:
-            team.close()
+        yield Asked(data, predictor, load_tagger(options["tagger"]), folder)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def scoring_team(folder: Path, options: dict[str, Any]) -> Iterator[tuple[Team, Journal]]:
+    """Processes that score pairs, and a journal in the folder that remembers for them."""
+    from sears_dsl.discovery.journal import Journal
+    from sears_dsl.discovery.team import Recipe, load_team
+
+    recipe = Recipe(
+        pivots=options["pivots"],
+        scorer=options["scorer"],
+        beam=options.get("beam", _BEAM_WIDTH),
+        device=options["device"],
+    )
+    team = load_team(recipe, jobs=options["jobs"] or _cores(options["device"]))
+    try:
+        task = "\n".join((*team.pivots, team.identity, f"beam {team.beam}"))
+        with Journal(folder / "journal.sqlite3", task=task) as journal:
+            yield team, journal
+    finally:
+        team.close()
+
+
+@contextmanager
+def workplace(output: Path, options: dict[str, Any]) -> Iterator[Workplace]:
+    """`asking`, and what rewords sentences and scores pairs."""
+    with asking(output, options) as asked, scoring_team(asked.folder, options) as (team, journal):
+        yield Workplace(asked.data, asked.predictor, team, asked.tagger, journal)
 
 
 def _cores(device: str) -> int:

@@ -19,7 +19,7 @@ from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch, ReadOptions
 from sears_dsl.text.dataset import Dataset, default_column, require_column
 
-__all__ = ["LabelledRows", "read_labelled"]
+__all__ = ["LabelledRows", "label_alternatives", "read_labelled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def read_labelled(
             where = f"{path}: row {batch.row_number(index)}"
             rows.append({name: _text(batch, name, index, where) for name in (chosen, *also)})
             if label is not None:
-                labels.append(_alternatives(batch.columns[label][index], f"{where}: {label}"))
+                labels.append(label_alternatives(batch.columns[label][index], f"{where}: {label}"))
     if not rows:
         raise DataError(f"{path} has no rows", help="discovery needs rows that a model gets right")
     return LabelledRows(tuple(rows), chosen, tuple(labels) if label is not None else None, path)
@@ -126,12 +126,24 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
     return value
 
 
-def _alternatives(value: Any, where: str) -> tuple[str, ...]:
-    """The labels that count as right: a scalar is one; a list holds several, as SQuAD's answers."""
+def label_alternatives(value: Any, where: str) -> tuple[str, ...]:
+    """The labels that count as right: a scalar is one; a list holds several, as SQuAD's answers.
+
+    Args:
+        value: as a file has it.
+        where: its place, for the message.
+
+    Raises:
+        DataError: it is no label.
+
+    Example:
+        >>> label_alternatives(1, "row 1"), label_alternatives([{"text": "red"}], "row 2")
+        (('1',), ('red',))
+    """
     if isinstance(value, Mapping):
         value = value.get("text", value)
     if isinstance(value, (list, tuple)):
-        answers = [answer for each in value for answer in _alternatives(each, where)]
+        answers = [answer for each in value for answer in label_alternatives(each, where)]
         if answers:
             return tuple(dict.fromkeys(answers))
     elif isinstance(value, (str, bool, int)) and value != "":

@@ -1,7 +1,8 @@
 """A predictor that is asked in batches, once for each distinct row, and can be stopped between.
 
 In: rows. Out: one label a row, those of the model behind. Always holds: the model is asked for a
-row at most once, in the order in which rows were first seen; a batch that was answered is kept
+row at most once (once more where its confidence is wanted later), in the order in which rows were
+first seen; a batch that was answered is kept
 before the next one is asked for, so that a model that fails, a deadline or a killed process loses
 one batch at most. Costs some microseconds a row on top of the model.
 """
@@ -9,10 +10,11 @@ one batch at most. Costs some microseconds a row on top of the model.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.confident import Answer, ConfidentPredictor, answers_to
 from sears_dsl.models.predictor import BatchPredictor, Predictor, Row, row_key
 from sears_dsl.models.store import PredictionStore
 
@@ -85,6 +87,7 @@ class CachedPredictor:
                 batch_size = predictor.batch_size
         self._batch_size = batch_size
         self._labels: dict[str, str] = {}
+        self._answers: dict[str, Answer] = {}
 
     @property
     def identity(self) -> str:
@@ -112,7 +115,50 @@ class CachedPredictor:
         """
         keys = [row_key(row) for row in rows]
         distinct = dict(zip(keys, rows, strict=True))
-        missing = self._missing(list(distinct))
+        self._ask_missing(distinct, self._missing(list(distinct)), self._ask, deadline, on_progress)
+        return [self._labels[key] for key in keys]
+
+    def predict_with_confidence(
+        self, rows: Sequence[Row], *, on_progress: OnProgress | None = None
+    ) -> list[Answer]:
+        """One label for each row, with its confidence where the model gives one.
+
+        Args:
+            rows: what to ask about.
+            on_progress: called before the first batch and after each one.
+
+        Raises:
+            ModelError: the model failed; batches before it are kept.
+            CacheError: the file of predictions cannot be used.
+
+        Example:
+            >>> from sears_dsl.models.callable import CallablePredictor
+            >>> model = CachedPredictor(CallablePredictor(lambda texts: [("long", 0.5)]))
+            >>> model.predict_with_confidence([{"text": "So good!"}] * 2)[1].confidence
+            0.5
+        """
+        if not isinstance(self.predictor, ConfidentPredictor):
+            return [Answer(label) for label in self.predict(rows, on_progress=on_progress)]
+        keys = [row_key(row) for row in rows]
+        distinct = dict(zip(keys, rows, strict=True))
+        self._ask_missing(
+            distinct,
+            self._missing_answers(list(distinct)),
+            self._ask_for_answers,
+            None,
+            on_progress,
+        )
+        return [self._answers[key] for key in keys]
+
+    def _ask_missing(
+        self,
+        distinct: Mapping[str, Row],
+        missing: list[str],
+        ask: Callable[[list[str], list[Row]], None],
+        deadline: float | None,
+        on_progress: OnProgress | None,
+    ) -> None:
+        """Ask about the missing ones of distinct rows, batch by batch."""
         size = max(1, len(missing)) if self._batch_size is None else self._batch_size
         for first in range(0, len(missing), size):
             done = len(distinct) - len(missing) + first
@@ -121,10 +167,9 @@ class CachedPredictor:
             if deadline is not None and time.monotonic() >= deadline:
                 raise DeadlineReached(self.identity, done, len(distinct))
             batch = missing[first : first + size]
-            self._ask(batch, [distinct[key] for key in batch])
+            ask(batch, [distinct[key] for key in batch])
             if on_progress is not None:
                 on_progress(done + len(batch), len(distinct))
-        return [self._labels[key] for key in keys]
 
     def _missing(self, keys: list[str]) -> list[str]:
         """The keys without a label, after a look into the store."""
@@ -134,14 +179,34 @@ class CachedPredictor:
             missing = [key for key in missing if key not in self._labels]
         return missing
 
+    def _missing_answers(self, keys: list[str]) -> list[str]:
+        """The keys about whose confidence nobody asked, after a look into the store."""
+        missing = [key for key in keys if key not in self._answers]
+        if self._store is not None and missing:
+            self._answers.update(self._store.get_answers(self.identity, missing))
+            missing = [key for key in missing if key not in self._answers]
+        return missing
+
     def _ask(self, keys: list[str], rows: list[Row]) -> None:
         labels = self.predictor.predict(rows)
-        if len(labels) != len(rows):
-            raise ModelError(
-                f"{self.identity} was asked for {len(rows)} predictions and gave {len(labels)}",
-                help="a predictor gives one label for each row, in order",
-            )
+        self._check_count(len(rows), len(labels))
         answered = dict(zip(keys, labels, strict=True))
         if self._store is not None:
             self._store.put(self.identity, answered)
         self._labels.update(answered)
+
+    def _ask_for_answers(self, keys: list[str], rows: list[Row]) -> None:
+        answers = answers_to(self.predictor, rows)
+        self._check_count(len(rows), len(answers))
+        answered = dict(zip(keys, answers, strict=True))
+        if self._store is not None:
+            self._store.put_answers(self.identity, answered)
+        self._answers.update(answered)
+        self._labels.update((key, answer.label) for key, answer in answered.items())
+
+    def _check_count(self, asked: int, given: int) -> None:
+        if given != asked:
+            raise ModelError(
+                f"{self.identity} was asked for {asked} predictions and gave {given}",
+                help="a predictor gives one label for each row, in order",
+            )

@@ -1,6 +1,7 @@
 """A model that is a Python function, or an object with a method ``predict``.
 
-In: rows. Out: labels. Always holds: a function sees a list of texts where the rows have one
+In: rows. Out: labels, with a confidence each where the function gives pairs (label, confidence).
+Always holds: a function sees a list of texts where the rows have one
 column, and a list of dictionaries (column → text) where they have several; only the module that
 the user named is imported. Costs what the function costs.
 """
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.labels import ask
+from sears_dsl.models.confident import Answer
+from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.predictor import Row
 
 __all__ = ["CallablePredictor", "inputs_of", "load_callable"]
@@ -27,7 +29,8 @@ class CallablePredictor:
 
     Args:
         model: a function of a list of texts (of dictionaries, where rows have several columns),
-            or an object with such a method ``predict``; it gives a label for each.
+            or an object with such a method ``predict``; it gives a label for each, or a pair of a
+            label and a confidence between 0.0 and 1.0.
         identity: how to know the model again; None takes its name, which is enough as long as
             predictions are not kept on disk.
 
@@ -55,9 +58,17 @@ class CallablePredictor:
         Raises:
             ModelError: it raised, or gave something else than a label for each row.
         """
+        return [answer.label for answer in self.predict_with_confidence(rows)]
+
+    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+        """The labels with their confidences, where the function gives pairs.
+
+        Raises:
+            ModelError: it raised, or gave something else than a label for each row.
+        """
         if not rows:
             return []
-        return ask(self._identity, rows, lambda: self._function(inputs_of(rows)))
+        return ask_answers(self._identity, rows, lambda: self._function(inputs_of(rows)))
 
 
 def inputs_of(rows: Sequence[Row]) -> list[str] | list[dict[str, str]]:

@@ -20,7 +20,8 @@ from typing import Any
 import httpx
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.labels import labels_of
+from sears_dsl.models.confident import Answer
+from sears_dsl.models.labels import answers_of
 from sears_dsl.models.mapping import RequestMap, ResponseMap
 from sears_dsl.models.predictor import Row, row_key
 
@@ -87,9 +88,14 @@ class HttpPredictor:
                 "an endpoint needs a time-out above 0, 0 or more retries and 1 or more connections",
                 help="the defaults are 30 seconds, 3 retries and 4 connections",
             )
-        if self._request.row_by_row and "*" in self._response.labels.split("/"):
+        many = [
+            pointer
+            for pointer in (self._response.labels, self._response.confidences)
+            if "*" in pointer.split("/")
+        ]
+        if self._request.row_by_row and many:
             raise UsageError(
-                f"each row has a request of its own and the response map {self._response.labels} "
+                f"each row has a request of its own and the response map {many[0]} "
                 f"looks for many labels",
                 help="point at the one label, as in /label, or send many rows: $texts, $rows",
             )
@@ -106,6 +112,8 @@ class HttpPredictor:
         asked = [
             str(self._url), self._request.body, self._response.labels, dict(self._response.names)
         ]  # fmt: skip
+        if self._response.confidences:
+            asked.append(self._response.confidences)
         content = json.dumps(asked, sort_keys=True).encode()
         return f"{self._place} ({blake2b(content, digest_size=6).hexdigest()})"
 
@@ -120,23 +128,53 @@ class HttpPredictor:
         Raises:
             ModelError: it cannot be reached, refuses, or gives something else than labels.
         """
+        return [answer.label for answer in self.predict_with_confidence(rows)]
+
+    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+        """The labels that the endpoint gives, with confidences where the map says where they are.
+
+        Raises:
+            ModelError: it cannot be reached, refuses, or gives something else than labels.
+        """
         if not rows:
             return []
+        answers = answers_of(self._place, rows, self._given(rows))
+        return [Answer(self._response.named(label), sure) for label, sure in answers]
+
+    def _given(self, rows: Sequence[Row]) -> Any:
+        """Labels, or pairs of a label and a confidence."""
         if not self._request.row_by_row:
-            given = self._response.extract(self._ask(rows))
-        elif len(rows) == 1:
-            given = [self._response.extract(self._ask(rows))]
-        else:
-            with ThreadPoolExecutor(self._connections) as threads:
-                try:
-                    given = [
-                        self._response.extract(document)
-                        for document in threads.map(self._ask, [[row] for row in rows])
-                    ]
-                except ModelError:
-                    threads.shutdown(cancel_futures=True)
-                    raise
-        return [self._response.named(label) for label in labels_of(self._place, rows, given)]
+            return self._pairs(self._ask(rows))
+        if len(rows) == 1:
+            return [self._pair(self._ask(rows))]
+        with ThreadPoolExecutor(self._connections) as threads:
+            try:
+                return [
+                    self._pair(document)
+                    for document in threads.map(self._ask, [[row] for row in rows])
+                ]
+            except ModelError:
+                threads.shutdown(cancel_futures=True)
+                raise
+
+    def _pairs(self, document: Any) -> Any:
+        labels = self._response.extract(document)
+        if not self._response.confidences:
+            return labels
+        sure = self._response.extract_confidences(document)
+        if not (isinstance(labels, list) and isinstance(sure, list) and len(labels) == len(sure)):
+            raise ModelError(
+                f"{self._place} gave no confidence for each label: {self._response.labels} leads "
+                f"to {str(labels)[:_SHOWN]}, {self._response.confidences} to {str(sure)[:_SHOWN]}",
+                help="both pointers of --response-map have to lead to lists of equal length",
+            )
+        return [(label, _fraction(value)) for label, value in zip(labels, sure, strict=True)]
+
+    def _pair(self, document: Any) -> Any:
+        label = self._response.extract(document)
+        if not self._response.confidences:
+            return label
+        return label, _fraction(self._response.extract_confidences(document))
 
     def close(self) -> None:
         """Close the connections."""
@@ -195,6 +233,11 @@ class HttpPredictor:
         spread = int.from_bytes(seed) / 2**32
         pause: float = _FIRST_PAUSE * 2**attempt
         return min(_LONGEST_PAUSE, pause) * (0.75 + 0.5 * spread)
+
+
+def _fraction(value: Any) -> Any:
+    """JSON writes a confidence of 1.0 as 1 where it likes."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _start(answer: httpx.Response) -> str:

@@ -1,8 +1,9 @@
 """What a model gave, made into labels, or an error that says what is wrong with it.
 
-In: the rows of a call and whatever the model returned or raised. Out: one string a row. Always
-holds: a label is a string, a whole number or a truth value of Python, NumPy or torch, written
-with ``str``; anything else is an error with the place, never a guess. Costs a microsecond a row.
+In: the rows of a call and whatever the model returned or raised. Out: one string a row, or one
+`Answer`. Always holds: a label is a string, a whole number or a truth value of Python, NumPy or
+torch, written with ``str``; a pair of a label and a fraction from 0.0 to 1.0 is a label with its
+confidence; anything else is an error with the place, never a guess. Costs a microsecond a row.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import ModelError
+from sears_dsl.models.confident import Answer
 from sears_dsl.models.predictor import Row
 
-__all__ = ["ask", "excerpt", "labels_of"]
+__all__ = ["answers_of", "ask", "ask_answers", "excerpt", "labels_of"]
 
 _SHOWN = 80
 _OWN_FOLDER = Path(__file__).parent
@@ -36,6 +38,19 @@ def ask(model: str, rows: Sequence[Row], call: Callable[[], object]) -> list[str
         >>> ask("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [1, 0])
         ['1', '0']
     """
+    return [answer.label for answer in ask_answers(model, rows, call)]
+
+
+def ask_answers(model: str, rows: Sequence[Row], call: Callable[[], object]) -> list[Answer]:
+    """`ask`, with the confidences that the model gave beside its labels.
+
+    Raises:
+        ModelError: the model raised (its error is chained), or gave no label for each row.
+
+    Example:
+        >>> ask_answers("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [("1", 0.75), "0"])
+        [Answer(label='1', confidence=0.75), Answer(label='0', confidence=None)]
+    """
     try:
         # Generators run the model while they are read, so they are read here.
         given = _listed(call())
@@ -48,7 +63,7 @@ def ask(model: str, rows: Sequence[Row], call: Callable[[], object]) -> list[str
             help="try it on that text alone; what was predicted before is kept where there is a "
             "cache",
         ) from error
-    return labels_of(model, rows, given)
+    return answers_of(model, rows, given)
 
 
 def labels_of(model: str, rows: Sequence[Row], given: object) -> list[str]:
@@ -64,6 +79,19 @@ def labels_of(model: str, rows: Sequence[Row], given: object) -> list[str]:
         sears_dsl.errors.ModelError: m gave 0.93 (float) as the label of 'Good.'
           = help: numbers with a fraction are no labels: return the most probable label
     """
+    return [answer.label for answer in answers_of(model, rows, given)]
+
+
+def answers_of(model: str, rows: Sequence[Row], given: object) -> list[Answer]:
+    """The answers to the rows, out of what a model gave for them: labels, or labels in pairs.
+
+    Raises:
+        ModelError: there is not one label for each row, or a confidence outside of 0 to 1.
+
+    Example:
+        >>> answers_of("m", [{"text": "Good."}], [["positive", 0.75]])
+        [Answer(label='positive', confidence=0.75)]
+    """
     values = _listed(given)
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ModelError(
@@ -77,7 +105,7 @@ def labels_of(model: str, rows: Sequence[Row], given: object) -> list[str]:
             f"  {_batch(rows)}",
             help="return one label for each text that it is given, in order, empty texts too",
         )
-    return [_label(model, row, value) for row, value in zip(rows, values, strict=True)]
+    return [_answer(model, row, value) for row, value in zip(rows, values, strict=True)]
 
 
 def excerpt(row: Row) -> str:
@@ -96,12 +124,28 @@ def _listed(given: object) -> object:
     return list(given)
 
 
-def _label(model: str, row: Row, value: Any) -> str:
-    # Scalars of NumPy and torch inside of a plain list.
+def _answer(model: str, row: Row, value: Any) -> Answer:
+    """A label, or a pair of a label and a fraction; two fractions are probabilities and no pair."""
+    if isinstance(value, list | tuple) and len(value) == 2:
+        label, confidence = map(_plain, value)
+        if isinstance(label, str | bool | int) and isinstance(confidence, float):
+            if not 0 <= confidence <= 1:
+                raise ModelError(
+                    f"{model} gave {confidence!r} as its confidence in {excerpt(row)}",
+                    help="a confidence is a probability, from 0.0 to 1.0",
+                )
+            return Answer(str(label), confidence)
+    return Answer(_label(model, row, value))
+
+
+def _plain(value: Any) -> Any:
+    """Scalars of NumPy and torch as those of Python."""
     item = getattr(value, "item", None)
-    plain = value
-    if callable(item) and getattr(value, "shape", None) == ():
-        plain = item()
+    return item() if callable(item) and getattr(value, "shape", None) == () else value
+
+
+def _label(model: str, row: Row, value: Any) -> str:
+    plain = _plain(value)
     if isinstance(plain, str | bool | int):
         return str(plain)
     if plain is None:

@@ -143,6 +143,8 @@ class ResponseMap:
         labels: a JSON pointer (RFC 6901), in which ``*`` stands for every element of a list: it
             leads to one label for each row.
         names: label in the response → label in the data; empty where they are the same.
+        confidences: a pointer to how sure the model is of each label, from 0.0 to 1.0; empty where
+            it does not say.
 
     Raises:
         UsageError: the pointer does not begin with a slash.
@@ -155,13 +157,16 @@ class ResponseMap:
 
     labels: str = _LABELS
     names: Mapping[str, str] = field(default_factory=dict)
+    confidences: str = ""
 
     def __post_init__(self) -> None:
-        if self.labels and not self.labels.startswith("/"):
-            raise UsageError(
-                f"{self.labels!r} is no JSON pointer",
-                help="it begins with a slash, as in /predictions/*/label; empty is the whole body",
-            )
+        for pointer in (self.labels, self.confidences):
+            if pointer and not pointer.startswith("/"):
+                raise UsageError(
+                    f"{pointer!r} is no JSON pointer",
+                    help="it begins with a slash, as in /predictions/*/label; empty is the whole "
+                    "body",
+                )
 
     @classmethod
     def read(cls, given: str) -> ResponseMap:
@@ -172,24 +177,32 @@ class ResponseMap:
         """
         if not given or (given.startswith("/") and not _is_file(given)):
             return cls(given)
-        content = _read(given, "response map", ("labels", "names"))
+        content = _read(given, "response map", ("labels", "names", "confidences"))
         labels, names = content.get("labels", _LABELS), content.get("names", {})
-        texts = [labels, *names.values()] if isinstance(names, dict) else [None]
+        confidences = content.get("confidences", "")
+        texts = [labels, confidences, *names.values()] if isinstance(names, dict) else [None]
         if not all(isinstance(text, str) for text in texts):
             raise UsageError(
                 "a response map has a pointer and names that are texts",
                 help='for example {"labels": "/predictions", "names": {"1": "positive"}}',
             )
-        return cls(labels, names)
+        return cls(labels, names, confidences)
 
     def extract(self, document: Any) -> Any:
-        """What the pointer leads to: a list where it has a ``*``.
+        """What the pointer to labels leads to: a list where it has a ``*``.
 
         Raises:
             ModelError: the document has no such place.
         """
-        parts = [part.replace("~1", "/").replace("~0", "~") for part in self.labels.split("/")[1:]]
-        return self._at(document, parts, document)
+        return self._at(document, _parts(self.labels), self.labels, document)
+
+    def extract_confidences(self, document: Any) -> Any:
+        """What the pointer to confidences leads to, likewise.
+
+        Raises:
+            ModelError: the document has no such place.
+        """
+        return self._at(document, _parts(self.confidences), self.confidences, document)
 
     def named(self, label: str) -> str:
         """A label of the response as the data calls it.
@@ -206,22 +219,27 @@ class ResponseMap:
             )
         return self.names[label]
 
-    def _at(self, value: Any, parts: Sequence[str], document: Any) -> Any:
+    def _at(self, value: Any, parts: Sequence[str], pointer: str, document: Any) -> Any:
         if not parts:
             return value
         first, *rest = parts
         if isinstance(value, list) and first == "*":
-            return [self._at(element, rest, document) for element in value]
+            return [self._at(element, rest, pointer, document) for element in value]
         if isinstance(value, dict) and first in value:
-            return self._at(value[first], rest, document)
+            return self._at(value[first], rest, pointer, document)
         if isinstance(value, list) and first.isdecimal() and int(first) < len(value):
-            return self._at(value[int(first)], rest, document)
+            return self._at(value[int(first)], rest, pointer, document)
         shown = json.dumps(document, ensure_ascii=False)
         raise ModelError(
-            f"the response has nothing at {self.labels or 'its root'}: there is no {first!r} in "
+            f"the response has nothing at {pointer or 'its root'}: there is no {first!r} in "
             f"{shown[:200]}{'…' if len(shown) > 200 else ''}",
             help="say with --response-map where the labels are, as in /predictions/*/label",
         )
+
+
+def _parts(pointer: str) -> list[str]:
+    """The steps of a JSON pointer."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def _placeholders(template: Any) -> Iterator[str]:

@@ -27,8 +27,9 @@ from transformers import (
 from transformers.utils import logging
 
 from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.confident import Answer
 from sears_dsl.models.extraction import ExtractionPredictor
-from sears_dsl.models.labels import ask
+from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.predictor import Predictor, Row
 
 __all__ = ["PipelinePredictor", "load_pipeline"]
@@ -73,17 +74,26 @@ class PipelinePredictor:
         Raises:
             ModelError: the network failed, or the rows have more than two columns.
         """
+        return [answer.label for answer in self.predict_with_confidence(rows)]
+
+    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+        """The most probable label of each row with its probability.
+
+        Raises:
+            ModelError: the network failed, or the rows have more than two columns.
+        """
         if not rows:
             return []
         inputs = [self._input(row) for row in rows]
         # Rows of unequal length need a piece to fill up with; some tokenizers have none.
         fills = self._classify.tokenizer.pad_token_id is not None
         size = min(len(rows), _BATCH_SIZE) if fills else 1
-        return ask(
+        return ask_answers(
             self._identity,
             rows,
             lambda: [
-                found["label"] for found in self._classify(inputs, batch_size=size, truncation=True)
+                (found["label"], float(found["score"]))
+                for found in self._classify(inputs, batch_size=size, truncation=True)
             ],
         )
 

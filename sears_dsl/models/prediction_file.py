@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.models.confident import Answer
 from sears_dsl.models.predictor import Row, row_key
 from sears_dsl.text.dataset import Dataset, format_of
 from sears_dsl.text.writing import write_atomically
@@ -24,6 +25,7 @@ __all__ = ["FilePredictor", "PredictionsNeeded"]
 
 _ID = "id"
 _PREDICTION = "prediction"
+_CONFIDENCE = "confidence"
 
 
 class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing went wrong
@@ -49,6 +51,8 @@ class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing 
 
 class FilePredictor:
     """Predictions in a csv, tsv or jsonl file with the columns ``id`` and ``prediction``.
+
+    A further column ``confidence``, from 0 to 1, may say how sure the model is of each.
 
     Args:
         predictions: the file; it need not be there yet.
@@ -104,6 +108,10 @@ class FilePredictor:
             DataError: a file is not what it should be, or cannot be written.
             UsageError: the rows have a column ``id`` of their own.
         """
+        return [answer.label for answer in self.predict_with_confidence(rows)]
+
+    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+        """The predictions in the file, with confidences where it has them; as `predict`."""
         if any(_ID in row for row in rows):
             raise UsageError(
                 f"the model is asked about a column {_ID!r}, which names the rows in files",
@@ -119,8 +127,8 @@ class FilePredictor:
             )
         return [known[key] for key in keys]
 
-    def _known(self) -> dict[str, str]:
-        known: dict[str, str] = {}
+    def _known(self) -> dict[str, Answer]:
+        known: dict[str, Answer] = {}
         dataset = Dataset(str(self.predictions))
         for name in (_ID, _PREDICTION):
             if name not in dataset.names:
@@ -131,13 +139,15 @@ class FilePredictor:
                 )
         for batch in dataset.batches():
             ids, given = batch.columns[_ID], batch.columns[_PREDICTION]
-            for at, (key, value) in enumerate(zip(ids, given, strict=True)):
+            sure = batch.columns.get(_CONFIDENCE, [None] * batch.rows)
+            for at, (key, value, confidence) in enumerate(zip(ids, given, sure, strict=True)):
                 where = f"{self.predictions}, row {batch.row_number(at)}"
-                label = _label(value, where)
-                if known.setdefault(str(key), label) != label:
+                answer = Answer(_label(value, where), _confidence(confidence, where))
+                before = known.setdefault(str(key), answer)
+                if before.label != answer.label:
                     raise DataError(
-                        f"{where}: the id {key} has the prediction {label!r}, and had "
-                        f"{known[str(key)]!r} before",
+                        f"{where}: the id {key} has the prediction {answer.label!r}, and had "
+                        f"{before.label!r} before",
                         help="keep one of them",
                     )
         return known
@@ -179,6 +189,22 @@ def _label(value: Any, where: str) -> str:
         f"{where}: {value!r} is no prediction",
         help="give every row a label: a text, a whole number or a truth value",
     )
+
+
+def _confidence(value: Any, where: str) -> float | None:
+    """A probability as a number or written out; nothing where the cell is empty."""
+    if value is None or value == "":
+        return None
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = -1.0
+    if isinstance(value, bool) or not 0 <= found <= 1:
+        raise DataError(
+            f"{where}: {value!r} is no confidence",
+            help=f"`{_CONFIDENCE}` is a number from 0 to 1, or empty where the model gave none",
+        )
+    return found
 
 
 def _lone_surrogates(row: Row) -> bool:

@@ -1,6 +1,7 @@
 """A scikit-learn estimator in a file, written by joblib or pickle.
 
-In: rows. Out: the estimator's labels. Always holds: only the file that the user named is
+In: rows. Out: the estimator's labels, with their probabilities where it has ``predict_proba``.
+Always holds: only the file that the user named is
 unpickled, since reading a pickle runs code; an estimator that was fitted on a data frame gets
 one, any other gets what a function gets (texts, or dictionaries where rows have several columns).
 Costs what the estimator costs.
@@ -15,7 +16,8 @@ from typing import Any
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.callable import inputs_of
-from sears_dsl.models.labels import ask
+from sears_dsl.models.confident import Answer
+from sears_dsl.models.labels import ask, ask_answers
 from sears_dsl.models.predictor import Row
 
 __all__ = ["EstimatorPredictor", "load_estimator"]
@@ -63,6 +65,29 @@ class EstimatorPredictor:
         if not rows:
             return []
         return ask(self._identity, rows, lambda: self._estimator.predict(self._inputs(rows)))
+
+    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+        """The labels, each with its probability where the estimator has ``predict_proba``.
+
+        Raises:
+            ModelError: it raised, or gave something else than a label for each row.
+        """
+        labels = self.predict(rows)
+        # Some estimators have the method only under some settings; scikit-learn hides it then.
+        if not rows or not hasattr(self._estimator, "predict_proba"):
+            return [Answer(label) for label in labels]
+        return ask_answers(self._identity, rows, lambda: self._with_probabilities(rows, labels))
+
+    def _with_probabilities(
+        self, rows: Sequence[Row], labels: Sequence[str]
+    ) -> list[tuple[str, float]]:
+        """Of each row the label that was predicted, which need not be the most probable one."""
+        probabilities = self._estimator.predict_proba(self._inputs(rows))
+        place = {str(each): at for at, each in enumerate(self._estimator.classes_.tolist())}
+        return [
+            (label, min(1.0, max(0.0, float(of_row[place[label]]))))
+            for label, of_row in zip(labels, probabilities, strict=True)
+        ]
 
     def _inputs(self, rows: Sequence[Row]) -> Any:
         # Set by estimators that were fitted on a data frame, which look columns up by name.

@@ -1,7 +1,7 @@
 """Predictions on disk, so that an interrupted run does not ask a slow model again.
 
-In: the identity of a model, keys of rows, labels. Out: the same labels. Always holds: a label is
-found only under the identity that gave it; a batch is stored whole or not at all, and a process
+In: the identity of a model, keys of rows, labels or answers. Out: the same. Always holds: a label
+is found only under the identity that gave it; a batch is stored whole or not at all, and a process
 that is killed leaves a readable file (SQLite with a write-ahead log); several processes may use
 the file at once; a file of another program or another version is refused. The file holds keys
 (hashes) and labels, no text. Costs about 60 bytes a row and some microseconds to read one.
@@ -17,16 +17,19 @@ from types import TracebackType
 from typing import Self
 
 from sears_dsl.errors import CacheError
+from sears_dsl.models.confident import Answer
 
 __all__ = ["PredictionStore"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x53504C42  # "SPLB", in the header of the file
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, identity TEXT UNIQUE);
 CREATE TABLE IF NOT EXISTS predictions (
-    model INTEGER, key BLOB, label TEXT, PRIMARY KEY (model, key)) WITHOUT ROWID;
+    model INTEGER, key BLOB, label TEXT, confidence REAL, PRIMARY KEY (model, key)) WITHOUT ROWID;
 """
+# In the column `confidence`, NULL stands for "nobody asked", this for "asked, and not given".
+_NOT_GIVEN = -1.0
 _KEYS_A_QUERY = 1_000
 _SECONDS_TO_WAIT = 60.0
 
@@ -53,7 +56,14 @@ class PredictionStore:
         self.path = path
         with self._told("opened"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+            self._connection = sqlite3.connect(
+                path,
+                timeout=_SECONDS_TO_WAIT,
+                isolation_level=None,
+                # A page asks its model in another thread than the one that opened the file;
+                # one thread at a time, which the callers see to.
+                check_same_thread=False,
+            )
         try:
             with self._told("opened"):
                 self._prepare()
@@ -67,18 +77,29 @@ class PredictionStore:
         Raises:
             CacheError: the file cannot be read.
         """
-        found: dict[str, str] = {}
+        return {key: label for key, label, _ in self._rows(identity, keys)}
+
+    def get_answers(self, identity: str, keys: Sequence[str]) -> dict[str, Answer]:
+        """The answers to those of the keys about which the model was asked for its confidence.
+
+        Raises:
+            CacheError: the file cannot be read.
+        """
+        return {
+            key: Answer(label, None if confidence == _NOT_GIVEN else confidence)
+            for key, label, confidence in self._rows(identity, keys)
+            if confidence is not None
+        }
+
+    def _rows(self, identity: str, keys: Sequence[str]) -> Iterator[tuple[str, str, float | None]]:
         with self._told("read"):
             model = self._model(identity)
             for first in range(0, len(keys) if model is not None else 0, _KEYS_A_QUERY):
                 some = [bytes.fromhex(key) for key in keys[first : first + _KEYS_A_QUERY]]
                 marks = ",".join("?" * len(some))
-                query = f"SELECT key, label FROM predictions WHERE model = ? AND key IN ({marks})"  # noqa: S608
-                found.update(
-                    (key.hex(), label)
-                    for key, label in self._connection.execute(query, [model, *some])
-                )
-        return found
+                query = f"SELECT key, label, confidence FROM predictions WHERE model = ? AND key IN ({marks})"  # noqa: S608, E501
+                for key, label, confidence in self._connection.execute(query, [model, *some]):
+                    yield key.hex(), label, confidence
 
     def put(self, identity: str, labels: Mapping[str, str]) -> None:
         """Keep what a model gave: all of it, or nothing where this fails.
@@ -86,6 +107,23 @@ class PredictionStore:
         Raises:
             CacheError: the file cannot be written.
         """
+        self._put(identity, [(key, label, None) for key, label in labels.items()])
+
+    def put_answers(self, identity: str, answers: Mapping[str, Answer]) -> None:
+        """Keep labels with their confidences: all of them, or nothing where this fails.
+
+        Raises:
+            CacheError: the file cannot be written.
+        """
+        self._put(
+            identity,
+            [
+                (key, label, _NOT_GIVEN if confidence is None else confidence)
+                for key, (label, confidence) in answers.items()
+            ],
+        )
+
+    def _put(self, identity: str, rows: Sequence[tuple[str, str, float | None]]) -> None:
         with self._told("written"):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -94,8 +132,8 @@ class PredictionStore:
                 )
                 model = self._model(identity)
                 self._connection.executemany(
-                    "INSERT OR REPLACE INTO predictions VALUES (?, ?, ?)",
-                    [(model, bytes.fromhex(key), label) for key, label in labels.items()],
+                    "INSERT OR REPLACE INTO predictions VALUES (?, ?, ?, ?)",
+                    [(model, bytes.fromhex(key), *rest) for key, *rest in rows],
                 )
                 self._connection.execute("COMMIT")
             except BaseException:

@@ -1,0 +1,197 @@
+"""How sure a model is travels with its labels through every kind of model; it is never made up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.callable import CallablePredictor
+from sears_dsl.models.confident import Answer, answers_to
+from sears_dsl.models.http import HttpPredictor
+from sears_dsl.models.labels import answers_of
+from sears_dsl.models.mapping import RequestMap, ResponseMap
+from sears_dsl.models.prediction_file import FilePredictor
+from sears_dsl.models.predictor import Row, row_key
+from sears_dsl.models.scikit import EstimatorPredictor
+from sears_dsl.models.store import PredictionStore
+
+ROWS: list[Row] = [{"text": "Good."}, {"text": "Bad."}]
+
+
+def test_pairs_of_a_label_and_a_fraction_are_answers() -> None:
+    given = [("pos", np.float32(0.5)), [0, 1.0]]
+    assert answers_of("m", ROWS, given) == [Answer("pos", 0.5), Answer("0", 1.0)]
+
+
+@pytest.mark.parametrize(
+    "given", [[("pos", 1.5)] * 2, [("pos", -0.1)] * 2, [("pos", float("nan"))] * 2]
+)
+def test_a_confidence_that_is_no_probability_is_refused(given: Any) -> None:
+    with pytest.raises(ModelError, match=r"from 0\.0 to 1\.0"):
+        answers_of("m", ROWS, given)
+
+
+@pytest.mark.parametrize("given", [[("pos", "0.9")] * 2, [(0.1, 0.9)] * 2, [("pos", 1)] * 2])
+def test_other_pairs_are_no_answers(given: Any) -> None:
+    with pytest.raises(ModelError, match="as the label of"):
+        answers_of("m", ROWS, given)
+
+
+def test_a_function_may_give_some_confidences_and_some_not() -> None:
+    model = CallablePredictor(
+        lambda texts: [("pos", 0.75) if "G" in text else "neg" for text in texts]
+    )
+    assert answers_to(model, ROWS) == [Answer("pos", 0.75), Answer("neg", None)]
+    assert model.predict(ROWS) == ["pos", "neg"]
+
+
+class Estimator:
+    """Says another label than the most probable one, as some estimators of scikit-learn do."""
+
+    classes_ = np.array([0, 1])
+
+    def predict(self, texts: Sequence[str]) -> Any:
+        return np.array([1 for _ in texts])
+
+    def predict_proba(self, texts: Sequence[str]) -> Any:
+        return np.array([[0.75, 0.25] for _ in texts])
+
+
+def test_an_estimators_confidence_is_that_of_the_label_it_gives() -> None:
+    assert answers_to(EstimatorPredictor(Estimator()), ROWS) == [Answer("1", 0.25)] * 2
+
+
+def test_an_estimator_without_probabilities_gives_none() -> None:
+    class Plain:
+        def predict(self, texts: Sequence[str]) -> Any:
+            return np.array(["pos" for _ in texts])
+
+    assert answers_to(EstimatorPredictor(Plain()), ROWS) == [Answer("pos", None)] * 2
+
+
+def test_a_file_of_predictions_may_have_a_column_of_confidences(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(
+        f"id,prediction,confidence\n{row_key(ROWS[0])},pos,0.5\n{row_key(ROWS[1])},neg,\n"
+    )
+    assert answers_to(FilePredictor(path), ROWS) == [Answer("pos", 0.5), Answer("neg", None)]
+    path.write_text(f"id,prediction,confidence\n{row_key(ROWS[0])},pos,sure\n")
+    with pytest.raises(DataError, match="row 1: 'sure' is no confidence"):
+        FilePredictor(path).predict(ROWS[:1])
+
+
+def test_the_response_map_finds_confidences() -> None:
+    response = ResponseMap.read('{"labels": "/found/*/label", "confidences": "/found/*/score"}')
+    document = {"found": [{"label": "pos", "score": 0.5}, {"label": "neg", "score": 1}]}
+    assert response.extract(document) == ["pos", "neg"]
+    assert response.extract_confidences(document) == [0.5, 1]
+    with pytest.raises(ModelError, match="/found/\\*/score"):
+        response.extract_confidences({"found": [{"label": "pos"}]})
+    with pytest.raises(UsageError, match="no JSON pointer"):
+        ResponseMap.read('{"confidences": "score"}')
+    with pytest.raises(UsageError, match="looks for many labels"):
+        HttpPredictor(
+            "http://localhost:1",
+            request=RequestMap.read('{"body": {"q": "$text"}}'),
+            response=ResponseMap("/label", confidences="/scores/*"),
+        )
+
+
+class Recorder:
+    """A model that notes what it is asked and gives halves."""
+
+    identity = "recorder"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        return [answer.label for answer in self.predict_with_confidence(rows)]
+
+    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+        texts = [row["text"] for row in rows]
+        if "fail" in texts:
+            raise ModelError("the model failed")
+        self.asked += texts
+        return [Answer("pos", 0.5 if text == "Good." else None) for text in texts]
+
+
+def test_confidences_are_remembered_on_disk_also_that_there_is_none(tmp_path: Path) -> None:
+    first = Recorder()
+    with PredictionStore(tmp_path / "p.sqlite3") as store:
+        model = CachedPredictor(first, store=store, batch_size=1)
+        with pytest.raises(ModelError, match="failed"):
+            model.predict_with_confidence([*ROWS, {"text": "fail"}])
+    again = Recorder()
+    with PredictionStore(tmp_path / "p.sqlite3") as store:
+        model = CachedPredictor(again, store=store)
+        found = model.predict_with_confidence([*ROWS, {"text": "More."}])
+    assert found == [Answer("pos", 0.5), Answer("pos", None), Answer("pos", None)]
+    assert (first.asked, again.asked) == (["Good.", "Bad."], ["More."])
+
+
+def test_labels_that_were_asked_for_alone_say_nothing_of_confidence(tmp_path: Path) -> None:
+    recorder = Recorder()
+    with PredictionStore(tmp_path / "p.sqlite3") as store:
+        model = CachedPredictor(recorder, store=store)
+        assert model.predict(ROWS) == ["pos", "pos"]
+        assert model.predict_with_confidence(ROWS)[0] == Answer("pos", 0.5)
+        assert model.predict(ROWS) == ["pos", "pos"]
+    assert recorder.asked == ["Good.", "Bad.", "Good.", "Bad."]
+
+
+def test_a_model_without_confidences_is_asked_once() -> None:
+    class Plain:
+        identity = "plain"
+        calls = 0
+
+        def predict(self, rows: Sequence[Row]) -> list[str]:
+            self.calls += 1
+            return ["pos" for _ in rows]
+
+    plain = Plain()
+    model = CachedPredictor(plain)
+    assert model.predict_with_confidence(ROWS) == model.predict_with_confidence(ROWS)
+    assert model.predict_with_confidence(ROWS)[0].confidence is None
+    assert plain.calls == 1
+
+
+def test_answers_of_an_endpoint_come_with_their_confidences() -> None:
+    import threading
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["inputs"]
+            found = json.dumps(
+                {"labels": ["1"] * len(texts), "scores": [1] + [0.5] * (len(texts) - 1)}
+            )
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(found.encode())
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing on standard error."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        model = HttpPredictor(
+            f"http://127.0.0.1:{server.server_port}",
+            response=ResponseMap("/labels", {"1": "pos"}, "/scores"),
+        )
+        assert answers_to(model, ROWS) == [Answer("pos", 1.0), Answer("pos", 0.5)]
+        assert model.predict(ROWS) == ["pos", "pos"]
+        model.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
