@@ -1,0 +1,366 @@
+"""``sears vet`` and ``sears vetted``: people judge rules, and what they decided is written back."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import secrets
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.console import console, counted, echo_json
+from sears_dsl.cli.extras import need_discovery, need_vetting
+from sears_dsl.cli.model_options import asking, asking_options
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.cli.model_options import Asked
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.vetting.agreement import Kappa
+    from sears_dsl.vetting.merging import Agreement
+    from sears_dsl.vetting.outputs import Written
+    from sears_dsl.vetting.session import Session
+    from sears_dsl.vetting.workbench import Workbench
+
+__all__ = ["vet_command", "vetted_command"]
+
+_REVIEWER = re.compile(r"[\w-][\w.-]{0,63}")
+
+
+@click.command(
+    "vet",
+    epilog="Example: sears vet found.sear --model my_model:predict --data dev.csv --label label",
+)
+@click.argument("rules")
+@asking_options
+@click.option("--reviewer", "reviewers", multiple=True, metavar="NAME",
+              help="Who judges; repeatable, each gets an address. Default: the user's "
+              "name.")  # fmt: skip
+@click.option("--journal", type=click.Path(path_type=Path),
+              help="Where decisions are kept; of one reviewer. Default: beside the "
+              "output.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path),
+              help="The vetted ruleset. Default: NAME.vetted.sear beside RULES.")  # fmt: skip
+@click.option("--rules", "most", type=click.IntRange(min=1), default=20, show_default=True,
+              help="Most rules to accept; as many are shown, selected by what they "
+              "add.")  # fmt: skip
+@click.option("--adversaries", metavar="FILE",
+              help="Sentences to pick adversaries of, from `sears adversaries --top 5`; without, "
+              "what RULES make of rows.")  # fmt: skip
+@click.option("--scorer", type=click.Choice(["none", "strict", "combined", "pivot", "minilm"]),
+              default="none", show_default=True,
+              help="S, which flips count by in the selection; none counts all alike.")  # fmt: skip
+@click.option("--tau", type=click.FloatRange(0, 1),
+              help="S from which on a flip counts; the scorer's own by default.")  # fmt: skip
+@click.option("--port", type=click.IntRange(1, 65535),
+              help="Port of the page. Default: the first free one from 8765.")  # fmt: skip
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts.")
+def vet_command(rules: str, **options: Any) -> None:
+    """Judge rules in a page on this machine, write rules, pick adversaries.
+
+    The page is at an address that is printed, with a secret in it. Every decision goes to a
+    journal at once; the same command goes on where it ended. Ctrl-C ends it.
+    """
+    need_vetting()
+    if options["scorer"] != "none":
+        need_discovery()
+    from sears_dsl.vetting.serving import LOOPBACK, listen, serve
+
+    place = _place(rules, options)
+    listening, remark = listen(options["port"])
+    if remark:
+        click.echo(remark, err=True)
+    paused = False
+    with listening, asking(place.output, options) as asked:
+        with _sessions(place, asked, options) as sessions:
+            address = f"{LOOPBACK}:{listening.getsockname()[1]}"
+            tokens = {secrets.token_urlsafe(24): name for name in sessions}
+            pages = {name: f"http://{address}/{token}/" for token, name in tokens.items()}
+            app = _application(place, asked, sessions, tokens, address)
+            serve(app, listening, on_ready=lambda: _say_hello(pages, options))
+            _say_goodbye(place, sessions)
+            paused = any(session.overview()["judge"]["left"] for session in sessions.values())
+        if paused:
+            # Leaves the answers of the model where --resume finds them.
+            again = [word for word in sys.argv[1:] if word != "--resume"]
+            click.echo(f"go on: sears {shlex.join(again)} --resume", err=True)
+            raise click.exceptions.Exit(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The ruleset, who judges it, and where things are written."""
+
+    ruleset: Ruleset
+    output: Path
+    journals: Mapping[str, Path]
+
+
+def _place(rules: str, options: dict[str, Any]) -> _Place:
+    ruleset = _ruleset(rules)
+    file = Path(ruleset.path)
+    # A shipped ruleset lies where nobody writes.
+    folder = file.parent if Path(rules).exists() else Path()
+    output = options["output"] or folder / f"{file.stem}.vetted.sear"
+    reviewers = options["reviewers"] or (_user(),)
+    for name in reviewers:
+        if not _REVIEWER.fullmatch(name):
+            raise click.UsageError(
+                f"--reviewer {name!r}: a name has letters, digits, dots, - and _ only"
+            )
+    if len(set(reviewers)) < len(reviewers):
+        raise click.UsageError("--reviewer: each name once")
+    if options["journal"] is not None and len(reviewers) > 1:
+        raise click.UsageError("--journal is for one reviewer; each has an own one")
+    journals = {
+        name: options["journal"] or output.with_name(f"{file.stem}.{name}.vetting.jsonl")
+        for name in reviewers
+    }
+    if not ruleset.rules:
+        raise UsageError(f"{rules} has no rules", help="name a ruleset with rules to judge")
+    return _Place(ruleset, output, journals)
+
+
+def _ruleset(rules: str) -> Ruleset:
+    from sears_dsl.catalogue import load_rulesets
+
+    found = load_rulesets([rules])
+    if len(found) > 1:
+        raise UsageError(
+            f"{rules} is {len(found)} rulesets, and a journal belongs to one",
+            help=f"name one of {', '.join(each.path for each in found[:3])}, …",
+        )
+    return found[0]
+
+
+def _user() -> str:
+    try:
+        return re.sub(r"[^\w.-]", "-", getpass.getuser())
+    except (KeyError, OSError):
+        return "reviewer"
+
+
+@contextmanager
+def _sessions(place: _Place, asked: Asked, options: dict[str, Any]) -> Iterator[dict[str, Session]]:
+    """A session for each reviewer; their journals are ours until the end."""
+    from sears_dsl.vetting.journal import Journal
+    from sears_dsl.vetting.picking import choices_of_rules, read_choices
+    from sears_dsl.vetting.session import Session
+
+    with ExitStack() as open_journals:
+        # Before the model is asked: a journal that cannot be used is said at once.
+        journals = {
+            name: open_journals.enter_context(Journal(path, ruleset=place.ruleset, reviewer=name))
+            for name, path in place.journals.items()
+        }
+        file = options["adversaries"]
+        chosen = None if file is None else read_choices(file)
+        bench = _bench(place.ruleset, asked, options)
+        choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
+        sessions = {}
+        for name, journal in journals.items():
+            if journal.torn:
+                click.echo(
+                    f"{journal.path}: the last line was torn, as when a process is killed; it was "
+                    "dropped, and all decisions before it are there", err=True,
+                )  # fmt: skip
+            sessions[name] = Session(bench, journal, most=options["most"], choices=choices)
+        yield sessions
+
+
+def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any]) -> Workbench:
+    from sears_dsl.text.cache import CachedTagger, TagCache
+    from sears_dsl.vetting.workbench import Workbench
+
+    seen: set[str] = set()
+
+    def tell(stage: str, _done: int, total: int) -> None:
+        if stage not in seen and not options["quiet"]:
+            seen.add(stage)
+            click.echo(f"{stage} ({total:,})", err=True)
+
+    tell("tagging rows", 0, len(asked.data.rows))
+    if options["no_cache"] or options["tagger"] == "pinned":
+        tokens = asked.tagger.tag(asked.data.texts)
+    else:
+        with TagCache() as cache:
+            tokens = CachedTagger(asked.tagger, cache).tag(asked.data.texts)
+    scorer = None
+    if options["scorer"] != "none":
+        from sears_dsl.discovery.scorers import load_scorer
+
+        scorer = load_scorer(options["scorer"])
+    return Workbench(
+        ruleset,
+        asked.data,
+        asked.predictor,
+        tokens=tokens,
+        tagger=asked.tagger,
+        scorer=scorer,
+        tau=options["tau"],
+        comparison=options["compare"],
+        on_progress=tell,
+    )
+
+
+def _application(
+    place: _Place,
+    asked: Asked,
+    sessions: dict[str, Session],
+    tokens: Mapping[str, str],
+    address: str,
+) -> Any:
+    from sears_dsl.vetting.merging import read_reviews
+    from sears_dsl.vetting.outputs import write_vetted
+    from sears_dsl.vetting.server import application
+
+    def write() -> str:
+        reviews = read_reviews(list(place.journals.values()), place.ruleset)
+        written = write_vetted(place.ruleset, reviews, place.output, tagger=asked.tagger)
+        return _told(written)
+
+    port = address.rpartition(":")[2]
+    hosts = frozenset({address, f"localhost:{port}"})
+    return application(sessions, tokens=tokens, hosts=hosts, write=write)
+
+
+def _say_hello(pages: Mapping[str, str], options: dict[str, Any]) -> None:
+    for name, page in pages.items():
+        click.echo(f"{name}: {page}" if len(pages) > 1 else page)
+    sys.stdout.flush()
+    if not options["quiet"]:
+        click.echo("Whoever has the address can decide. Ctrl-C ends it.", err=True)
+    if options["open_page"]:
+        import webbrowser
+
+        webbrowser.open(next(iter(pages.values())))
+
+
+def _say_goodbye(place: _Place, sessions: dict[str, Session]) -> None:
+    for name, session in sessions.items():
+        judge = session.overview()["judge"]
+        click.echo(
+            f"\n{name}: {judge['accepted']} accepted, {judge['rejected']} rejected, "
+            f"{judge['left']} left; decisions are in {place.journals[name]}",
+            err=True,
+        )
+
+
+def _told(written: Written) -> str:
+    """What was written, in a sentence."""
+    counts = written.counts
+    told = [f"{counts.get('kept', 0) + counts.get('edited', 0)} rules kept"]
+    if counts.get("edited"):
+        told.append(f"{counts['edited']} of them edited")
+    if written.added:
+        told.append(f"{written.added} written")
+    others = sum(counts.get(each, 0) for each in ("rejected", "disputed", "unjudged"))
+    beside = f"; {others} left out, in {written.left_out}" if written.left_out else ""
+    return f"{', '.join(told)}, in {written.vetted}{beside}"
+
+
+# ---------------------------------------------------------------- vetted
+
+
+@click.command(
+    "vetted",
+    epilog="Example: sears vetted found.sear found.ana.vetting.jsonl found.ben.vetting.jsonl "
+    "-o found.vetted.sear --pairs judged.csv",
+)
+@click.argument("rules")
+@click.argument("journals", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path),
+              help="The ruleset to write; the rules left out go beside it.")  # fmt: skip
+@click.option("--policy", type=click.Choice(["majority", "all", "any"]), default="majority",
+              show_default=True, help="How many of those who judged a rule have to accept "
+              "it.")  # fmt: skip
+@click.option("--pairs", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the judged pairs, for `sears calibrate FILE`.")  # fmt: skip
+@click.option("--tagger", default="spacy", show_default=True,
+              help="Runs the tests of edited and written rules.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print outcomes and agreement as JSON.")
+def vetted_command(
+    rules: str,
+    journals: tuple[Path, ...],
+    *,
+    output: Path | None,
+    policy: Any,
+    pairs: Path | None,
+    tagger: str,
+    as_json: bool,
+) -> None:
+    """Bring journals of reviewers together: how far they agree, and the ruleset they leave.
+
+    A rule is kept, edited or rejected as --policy says; rules that are disputed or that nobody
+    judged are left out, and the file of those left out says why.
+    """
+    from sears_dsl.text.tagger import load_tagger
+    from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
+    from sears_dsl.vetting.outputs import write_pairs, write_vetted
+
+    ruleset = _ruleset(rules)
+    reviews = read_reviews(journals, ruleset)
+    found = outcomes(ruleset, reviews, policy=policy)
+    agreements = {"rules": agreement(reviews), "picks": agreement(reviews, on="picks")}
+    if as_json:
+        from dataclasses import asdict
+
+        told = {name: _agreement_json(each) for name, each in agreements.items()}
+        echo_json({"outcomes": [asdict(each) for each in found], "agreement": told})
+    else:
+        _print_outcomes(ruleset, found, agreements)
+    if output is not None:
+        written = write_vetted(ruleset, reviews, output, tagger=load_tagger(tagger), policy=policy)
+        click.echo(_told(written), err=True)
+    if pairs is not None:
+        click.echo(f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}", err=True)
+
+
+def _agreement_json(found: Agreement) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "reviewers": found.reviewers,
+        "cohen": [{"reviewers": names, **asdict(kappa)} for names, kappa in found.pairs.items()],
+        "fleiss": None if found.together is None else asdict(found.together),
+    }
+
+
+def _print_outcomes(ruleset: Ruleset, found: Any, agreements: Mapping[str, Agreement]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from sears_dsl.language.printer import print_rule
+
+    out = console()
+    table = Table("rule", "outcome", "who", box=None, pad_edge=False)
+    for rule, outcome in zip(ruleset.rules, found, strict=True):
+        who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
+        new = f" -> now {outcome.new}" if outcome.new else ""
+        table.add_row(Text(print_rule(rule) + new), outcome.decided, Text(who))
+    out.print(table)
+    for name, each in agreements.items():
+        for (one, other), kappa in each.pairs.items():
+            out.print(f"{name}: Cohen's κ of {one} and {other}: {_kappa(kappa)}")
+        if len(each.reviewers) > 2 and each.together is not None:
+            out.print(f"{name}: Fleiss' κ of all {len(each.reviewers)}: {_kappa(each.together)}")
+
+
+def _kappa(found: Kappa) -> str:
+    if not found.items or found.observed is None:
+        return "not defined, nothing was judged by both"
+    told = f"on {found.items}, {found.observed:.0%} alike"
+    if found.value is None:
+        return f"not defined ({told}: there is one category)"
+    beside = ""
+    if found.interval is not None:
+        beside = f" (95% {found.interval[0]:.2f} to {found.interval[1]:.2f})"
+    return f"{found.value:.2f}{beside}, {told}"

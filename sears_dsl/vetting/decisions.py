@@ -1,0 +1,230 @@
+"""The entries of a journal → what a reviewer holds now.
+
+In: entries in order. Out: `State`. Always holds: the same entries give the same state; an entry
+that was undone counts for nothing, as if it had never been made. Costs one pass.
+
+Kinds of entries, by task:
+
+    judge   accept, reject, edit, skip (a rule); pair (one example of it: same meaning or not)
+    write   save, remove (a rule that the reviewer wrote)
+    pick    pick (the closest adversary of a sentence, or none)
+    undo    takes one of these back
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from sears_dsl.errors import DataError
+from sears_dsl.vetting.journal import Entry
+
+__all__ = [
+    "REASONS",
+    "TASKS",
+    "Pick",
+    "RuleVerdict",
+    "State",
+    "Task",
+    "Verdict",
+    "WrittenRule",
+    "replay",
+    "task_of",
+]
+
+Verdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
+Task: TypeAlias = Literal["judge", "write", "pick"]
+Pair: TypeAlias = tuple[str, str]
+
+TASKS: Mapping[Task, frozenset[str]] = MappingProxyType(
+    {
+        "judge": frozenset({"accept", "reject", "edit", "skip", "pair"}),
+        "write": frozenset({"save", "remove"}),
+        "pick": frozenset({"pick"}),
+    }
+)
+"""Which kinds of entries belong to which task."""
+
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "meaning": "changes the meaning",
+        "grammar": "is not grammatical",
+        "unnatural": "is nothing that people say",
+        "other": "another reason",
+    }
+)
+"""Why a rule may be rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleVerdict:
+    """What a reviewer decided about a rule.
+
+    Attributes:
+        rule: its id.
+        verdict: accept, reject, edit or skip.
+        number: of the entry.
+        time: of the entry.
+        new: the rule instead, of an edit.
+        reason: a key of `REASONS`, of a rejection.
+        note: the reviewer's own words.
+        shown: (original, rewritten) of the examples that were on the page; of an edit, examples
+            of the new rule.
+    """
+
+    rule: str
+    verdict: Verdict
+    number: int
+    time: str
+    new: str = ""
+    reason: str = ""
+    note: str = ""
+    shown: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRule:
+    """A rule that a reviewer wrote: its text, when, and (original, rewritten) examples."""
+
+    text: str
+    time: str
+    examples: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Which adversary of a sentence is closest to it.
+
+    Attributes:
+        original: the sentence.
+        shown: the adversaries to choose from.
+        choice: one of them; None for none.
+    """
+
+    original: str
+    shown: tuple[str, ...]
+    choice: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that holds now.
+
+    Attributes:
+        rules: id → verdict, in the order of decision; the last word on a rule counts.
+        pairs: (original, rewritten) → whether they mean the same.
+        written: rules that the reviewer wrote, in order.
+        picks: original → pick.
+        revision: the number of entries that led here.
+        last: task → the entry that undo takes back; absent where there is none.
+    """
+
+    rules: Mapping[str, RuleVerdict]
+    pairs: Mapping[Pair, bool]
+    written: tuple[WrittenRule, ...]
+    picks: Mapping[str, Pick]
+    revision: int
+    last: Mapping[Task, Entry]
+
+    def with_verdict(self, *verdicts: Verdict) -> list[RuleVerdict]:
+        """The verdicts of these kinds, in the order of decision."""
+        return [each for each in self.rules.values() if each.verdict in verdicts]
+
+
+def task_of(kind: str) -> Task | None:
+    """The task that a kind of entry belongs to; None for undo.
+
+    Example:
+        >>> task_of("accept"), task_of("undo")
+        ('judge', None)
+    """
+    return next((task for task, kinds in TASKS.items() if kind in kinds), None)
+
+
+def replay(entries: Sequence[Entry]) -> State:
+    """What holds after these entries.
+
+    Raises:
+        DataError: an entry that no version of this journal has, or that lacks what it needs.
+
+    Example:
+        >>> def entry(number, kind, **content):
+        ...     return Entry(number, "2026-11-21T17:30:00Z", "ana", "5c4e", kind, content)
+        >>> state = replay([entry(1, "accept", rule="r-1"), entry(2, "reject", rule="r-2"),
+        ...                 entry(3, "undo", undone=2)])
+        >>> [(each.rule, each.verdict) for each in state.rules.values()], state.revision
+        ([('r-1', 'accept')], 3)
+    """
+    undone = {_need(entry, "undone", int) for entry in entries if entry.kind == "undo"}
+    rules: dict[str, RuleVerdict] = {}
+    pairs: dict[Pair, bool] = {}
+    written: dict[str, WrittenRule] = {}
+    picks: dict[str, Pick] = {}
+    last: dict[Task, Entry] = {}
+    for entry in entries:
+        task = task_of(entry.kind)
+        if task is None:
+            if entry.kind != "undo":
+                raise _strange(entry, f"its kind is {entry.kind!r}")
+            continue
+        if entry.number in undone:
+            continue
+        last[task] = entry
+        if entry.kind == "pair":
+            same = _need(entry, "same", bool, type(None))
+            pair = (_need(entry, "original", str), _need(entry, "rewritten", str))
+            pairs.pop(pair, None)
+            if same is not None:
+                pairs[pair] = same
+        elif entry.kind == "save":
+            text = _need(entry, "text", str)
+            written[text] = WrittenRule(text, entry.time, _pairs(entry, "examples"))
+        elif entry.kind == "remove":
+            written.pop(_need(entry, "text", str), None)
+        elif entry.kind == "pick":
+            original = _need(entry, "original", str)
+            choice = _need(entry, "choice", str, type(None))
+            picks[original] = Pick(original, tuple(_need(entry, "shown", list)), choice)
+        else:
+            verdict = _verdict(entry)
+            rules.pop(verdict.rule, None)
+            rules[verdict.rule] = verdict
+    return State(rules, pairs, tuple(written.values()), picks, len(entries), last)
+
+
+def _verdict(entry: Entry) -> RuleVerdict:
+    kind: Any = entry.kind
+    return RuleVerdict(
+        rule=_need(entry, "rule", str),
+        verdict=kind,
+        number=entry.number,
+        time=entry.time,
+        new=_need(entry, "new", str) if kind == "edit" else "",
+        reason=entry.content.get("reason", ""),
+        note=entry.content.get("note", ""),
+        shown=_pairs(entry, "shown"),
+    )
+
+
+def _pairs(entry: Entry, name: str) -> tuple[Pair, ...]:
+    found: Iterable[Any] = entry.content.get(name, ())
+    try:
+        return tuple((str(original), str(rewritten)) for original, rewritten in found)
+    except (TypeError, ValueError) as error:
+        raise _strange(entry, f"{name} is no list of pairs") from error
+
+
+def _need(entry: Entry, name: str, *kinds: type) -> Any:
+    found = entry.content.get(name)
+    if not isinstance(found, kinds) or (found is None and name not in entry.content):
+        raise _strange(entry, f"its {name} is {found!r}")
+    return found
+
+
+def _strange(entry: Entry, why: str) -> DataError:
+    return DataError(
+        f"entry {entry.number} ({entry.kind}) of the journal means nothing here: {why}",
+        help="bring back the file as sears vet wrote it",
+    )

@@ -1,0 +1,234 @@
+"""A rule for people who do not know its language: in words, with every tag and sign explained.
+
+In: a rule and the ruleset around it. Out: a sentence, and a list of (sign, meaning). Always holds:
+every tag of the rule is in the list, each once, in the order of the rule. Costs a walk over the
+rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sears_dsl.language.printer import print_rule, print_test
+from sears_dsl.language.rule import (
+    Anchor,
+    AttributeTest,
+    Conjunction,
+    Element,
+    Group,
+    Negation,
+    Reference,
+    Regex,
+    Rule,
+    RuleScope,
+    SetReference,
+    Tag,
+    TagCopy,
+    Test,
+    Wildcard,
+)
+
+__all__ = ["TAG_MEANINGS", "explained", "in_words"]
+
+TAG_MEANINGS: dict[str, str] = {
+    "ADJ": "adjective: big, old, green",
+    "ADP": "preposition: in, to, during",
+    "ADV": "adverb: very, tomorrow, where",
+    "AUX": "auxiliary verb: is, has, will",
+    "CCONJ": "coordinating conjunction: and, or, but",
+    "CONJ": "conjunction: and, or, but",
+    "DET": "determiner: a, the, this, which",
+    "INTJ": "interjection: oh, hello",
+    "NOUN": "noun: girl, color, film",
+    "NUM": "number: 2, three, 2026",
+    "PART": "particle: 's, not, to",
+    "PRON": "pronoun: I, you, it, who",
+    "PROPN": "proper noun: Mary, London",
+    "PUNCT": "punctuation: . , ( )",
+    "SCONJ": "subordinating conjunction: if, while, that",
+    "SYM": "symbol: $, %, +",
+    "VERB": "verb: run, runs, ran",
+    "X": "other: foreign words, typos",
+    "CC": "coordinating conjunction: and, or, but",
+    "CD": "number: 2, three",
+    "DT": "determiner: a, the, this",
+    "EX": "existential there: there is",
+    "FW": "foreign word: de, ex",
+    "IN": "preposition or subordinating conjunction: in, of, if",
+    "JJ": "adjective: good",
+    "JJR": "comparative adjective: better",
+    "JJS": "superlative adjective: best",
+    "LS": "list marker: 1), a.",
+    "MD": "modal verb: can, will, should",
+    "NN": "singular noun: film",
+    "NNS": "plural noun: films",
+    "NNP": "singular proper noun: London",
+    "NNPS": "plural proper noun: Alps",
+    "PDT": "predeterminer: all the, both the",
+    "POS": "possessive ending: 's",
+    "PRP": "personal pronoun: I, he, it",
+    "PRP$": "possessive pronoun: my, his, its",
+    "RB": "adverb: very, not, never",
+    "RBR": "comparative adverb: faster",
+    "RBS": "superlative adverb: fastest",
+    "RP": "particle of a verb: give up",
+    "TO": "to: to go",
+    "UH": "interjection: oh, wow",
+    "VB": "verb, base form: take",
+    "VBD": "verb, past tense: took",
+    "VBG": "verb, -ing form: taking",
+    "VBN": "verb, past participle: taken",
+    "VBP": "verb, present, not third person: take",
+    "VBZ": "verb, present, third person singular: takes",
+    "WDT": "question word before a noun: which, that",
+    "WP": "question pronoun: who, what",
+    "WP$": "possessive question word: whose",
+    "WRB": "question adverb: where, when, how",
+    "ADD": "e-mail or web address",
+    "AFX": "affix: pre-, non-",
+    "GW": "part of a split word",
+    "HYPH": "hyphen",
+    "NFP": "superfluous punctuation",
+    "XX": "unknown",
+    ".": "end of a sentence: . ? !",
+    ",": "comma",
+    ":": "colon, semicolon, dash",
+    "``": "opening quotation mark",
+    "''": "closing quotation mark",
+    "-LRB-": "opening bracket",
+    "-RRB-": "closing bracket",
+    "$": "currency",
+    "#": "number sign",
+}
+"""What each tag stands for, with words that have it."""
+
+_ATTRIBUTES = {
+    "text": "word written",
+    "lower": "word (any casing)",
+    "lemma": "word whose base form is",
+    "pos": "word with the tag",
+    "tag": "word with the tag",
+}
+
+
+def in_words(rule: Rule) -> str:
+    """The rule as the study of the paper put it: replace the first … with ….
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> in_words(parse("What NOUN -> Which NOUN").rules[0])
+        'Replace the first “What NOUN” with “Which NOUN”.'
+        >>> in_words(parse("really -> <> / __ ADJ").rules[0])
+        'Remove the first “really”, where it stands as “__ ADJ”.'
+    """
+    plain = print_rule(replace(rule, left=(), right=()))
+    context = print_rule(rule)[len(plain) + len(" / ") :]
+    old = print_rule(replace(rule, consequent=(), left=(), right=())).removesuffix(" -> <>")
+    new = plain[len(old) + len(" -> ") :]
+    where = f", where it stands as “{context}”" if context else ""
+    if not rule.antecedent:
+        return f"Insert “{new}” at the first place that is like “{context}”."
+    if not rule.consequent:
+        return f"Remove the first “{old}”{where}."
+    return f"Replace the first “{old}” with “{new}”{where}."
+
+
+def explained(rule: Rule, scope: RuleScope) -> tuple[tuple[str, str], ...]:
+    r"""The tags and signs of a rule with what they mean.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> rules = parse("set WH = What | Which\n@WH NOUN -> $2")
+        >>> for sign, meaning in explained(rules.rules[0], rules):
+        ...     print(sign, "-", meaning)
+        @WH - one of: What, Which
+        NOUN - noun: girl, color, film
+        $2 - what the 2nd element matched
+    """
+    found: dict[str, str] = {}
+    for sign, meaning in _signs(rule, scope):
+        found.setdefault(sign, meaning)
+    return tuple(found.items())
+
+
+def _signs(rule: Rule, scope: RuleScope) -> Iterator[tuple[str, str]]:
+    yield from _of_elements(rule.left, scope)
+    yield from _of_elements(rule.antecedent, scope)
+    yield from _of_elements(rule.right, scope)
+    for piece in rule.consequent:
+        if isinstance(piece, TagCopy):
+            yield piece.tag, TAG_MEANINGS.get(piece.tag, "a tag")
+        elif isinstance(piece, Reference):
+            sign = f"${piece.target}"
+            yield sign, _reference(piece.target)
+            for function in piece.functions:
+                yield f".{function}", _function(function)
+
+
+def _of_elements(elements: Sequence[Element], scope: RuleScope) -> Iterator[tuple[str, str]]:
+    for element in elements:
+        body = element.body
+        if isinstance(body, Anchor):
+            start = body.side == "start"
+            yield "<s>" if start else "</s>", f"the {'start' if start else 'end'} of the text"
+        elif isinstance(body, Group):
+            for alternative in body.alternatives:
+                yield from _of_elements(alternative, scope)
+        else:
+            yield from _of_test(body, scope)
+        bounds = (element.minimum, element.maximum)
+        if bounds == (0, 1):
+            yield "…?", "may be missing"
+        elif bounds != (1, 1):
+            yield f"…{{{bounds[0]},{bounds[1]}}}", f"{bounds[0]} to {bounds[1]} times"
+
+
+def _of_test(test: Test, scope: RuleScope) -> Iterator[tuple[str, str]]:
+    if isinstance(test, Tag):
+        yield test.name, TAG_MEANINGS.get(test.name, "a tag")
+    elif isinstance(test, Wildcard):
+        yield "_", "any word"
+    elif isinstance(test, SetReference):
+        members = [print_test(member, place="group") for member in scope.members(test)]
+        more = f" and {len(members) - 8} more" if len(members) > 8 else ""
+        yield print_test(test), f"one of: {', '.join(members[:8])}{more}"
+        for member in scope.members(test):
+            if isinstance(member, Tag):
+                yield from _of_test(member, scope)
+    elif isinstance(test, Regex):
+        yield print_test(test), "a word that this regular expression matches"
+    elif isinstance(test, AttributeTest):
+        yield from _of_attribute(test)
+    elif isinstance(test, Conjunction):
+        for each in test.tests:
+            yield from _of_attribute(each)
+    elif isinstance(test, Negation):
+        yield f"!{_operand(test)}", "a word that is not this"
+        if not isinstance(test.operand, Group):
+            yield from _of_test(test.operand, scope)
+
+
+def _operand(test: Negation) -> str:
+    return "(…)" if isinstance(test.operand, Group) else print_test(test.operand)
+
+
+def _of_attribute(test: AttributeTest) -> Iterator[tuple[str, str]]:
+    sign = f"{test.attribute}{'!=' if test.negated else '='}{test.value}"
+    meaning = TAG_MEANINGS.get(test.value, "") if test.attribute in ("pos", "tag") else ""
+    told = f"{_ATTRIBUTES[test.attribute]} “{test.value}”" + (f" ({meaning})" if meaning else "")
+    yield sign, f"not a {told}" if test.negated else f"a {told}"
+
+
+def _reference(target: int | str) -> str:
+    if target == 0:
+        return "all that was matched"
+    if isinstance(target, str):
+        return f"what the element named {target} matched"
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(target, "th")
+    return f"what the {target}{ending} element matched"
+
+
+def _function(name: str) -> str:
+    casing = {"lower": "in lower case", "upper": "in upper case", "cap": "with a capital"}
+    return casing.get(name) or f"put into this form ({TAG_MEANINGS[name]})"

@@ -1,0 +1,347 @@
+r"""Decisions on disk, one JSON object a line, only ever added to.
+
+In: entries. Out: the same entries, also after kill -9. Always holds: an entry is on the disk
+before `append` returns; a last line that a killed process left torn is dropped, any other damage is
+an error with its line; entries are numbered from 1 without gaps, so that a bad merge is seen; a
+journal belongs to one version of one ruleset and is written by one process at a time. Costs one
+fsync an entry.
+
+The first line names the format, the ruleset and the reviewer:
+
+    {"format": "sears-vetting", "version": 1, "ruleset": {"path": …, "sha256": …}, …}
+    {"n": 1, "time": "2026-11-21T17:30:00Z", "reviewer": "ana", "ruleset": "5c4e…", "kind": …}
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.ruleset import Ruleset
+
+__all__ = ["Clock", "Entry", "Header", "Journal", "read_journal", "ruleset_digest", "utc_now"]
+
+FORMAT = "sears-vetting"
+VERSION = 1
+# Hex digits of the ruleset's hash that each entry carries; the header has all of them.
+_SHORT = 12
+
+Clock: TypeAlias = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """The time, in UTC."""
+    return datetime.now(UTC)
+
+
+def ruleset_digest(ruleset: Ruleset) -> str:
+    r"""SHA-256, in hex, of what a ruleset says; comments and blank lines do not count.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> ruleset_digest(parse("a -> b")) == ruleset_digest(parse("# a remark\na  ->  b"))
+        True
+    """
+    plain = replace(ruleset, layout=(), trailing=())
+    return hashlib.sha256(plain.format().encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a journal.
+
+    Attributes:
+        ruleset: the file of the ruleset, as the reviewer named it.
+        sha256: `ruleset_digest` of it.
+        reviewer: who decides.
+        began: when, in UTC.
+    """
+
+    ruleset: str
+    sha256: str
+    reviewer: str
+    began: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line after the first.
+
+    Attributes:
+        number: from 1.
+        time: in UTC, ``2026-11-21T17:30:00Z``.
+        reviewer: who.
+        ruleset: the first digits of the hash of the ruleset.
+        kind: what happened: see `sears_dsl.vetting.decisions`.
+        content: whatever belongs to it, as JSON.
+    """
+
+    number: int
+    time: str
+    reviewer: str
+    ruleset: str
+    kind: str
+    content: Mapping[str, Any]
+
+
+class Journal:
+    """A journal that is being written; `entries` has all that it holds.
+
+    Args:
+        path: the file; it is made where it does not exist.
+        ruleset: the rules that are judged.
+        reviewer: who judges.
+        now: gives the time.
+
+    Raises:
+        DataError: the file cannot be read or written, is damaged, or is about another ruleset,
+            another version of it, or of another reviewer.
+        UsageError: another process writes it.
+
+    Example:
+        >>> import tempfile
+        >>> from sears_dsl.language.ruleset import parse
+        >>> rules = parse("movie -> film")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "ana.jsonl")
+        ...     with Journal(path, ruleset=rules, reviewer="ana") as journal:
+        ...         _ = journal.append("accept", {"rule": rules.rule_ids[0]})
+        ...     [entry.kind for entry in read_journal(path)[1]]
+        ['accept']
+    """
+
+    def __init__(
+        self, path: Path, *, ruleset: Ruleset, reviewer: str, now: Clock = utc_now
+    ) -> None:
+        self.path = path
+        self.reviewer = reviewer
+        self._now = now
+        self._sha256 = ruleset_digest(ruleset)
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise DataError(
+                f"the journal {path} could not be opened: {error.strerror}",
+                help="choose another place with --journal FILE",
+            ) from error
+        try:
+            self._lock()
+            self.torn = self._mend()
+            if self._size == 0:
+                self._write(self._first_line(ruleset.path))
+            self.header, found = read_journal(path)
+            self.entries: list[Entry] = found
+            check_ruleset(self.header, path, self._sha256, ruleset.path)
+            if self.header.reviewer != reviewer:
+                raise DataError(
+                    f"the journal {path} holds the decisions of {self.header.reviewer}, "
+                    f"not of {reviewer}",
+                    help="each reviewer has a journal; `sears vetted` brings them together",
+                )
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def append(self, kind: str, content: Mapping[str, Any]) -> Entry:
+        """Add an entry; it is on the disk when this returns.
+
+        Raises:
+            DataError: it could not be written, or the file was changed by somebody else.
+        """
+        entry = Entry(
+            number=len(self.entries) + 1,
+            time=_stamp(self._now()),
+            reviewer=self.reviewer,
+            ruleset=self._sha256[:_SHORT],
+            kind=kind,
+            content=dict(content),
+        )
+        line = {
+            "n": entry.number,
+            "time": entry.time,
+            "reviewer": entry.reviewer,
+            "ruleset": entry.ruleset,
+            "kind": kind,
+            **content,
+        }
+        self._check_untouched()
+        self._write(line)
+        self.entries.append(entry)
+        return entry
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ------------------------------------------------------------ the file
+
+    def _lock(self) -> None:
+        """The file is ours until it is closed; the system lets go of it when we are killed."""
+        try:
+            locking: Any = import_module("fcntl")
+        except ImportError:
+            return  # a system without such locks: entries stay whole, since a line is one write
+        try:
+            locking.flock(self._descriptor, locking.LOCK_EX | locking.LOCK_NB)
+        except OSError as error:
+            raise UsageError(
+                f"the journal {self.path} is being written by another `sears vet`",
+                help="use that one's page, end it, or keep an own journal: --reviewer NAME",
+            ) from error
+
+    def _mend(self) -> str:
+        """Cut off a last line without its end; what was cut off."""
+        content = self.path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.ftruncate(self._descriptor, whole)
+            os.fsync(self._descriptor)
+        self._size = whole
+        return content[whole:].decode("utf-8", "replace")
+
+    def _check_untouched(self) -> None:
+        try:
+            there = os.stat(self.path)
+        except OSError:
+            there = None
+        ours = os.fstat(self._descriptor)
+        if there is None or (there.st_ino, there.st_size) != (ours.st_ino, self._size):
+            raise DataError(
+                f"the journal {self.path} was changed or moved by another program",
+                help="nothing more is written to it; start `sears vet` again to go on with what "
+                "the file now holds",
+            )
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        content = (json.dumps(line, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+        try:
+            written = os.write(self._descriptor, content)
+            if written < len(content):
+                raise OSError(28, "only a part of the line was written")
+            os.fsync(self._descriptor)
+        except OSError as error:
+            os.ftruncate(self._descriptor, self._size)
+            raise DataError(
+                f"the journal {self.path} could not be written: {error.strerror}",
+                help="make room; the decision was not kept, those before it are",
+            ) from error
+        self._size += len(content)
+
+    def _first_line(self, ruleset: str) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "ruleset": {"path": ruleset, "sha256": self._sha256},
+            "reviewer": self.reviewer,
+            "began": _stamp(self._now()),
+        }
+
+
+def read_journal(path: Path) -> tuple[Header, list[Entry]]:
+    """Read a journal; a torn last line is left out, and left alone.
+
+    Raises:
+        DataError: there is no such file, it is no journal of this version, or a line is damaged.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise DataError(f"the journal {path} could not be read: {error.strerror}") from error
+    if not lines:
+        raise DataError(
+            f"{path} is empty, no journal of sears vet", help="remove it, or name another file"
+        )
+    header = _header(_object(lines[0], path, 1), path)
+    entries = []
+    for number, line in enumerate(lines[1:], 1):
+        entries.append(_entry(_object(line, path, number + 1), path, number))
+    return header, entries
+
+
+def check_ruleset(header: Header, path: Path, sha256: str, ruleset: str) -> None:
+    """Refuse a journal about another ruleset than this one.
+
+    Raises:
+        DataError: it is; says which and why that matters.
+    """
+    if header.sha256 != sha256:
+        raise DataError(
+            f"the journal {path} judges another version of the rules: {header.ruleset} "
+            f"(hash {header.sha256[:_SHORT]}), while {ruleset} now has hash {sha256[:_SHORT]}",
+            help="decisions would be about other rules than were looked at: bring back the file "
+            "that was judged, or begin anew with --journal FILE",
+        )
+
+
+def _stamp(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        found = json.loads(line.decode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        raise _damaged(path, number, "it is no JSON") from error
+    if not isinstance(found, dict):
+        raise _damaged(path, number, "it is no JSON object")
+    return found
+
+
+def _damaged(path: Path, number: int, why: str) -> DataError:
+    return DataError(
+        f"{path}: line {number} of the journal is damaged: {why}",
+        help="bring back the file as sears vet wrote it (each line is one decision)",
+    )
+
+
+def _header(line: Mapping[str, Any], path: Path) -> Header:
+    if line.get("format") != FORMAT:
+        raise DataError(
+            f"{path} is no journal of sears vet", help="name a file that `sears vet` wrote"
+        )
+    if line.get("version") != VERSION:
+        raise DataError(
+            f"{path} is a journal of version {line.get('version')}; this sears reads {VERSION}",
+            help="use the version of sears that wrote it",
+        )
+    ruleset = line.get("ruleset")
+    told = [
+        *((ruleset.get("path"), ruleset.get("sha256")) if isinstance(ruleset, dict) else (None,)),
+        line.get("reviewer"),
+        line.get("began"),
+    ]
+    if not all(isinstance(each, str) for each in told):
+        raise _damaged(path, 1, "ruleset, reviewer or began is missing")
+    return Header(*told)
+
+
+def _entry(line: dict[str, Any], path: Path, number: int) -> Entry:
+    told = [line.pop(name, None) for name in ("time", "reviewer", "ruleset", "kind")]
+    if line.pop("n", None) != number:
+        raise _damaged(path, number + 1, f"it should be entry {number}; lines are lost or mixed")
+    if not all(isinstance(each, str) for each in told):
+        raise _damaged(path, number + 1, "time, reviewer, ruleset or kind is missing")
+    time, reviewer, ruleset, kind = told
+    return Entry(number, time, reviewer, ruleset, kind, line)

@@ -1,0 +1,184 @@
+"""Journals of several reviewers → what they say together, and how far they agree.
+
+In: journals about one ruleset. Out: an `Outcome` for each of its rules, and `Agreement`. Always
+holds: every rule has exactly one outcome; without a majority of those who judged it a rule is
+disputed, which is not accepted; the order of the journals makes no difference. Costs a pass over
+the journals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from sears_dsl.errors import UsageError
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.vetting.agreement import Kappa, cohen_kappa, fleiss_kappa
+from sears_dsl.vetting.decisions import RuleVerdict, State, replay
+from sears_dsl.vetting.journal import Header, check_ruleset, read_journal, ruleset_digest
+
+__all__ = [
+    "Agreement",
+    "Decided",
+    "Outcome",
+    "Policy",
+    "Review",
+    "agreement",
+    "outcomes",
+    "read_reviews",
+]
+
+Policy: TypeAlias = Literal["majority", "all", "any"]
+"""How many of those who judged a rule have to accept it."""
+
+Decided: TypeAlias = Literal["kept", "edited", "rejected", "disputed", "unjudged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A journal, read: its first line, what holds now, the time of the last decision."""
+
+    header: Header
+    state: State
+    ended: str
+
+    @property
+    def reviewer(self) -> str:
+        """Who."""
+        return self.header.reviewer
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a rule.
+
+    Attributes:
+        rule: its id.
+        decided: what the reviewers said together.
+        new: the rule instead, where it was edited.
+        verdicts: reviewer → verdict, of those who judged it.
+    """
+
+    rule: str
+    decided: Decided
+    new: str
+    verdicts: Mapping[str, RuleVerdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far reviewers agree on something.
+
+    Attributes:
+        reviewers: who.
+        pairs: Cohen's κ of every two reviewers, on what both judged.
+        together: Fleiss' κ, on what all judged; None for fewer than two reviewers.
+    """
+
+    reviewers: tuple[str, ...]
+    pairs: Mapping[tuple[str, str], Kappa]
+    together: Kappa | None
+
+
+def read_reviews(paths: Sequence[Path], ruleset: Ruleset) -> list[Review]:
+    """Read journals, sorted by reviewer.
+
+    Raises:
+        DataError: a journal is damaged or is about another version of the ruleset.
+        UsageError: two journals are of the same reviewer.
+    """
+    digest = ruleset_digest(ruleset)
+    reviews: dict[str, Review] = {}
+    for path in paths:
+        header, entries = read_journal(path)
+        check_ruleset(header, path, digest, ruleset.path)
+        if header.reviewer in reviews:
+            raise UsageError(
+                f"two of the journals are of {header.reviewer}",
+                help="name each journal once; each reviewer counts once",
+            )
+        ended = entries[-1].time if entries else header.began
+        reviews[header.reviewer] = Review(header, replay(entries), ended)
+    return [reviews[name] for name in sorted(reviews)]
+
+
+def outcomes(
+    ruleset: Ruleset, reviews: Sequence[Review], *, policy: Policy = "majority"
+) -> list[Outcome]:
+    """What became of each rule, in the order of the ruleset.
+
+    Args:
+        ruleset: the rules.
+        reviews: of each reviewer.
+        policy: a rule is kept if ``majority`` (more than half), ``all`` or ``any`` of those who
+            judged it accept it, as it is or edited. Skipping is not judging.
+    """
+    return [_outcome(name, reviews, policy) for name in ruleset.rule_ids]
+
+
+def _outcome(name: str, reviews: Sequence[Review], policy: Policy) -> Outcome:
+    verdicts = {
+        review.reviewer: review.state.rules[name]
+        for review in reviews
+        if name in review.state.rules and review.state.rules[name].verdict != "skip"
+    }
+    if not verdicts:
+        return Outcome(name, "unjudged", "", verdicts)
+    wanting = [each for each in verdicts.values() if each.verdict != "reject"]
+    needed = {"majority": len(verdicts) // 2 + 1, "all": len(verdicts), "any": 1}[policy]
+    if len(wanting) < needed:
+        tied = policy == "majority" and 2 * len(wanting) == len(verdicts)
+        return Outcome(name, "disputed" if tied else "rejected", "", verdicts)
+    # The wording that most of them want; of equals the original one, then the first by alphabet.
+    wordings = Counter(each.new for each in wanting)
+    new = min(wordings, key=lambda text: (-wordings[text], text))
+    return Outcome(name, "edited" if new else "kept", new, verdicts)
+
+
+def agreement(reviews: Sequence[Review], on: Literal["rules", "picks"] = "rules") -> Agreement:
+    """How far reviewers agree.
+
+    Args:
+        reviews: of each reviewer.
+        on: ``rules``, kept (as they are or edited) or rejected; or ``picks``, which adversary of a
+            sentence is closest, or none.
+    """
+    given = {review.reviewer: _RATINGS[on](review.state) for review in reviews}
+    pairs = {}
+    for one, other in combinations(given, 2):
+        items = sorted(_common(given, one, other))
+        pairs[one, other] = cohen_kappa(
+            [given[one][item] for item in items], [given[other][item] for item in items]
+        )
+    together = None
+    if len(given) > 1:
+        items = sorted(_common(given, *given))
+        together = fleiss_kappa([[given[name][item] for name in given] for item in items])
+    return Agreement(tuple(given), pairs, together)
+
+
+def _common(given: Mapping[str, Mapping[str, str]], *names: str) -> set[str]:
+    """What all of these reviewers judged."""
+    return set.intersection(*(set(given[name]) for name in names))
+
+
+def _of_rules(state: State) -> dict[str, str]:
+    return {
+        name: "reject" if each.verdict == "reject" else "keep"
+        for name, each in state.rules.items()
+        if each.verdict != "skip"
+    }
+
+
+def _of_picks(state: State) -> dict[str, str]:
+    return {name: "" if each.choice is None else each.choice for name, each in state.picks.items()}
+
+
+_RATINGS: Mapping[str, Callable[[State], dict[str, str]]] = {
+    "rules": _of_rules,
+    "picks": _of_picks,
+}

@@ -1,0 +1,122 @@
+"""The files that vetting leaves: vetted ruleset, rules left out, judged pairs.
+
+In: a ruleset and reviews. Out: files, each written whole or not at all. Always holds: the same
+journals write the same bytes; a ruleset with imports stays in its folder, where they are found.
+Costs the running of a few tests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.errors import UsageError
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.text.batches import Frame
+from sears_dsl.text.dataset import format_of
+from sears_dsl.text.tagger import Tagger
+from sears_dsl.text.writing import write_atomically
+from sears_dsl.vetting.merging import Policy, Review, outcomes
+from sears_dsl.vetting.vetted import judged_pairs, left_out_text, vetted_text
+
+__all__ = ["Written", "left_out_path", "write_pairs", "write_vetted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        vetted: the file of kept, edited and written rules.
+        left_out: the file of the others; None where there are none.
+        counts: outcome → rules.
+        added: rules that reviewers wrote.
+    """
+
+    vetted: Path
+    left_out: Path | None
+    counts: Mapping[str, int]
+    added: int
+
+
+def left_out_path(vetted: Path) -> Path:
+    """Where the rules stand that a vetted ruleset leaves out.
+
+    Example:
+        >>> left_out_path(Path("found.vetted.sear")).name
+        'found.vetted.left-out.sear'
+    """
+    return vetted.with_name(f"{vetted.stem}.left-out.sear")
+
+
+def write_vetted(
+    ruleset: Ruleset,
+    reviews: Sequence[Review],
+    path: Path,
+    *,
+    tagger: Tagger,
+    policy: Policy = "majority",
+) -> Written:
+    """Write the vetted ruleset, and beside it the rules that were left out.
+
+    Args:
+        ruleset: the rules that were vetted.
+        reviews: of each reviewer.
+        path: of the vetted ruleset.
+        tagger: runs the tests of edited and written rules.
+        policy: how many reviewers have to accept a rule.
+
+    Raises:
+        UsageError: the path is no place for it.
+        DataError: a file cannot be written.
+    """
+    if path.suffix != ".sear":
+        raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
+    if path.exists() and path.samefile(ruleset.path):
+        raise UsageError(
+            f"{path} is the ruleset that was vetted", help="write the vetted one beside it"
+        )
+    if ruleset.imports and path.absolute().parent != Path(ruleset.path).absolute().parent:
+        raise UsageError(
+            f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",
+            help="write the vetted ruleset into the same folder",
+        )
+    found = outcomes(ruleset, reviews, policy=policy)
+    text = vetted_text(ruleset, found, reviews, tagger=tagger)
+    counts = Counter[str](outcome.decided for outcome in found)
+    beside = left_out_path(path)
+    if counts["kept"] + counts["edited"] < len(found):
+        write_atomically(beside, left_out_text(ruleset, found).encode("utf-8"))
+    elif beside.exists():
+        beside.unlink()
+    write_atomically(path, text.encode("utf-8"))
+    added = {written.text for review in reviews for written in review.state.written}
+    return Written(path, beside if beside.exists() else None, dict(counts), len(added))
+
+
+def write_pairs(reviews: Sequence[Review], path: Path) -> int:
+    """Write the pairs that reviewers judged, as ``sears calibrate`` reads them; how many.
+
+    Columns: original, rewritten, label (1 same meaning, 0 not), reviewer, source.
+
+    Raises:
+        UsageError: the file's name tells no format.
+        DataError: it cannot be written.
+    """
+    form = format_of(str(path), reading=False)
+    pairs = judged_pairs(reviews)
+    columns: dict[str, list[Any]] = {
+        "original": [each.original for each in pairs],
+        "rewritten": [each.rewritten for each in pairs],
+        "label": [each.label for each in pairs],
+        "reviewer": [each.reviewer for each in pairs],
+        "source": [each.source for each in pairs],
+    }
+    content = BytesIO()
+    form.assemble([form.encode(columns, "utf-8")], content, Frame(tuple(columns)))
+    write_atomically(path, content.getvalue())
+    return len(pairs)

@@ -1,0 +1,231 @@
+// The first task: rules one at a time.
+import { ask, send } from "./server.js";
+import { alone, example, find, findings, latest, make, marked, number, say, signs, summary, tell } from "./parts.js";
+
+const PAGE = 20;
+const MARKS = { accept: "✓", edit: "✎", reject: "✕", skip: "↷", "": "•" };
+const WORDS = { accept: "accepted", edit: "edited", reject: "rejected", skip: "skipped", "": "to judge" };
+
+let task;
+let current = null;
+let shown = null;
+let loaded = 0;
+
+export function start(given) {
+  task = given;
+  find("accept").addEventListener("click", () => decide("accept"));
+  find("skip").addEventListener("click", () => decide("skip"));
+  find("reject").addEventListener("click", openReject);
+  find("edit").addEventListener("click", openEdit);
+  find("undo-judge").addEventListener("click", undo);
+  find("more").addEventListener("click", () => examples(false));
+  for (const radio of document.getElementsByName("only")) radio.addEventListener("change", () => examples(true));
+  find("reject-dialog").querySelector("form").addEventListener("submit", () => {
+    const reason = find("reasons").querySelector("input:checked").value;
+    decide("reject", { reason, note: find("note").value });
+  });
+  find("edit-dialog").querySelector("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    saveEdit();
+  });
+  find("edit-text").addEventListener("input", tryEdit);
+}
+
+const items = () => task.overview.judge.items;
+const place = () => items().findIndex((item) => item.id === current);
+
+export function render({ keep = true } = {}) {
+  const judge = task.overview.judge;
+  if (!keep || current === null || place() < 0) current = judge.next ?? items()[0]?.id ?? null;
+  const decided = judge.accepted + judge.rejected;
+  find("tally").textContent = `${judge.accepted} accepted, ${judge.rejected} rejected, ${judge.left} left; accepted rules induce ${judge.mistakes.toLocaleString("en")} mistakes`;
+  find("progress").max = Math.max(1, decided + judge.left);
+  find("progress").value = decided;
+  find("count-judge").textContent = `${decided}/${decided + judge.left}`;
+  find("queue").replaceChildren(...items().map(queued));
+  const undoButton = find("undo-judge");
+  undoButton.disabled = judge.undo === null;
+  undoButton.title = judge.undo === null ? "Nothing to undo" : `Undo: ${judge.undo}`;
+  return show();
+}
+
+function queued(item) {
+  const button = make("button", { type: "button" },
+    make("span", { className: `mark ${item.verdict}`, "aria-hidden": "true" }, MARKS[item.verdict]),
+    make("span", { className: "mono" }, item.new || item.text),
+    make("span", { className: "flips", title: "mistakes induced" }, item.flips.toLocaleString("en")),
+    make("span", { className: "hidden" }, ` mistakes, ${WORDS[item.verdict]}`));
+  if (item.id === current) button.setAttribute("aria-current", "true");
+  button.addEventListener("click", () => go(item.id));
+  const done = ["accept", "edit", "reject"].includes(item.verdict);
+  return make("li", { className: `${done ? "decided" : ""} ${item.verdict}` }, button);
+}
+
+async function go(id) {
+  current = id;
+  await render();
+  find("rule-text").focus({ preventScroll: true });
+}
+
+function step(by) {
+  const next = items()[place() + by];
+  if (next) go(next.id);
+}
+
+async function show() {
+  const none = current === null;
+  for (const name of ["accept", "reject", "edit", "skip"]) find(name).disabled = none;
+  if (none) {
+    find("rule").replaceChildren(make("h2", { id: "rule-text", tabIndex: -1 }, "There is no rule to judge."));
+    find("examples").replaceChildren();
+    return;
+  }
+  const id = current;
+  const rule = await ask("rule", { id });
+  if (id !== current) return;
+  shown = rule;
+  const at = place();
+  const item = items()[at];
+  const verdict = rule.verdict;
+  const list = make("dl", { className: "signs" });
+  signs(list, rule.signs);
+  const why = rule.why ? make("p", { className: "quiet" }, rule.why) : null;
+  const parts = [
+    make("div", { className: "row spread" },
+      make("p", { className: "quiet", id: "rule-place" }, `Rule ${at + 1} of ${items().length}`),
+      verdict ? make("span", { className: `verdict ${verdict.verdict}` }, told(verdict)) : null),
+    make("h2", { id: "rule-text", className: "rule-text", tabIndex: -1 }, ...withArrow(rule.text)),
+    make("p", {}, rule.words),
+    item.twin ? make("p", { className: "quiet" }, `Says nearly the same as ${item.twin}, which is in the list.`) : null,
+    !item.verdict && !item.twin && item.gain === 0 ? make("p", { className: "quiet" }, "Adds no mistakes to those of the rules before it.") : null,
+    list,
+    make("div", { className: "numbers" }, ...summary(rule.summary)),
+    why,
+  ];
+  find("rule").replaceChildren(...parts.filter((part) => part !== null));
+  if (rule.summary.flips === 0) document.getElementsByName("only")[1].checked = true;
+  await examples(true);
+}
+
+function withArrow(text) {
+  const at = text.indexOf(" -> ");
+  if (at < 0) return [text];
+  return [text.slice(0, at), make("span", { className: "arrow", "aria-hidden": "true" }, " → "), make("span", { className: "hidden" }, " becomes "), text.slice(at + 4)];
+}
+
+function told(verdict) {
+  if (verdict.verdict === "reject") return `rejected: ${task.overview.reasons[verdict.reason]}${verdict.note ? ` (${verdict.note})` : ""}`;
+  if (verdict.verdict === "edit") return `edited: ${verdict.new}`;
+  return WORDS[verdict.verdict];
+}
+
+const only = () => [...document.getElementsByName("only")].find((radio) => radio.checked).value;
+
+async function examples(fresh) {
+  const id = current;
+  if (fresh) loaded = 0;
+  const found = await ask("examples", { id, only: only(), first: loaded, most: PAGE });
+  if (id !== current) return;
+  const made = found.examples.map((each) => example(each, judgePair));
+  const list = find("examples");
+  if (fresh) list.replaceChildren(...made);
+  else list.append(...made);
+  loaded += made.length;
+  if (!found.total) list.replaceChildren(make("li", { className: "quiet" }, only() === "mistakes" ? "The model makes no mistake on a row that this rule changes." : "The rule changes no row."));
+  const left = found.total - loaded;
+  find("more").hidden = left <= 0;
+  find("more").textContent = `Show more (${left.toLocaleString("en")} left)`;
+  if (!fresh) made[0]?.querySelector("button")?.focus();
+}
+
+const judgePair = alone(async (each, same) => {
+  const from = [...find("examples").querySelectorAll("button")].indexOf(document.activeElement);
+  await task.decide("pair", { original: each.original, rewritten: each.rewritten, same });
+  find("examples").querySelectorAll("button")[from]?.focus();
+});
+
+const decide = alone(async (kind, content = {}) => {
+  if (current === null) return;
+  const text = shown?.text ?? current;
+  const word = WORDS[kind];
+  const after = items()[place() + 1];
+  if (!await task.decide(kind, { rule: current, ...content })) return;
+  const next = task.overview.judge.next;
+  current = next ?? after?.id ?? current;
+  await render();
+  find("rule-text").focus({ preventScroll: true });
+  window.scrollTo({ top: 0 });
+  say(next ? `${text} ${word}. Next: ${shown?.text}` : `${text} ${word}. No rule is left to judge.`);
+  if (!next) tell("All rules are judged. “Write vetted ruleset” writes the file.", { done: true });
+});
+
+const undo = alone(async () => {
+  const { undo: what, undo_rule: rule } = task.overview.judge;
+  if (what === null) return;
+  if (!await task.decide("undo", { task: "judge" })) return;
+  current = rule ?? current;
+  await render();
+  find("rule-text").focus({ preventScroll: true });
+  say(`Undone: ${what}`);
+});
+
+function openReject() {
+  if (current === null) return;
+  find("reject-rule").textContent = shown.text;
+  find("note").value = "";
+  const reasons = Object.entries(task.overview.reasons).map(([key, word], at) =>
+    make("label", {}, make("input", { type: "radio", name: "reason", value: key, checked: at === 0 }), `The rule ${word.startsWith("another") ? "is no good for another reason" : word}`));
+  find("reasons").replaceChildren(make("legend", { className: "hidden" }, "Reason"), ...reasons);
+  find("reject-dialog").showModal();
+  find("reasons").querySelector("input").focus();
+}
+
+function openEdit() {
+  if (current === null) return;
+  find("edit-text").value = shown.verdict?.new || shown.text;
+  find("edit-dialog").showModal();
+  find("edit-text").focus();
+  tryEdit();
+}
+
+const tryEdit = latest(async (signal) => {
+  const text = find("edit-text").value;
+  try {
+    const typed = await send("typed", { text });
+    findings(find("edit-findings"), typed.findings);
+    const changed = typed.text && typed.text !== shown.text;
+    find("edit-save").disabled = !changed;
+    find("edit-numbers").replaceChildren(...(typed.text ? [number(typed.changed.toLocaleString("en"), "rows changed in all")] : []));
+    find("edit-examples").replaceChildren(...typed.examples.slice(0, 5).map((each) => make("li", {}, make("div", { className: "text" }, marked(each.pieces)))));
+    if (!typed.text) return;
+    let found;
+    do {
+      found = await send("mistakes", { text }, signal);
+      find("edit-numbers").replaceChildren(...summary(found.summary));
+    } while (!found.complete && find("edit-dialog").open);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    findings(find("edit-findings"), [{ severity: "error", text: error.message }]);
+  }
+});
+
+async function saveEdit() {
+  const text = find("edit-text").value;
+  find("edit-dialog").close();
+  await decide("edit", { new: text });
+}
+
+export function key(pressed) {
+  const actions = {
+    a: () => decide("accept"), r: openReject, e: openEdit, s: () => decide("skip"), u: undo,
+    j: () => step(1), k: () => step(-1),
+    m: () => {
+      const radios = [...document.getElementsByName("only")];
+      radios.find((radio) => !radio.checked).click();
+      say(only() === "mistakes" ? "Mistakes only" : "All rows");
+    },
+  };
+  const action = actions[pressed];
+  if (action) action();
+  return Boolean(action);
+}

@@ -1,0 +1,138 @@
+// Pieces of the page that several tasks share.
+
+/** An element with properties and children; texts are never read as HTML. */
+export function make(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.includes("-") || key === "role" || key === "for") element.setAttribute(key, value);
+    else element[key] = value;
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export const find = (id) => document.getElementById(id);
+
+export function say(text) {
+  find("status").textContent = text;
+}
+
+/** Tell what went wrong, or (done) what went well, until the next thing happens. */
+export function tell(text, { done = false } = {}) {
+  const alert = find("alert");
+  alert.classList.toggle("done", done);
+  alert.textContent = text;
+  alert.hidden = !text;
+}
+
+export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+export const percent = (share) => `${Math.round(100 * share)}%`;
+
+/** A text with what was removed and inserted; the words say it to those who do not see it. */
+export function marked(pieces) {
+  return pieces.map(([kind, text]) => {
+    if (kind === "same") return text;
+    const name = kind === "old" ? "del" : "ins";
+    const word = kind === "old" ? "removed: " : "inserted: ";
+    return make(name, {}, make("span", { className: "hidden" }, word), text);
+  });
+}
+
+function answer(text, right) {
+  const kind = right === null ? "" : right ? "right" : "wrong";
+  return make("span", { className: `badge ${kind}` }, text || "(empty)");
+}
+
+/** One example; `judge(example, same)` where pairs can be judged. */
+export function example(each, judge = null) {
+  const facts = make("div", { className: "facts" });
+  if (each.after === null) {
+    facts.append(make("span", { className: "answer" }, answer(each.before, each.right), "→ …"));
+  } else {
+    const after = each.right ? !each.flip : null;
+    facts.append(make("span", { className: "answer" }, answer(each.before, each.right), "→", answer(each.after, after)));
+  }
+  if (!each.right) facts.append(make("span", {}, `label ${each.labels.join(" or ")}: wrong before`));
+  if (each.score !== null) facts.append(make("span", {}, `S ${each.score.toFixed(2)}`));
+  facts.append(make("span", {}, `row ${each.row.toLocaleString("en")}`));
+  const item = make("li", {}, make("div", { className: "text" }, marked(each.pieces)), facts);
+  if (judge) {
+    const group = make("div", { className: "say", role: "group", "aria-label": "Does this pair mean the same?" });
+    for (const [same, word] of [[true, "same"], [false, "differs"]]) {
+      const button = make("button", { type: "button", "aria-pressed": String(each.same === same) }, word);
+      button.addEventListener("click", () => judge(each, each.same === same ? null : same));
+      group.append(button);
+    }
+    item.append(group);
+  }
+  return item;
+}
+
+export function signs(list, found) {
+  list.replaceChildren(...found.flatMap(({ sign, meaning }) => [make("dt", {}, sign), make("dd", {}, meaning)]));
+}
+
+export function number(value, word) {
+  return make("div", {}, make("strong", {}, String(value)), make("span", {}, word));
+}
+
+export function findings(box, found) {
+  box.replaceChildren(...found.map((each) => make("pre", { className: each.severity }, each.text)));
+}
+
+/** Numbers of what a rule does. */
+export function summary(found) {
+  const [low, high] = found.interval;
+  const rate = found.right ? percent(found.flips / found.right) : "–";
+  const range = found.right ? `of right rows changed (95%: ${percent(low)} to ${percent(high)})` : "no right row is changed";
+  return [
+    number(found.flips.toLocaleString("en"), "mistakes induced"),
+    number(rate, range),
+    number(found.right.toLocaleString("en"), "right rows changed"),
+    number(found.changed.toLocaleString("en"), "rows changed in all"),
+  ];
+}
+
+/** Run for the latest input only: one run at a time, and what is typed meanwhile ends its waiting. */
+export function latest(run) {
+  let stop = null;
+  let again = false;
+  return async () => {
+    again = true;
+    stop?.abort();
+    if (stop) return;
+    while (again) {
+      again = false;
+      stop = new AbortController();
+      try {
+        await run(stop.signal);
+      } catch (error) {
+        if (error.name !== "AbortError") tell(error.message);
+      }
+    }
+    stop = null;
+  };
+}
+
+/** Whether a decision is on its way; until what follows from it is shown, nothing else is decided. */
+export const busy = () => "busy" in document.body.dataset;
+
+/** Work that is done alone: what is asked for meanwhile would be about something not yet seen. */
+export function alone(work) {
+  return async (...given) => {
+    if (busy()) return;
+    document.body.dataset.busy = "true";
+    try {
+      await work(...given);
+    } catch (error) {
+      tell(error.message);
+    } finally {
+      delete document.body.dataset.busy;
+    }
+  };
+}
+
+for (const button of document.querySelectorAll("[data-close]")) {
+  button.addEventListener("click", () => button.closest("dialog").close());
+}

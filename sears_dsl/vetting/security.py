@@ -1,0 +1,133 @@
+"""Who may talk to the page: the one who was given its address, from the page itself.
+
+In: requests. Out: the same requests, or a refusal with its reason. Always holds: nothing is read or
+changed without the token; a request that names another host (DNS rebinding) or comes from another
+origin is refused before anything else is looked at; no body of more than `BODY_LIMIT` bytes is
+read, whatever its header says; every answer forbids the browser to load anything from elsewhere, to
+frame the page and to keep it. Costs nothing to speak of.
+
+The first part of the path is the token: ``http://127.0.0.1:8765/TOKEN/``. The page names everything
+else by relative addresses, so that no cookie is needed, and other sites can neither guess nor send
+it.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["BODY_LIMIT", "Guard"]
+
+BODY_LIMIT = 64 * 1024
+"""Bytes of the largest request: some hundred times a decision."""
+
+_TOO_LARGE = f"requests of more than {BODY_LIMIT // 1024} KiB are refused"
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Guard:
+    """Lets through what comes from the page.
+
+    Args:
+        app: what is guarded. It sees paths without the token, and the token's owner as
+            ``scope["state"]["reviewer"]``.
+        tokens: token → reviewer.
+        hosts: what the Host header may be, such as ``127.0.0.1:8765``.
+    """
+
+    def __init__(self, app: ASGIApp, *, tokens: Mapping[str, str], hosts: frozenset[str]) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        refusal = self._refusal(headers, scope)
+        sending = _with_headers(send)
+        if refusal is not None:
+            await refusal(scope, receive, sending)
+            return
+        token, _, rest = scope["path"].removeprefix("/").partition("/")
+        inner = {
+            **scope,
+            "path": f"/{rest}",
+            "raw_path": f"/{rest}".encode(),
+            "state": {**scope.get("state", {}), "reviewer": self._owner(token)},
+        }
+        await self._app(inner, _limited(receive), sending)
+
+    def _refusal(self, headers: Headers, scope: Scope) -> JSONResponse | None:
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            return _refused(403, f"this page is not at {host!r}; use the address that was printed")
+        origin = headers.get("origin")
+        if origin is not None and origin not in {f"http://{name}" for name in self._hosts}:
+            return _refused(403, f"requests from {origin} are refused")
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            return _refused(403, "requests from other sites are refused")
+        token = scope["path"].removeprefix("/").partition("/")[0]
+        if self._owner(token) is None:
+            return _refused(
+                403, "the token in the address is wrong; use the address that was printed"
+            )
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > BODY_LIMIT:
+            answer = _refused(413, _TOO_LARGE)
+            answer.headers["Connection"] = "close"
+            return answer
+        return None
+
+    def _owner(self, token: str) -> str | None:
+        """Whose token it is; takes the same time for any wrong one."""
+        owner = None
+        for known, reviewer in self._tokens.items():
+            if hmac.compare_digest(known.encode(), token.encode("utf-8", "surrogatepass")):
+                owner = reviewer
+        return owner
+
+
+def _limited(receive: Receive) -> Receive:
+    """The body, chunked ones too, as far as it may be long."""
+    seen = 0
+
+    async def limited() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > BODY_LIMIT:
+            raise HTTPException(413, _TOO_LARGE, headers={"Connection": "close"})
+        return message
+
+    return limited
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers[name] = value
+        await send(message)
+
+    return sending
+
+
+def _refused(status: int, why: str) -> JSONResponse:
+    return JSONResponse({"error": why, "help": ""}, status_code=status)

@@ -1,0 +1,114 @@
+"""A port of this machine, and a server on it until somebody ends it.
+
+In: an application. Out: nothing; it runs until Ctrl-C. Always holds: only the loopback interface
+listens; a port that is taken is said, with the next free one. Costs a thread.
+"""
+
+from __future__ import annotations
+
+import gc
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from sears_dsl.errors import UsageError
+
+__all__ = ["DEFAULT_PORT", "LOOPBACK", "listen", "serve", "settle"]
+
+LOOPBACK = "127.0.0.1"
+DEFAULT_PORT = 8765
+_TRIES = 100
+
+
+def listen(port: int | None = None) -> tuple[socket.socket, str]:
+    """A socket that listens on a port of the loopback interface.
+
+    Args:
+        port: the port; None for the first free one from `DEFAULT_PORT`.
+
+    Returns:
+        The socket, and a remark where the port is not the usual one.
+
+    Raises:
+        UsageError: the port is taken or not allowed; says the next free one.
+
+    Example:
+        >>> listening, _ = listen()
+        >>> taken = listening.getsockname()[1]
+        >>> listening.getsockname()[0]
+        '127.0.0.1'
+        >>> try:
+        ...     listen(taken)
+        ... except UsageError as error:
+        ...     print(error.message == f"port {taken} is in use")
+        ... finally:
+        ...     listening.close()
+        True
+    """
+    first = DEFAULT_PORT if port is None else port
+    for candidate in range(first, min(first + _TRIES, 65_536)):
+        found = _bound(candidate)
+        if found is None:
+            continue
+        if candidate == first:
+            return found, ""
+        if port is None:
+            return found, f"port {first} is in use; {candidate} is taken instead"
+        found.close()
+        raise UsageError(
+            f"port {first} is in use", help=f"the next free one is {candidate}: --port {candidate}"
+        )
+    raise UsageError(
+        f"no port from {first} on is free or allowed", help="choose another one with --port"
+    )
+
+
+def _bound(port: int) -> socket.socket | None:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.bind((LOOPBACK, port))
+        listening.listen(64)
+    except OSError:
+        listening.close()
+        return None
+    return listening
+
+
+def settle() -> None:
+    """Keep the garbage collector away from all that is loaded now.
+
+    It would go through the millions of objects of rows and taggers again and again, for up to half
+    a second each time, while somebody types and waits.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def serve(
+    app: ASGIApp, listening: socket.socket, *, on_ready: Callable[[], None] = lambda: None
+) -> None:
+    """Answer requests until Ctrl-C.
+
+    Args:
+        app: the application.
+        listening: from `listen`.
+        on_ready: called before the first request is answered.
+    """
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    settle()
+    on_ready()
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        return  # the way to end it

@@ -1,0 +1,217 @@
+"""What leaves vetting: the ruleset of kept rules, the others with their reasons, judged pairs.
+
+In: a ruleset, reviews, outcomes. Out: texts of files. Always holds: what is written parses, is
+formatted, and depends on the ruleset and the journals alone; kept rules stand as they stood, with
+their comments, so that a diff shows what was decided and nothing else; tests of a rule that was
+edited or written hold under the tagger, or are left out. Costs the tagging of those tests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from sears_dsl.language.layout import Entry
+from sears_dsl.language.printer import print_entries, print_rule
+from sears_dsl.language.rule import Metadata, Rule, RuleTest
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.statements import HeaderLine
+from sears_dsl.rule_tests import run_tests
+from sears_dsl.text.tagger import Tagger
+from sears_dsl.vetting.decisions import REASONS, WrittenRule
+from sears_dsl.vetting.journal import ruleset_digest
+from sears_dsl.vetting.merging import Outcome, Review
+
+__all__ = ["JudgedPair", "judged_pairs", "left_out_text", "vetted_text"]
+
+_TESTS = 2
+_LONGEST_TEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """A pair of texts that a reviewer judged.
+
+    Attributes:
+        original: a text.
+        rewritten: another one.
+        label: 1 where both mean the same, else 0.
+        reviewer: who says so.
+        source: how: ``pair``, the reviewer judged this pair; ``pick``, it was picked as closest
+            (1), or nothing shown was close enough (0); ``rule``, the reviewer accepted the rule
+            (1), or rejected it as changing the meaning (0), with this pair on the page.
+    """
+
+    original: str
+    rewritten: str
+    label: int
+    reviewer: str
+    source: str
+
+
+def vetted_text(
+    ruleset: Ruleset, outcomes: Sequence[Outcome], reviews: Sequence[Review], *, tagger: Tagger
+) -> str:
+    """The ruleset of the rules that were kept, edited or written.
+
+    Args:
+        ruleset: the rules that were vetted.
+        outcomes: what became of each of them.
+        reviews: who vetted them.
+        tagger: runs the tests of edited and written rules.
+    """
+    of_rule = iter(outcomes)
+    entries: list[Entry] = []
+    for entry in _entries(ruleset):
+        if not isinstance(entry.node, Rule):
+            entries.append(entry)
+            continue
+        outcome = next(of_rule)
+        if outcome.decided == "kept":
+            entries.append(entry)
+        elif outcome.decided == "edited":
+            entries.append(_edited(entry, entry.node, outcome, ruleset, tagger))
+    known = {print_rule(entry.node) for entry in entries if isinstance(entry.node, Rule)}
+    for review in reviews:
+        for written in review.state.written:
+            if written.text not in known:
+                known.add(written.text)
+                entries.append(_written(written, review.reviewer, ruleset, tagger))
+    return _file(entries, ruleset, _heading(ruleset, outcomes, reviews))
+
+
+def left_out_text(ruleset: Ruleset, outcomes: Sequence[Outcome]) -> str:
+    """The rules that were left out, each with who rejected it and why; a ruleset without a name."""
+    of_rule = iter(outcomes)
+    entries: list[Entry] = []
+    for entry in _entries(ruleset):
+        if not isinstance(entry.node, Rule | HeaderLine):
+            entries.append(entry)
+        elif isinstance(entry.node, Rule):
+            outcome = next(of_rule)
+            if outcome.decided not in ("kept", "edited"):
+                remarks = tuple(f"# {line}" for line in _reasons(outcome))
+                leading = ("", *filter(None, entry.leading), *remarks)
+                entries.append(replace(entry, leading=leading))
+    return _file(entries, ruleset, [f"Left out when {_name(ruleset)} was vetted."])
+
+
+def judged_pairs(reviews: Sequence[Review]) -> list[JudgedPair]:
+    """Pairs that reviewers judged, for ``sears calibrate``.
+
+    A reviewer's word on a pair itself counts before what follows from a pick or a rule. A rule
+    rejected for another reason than its meaning says nothing about its pairs.
+    """
+    found: list[JudgedPair] = []
+    for review in reviews:
+        own: dict[tuple[str, str], JudgedPair] = {}
+        for original, rewritten, label, source in _judged(review):
+            pair = JudgedPair(original, rewritten, label, review.reviewer, source)
+            own.setdefault((original, rewritten), pair)
+        found += own.values()
+    return found
+
+
+def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:
+    state = review.state
+    for (original, rewritten), same in state.pairs.items():
+        yield original, rewritten, int(same), "pair"
+    for pick in state.picks.values():
+        if pick.choice is not None:
+            yield pick.original, pick.choice, 1, "pick"
+        else:
+            for shown in pick.shown:
+                yield pick.original, shown, 0, "pick"
+    for verdict in state.rules.values():
+        if verdict.verdict == "accept" or verdict.reason == "meaning":
+            for original, rewritten in verdict.shown:
+                yield original, rewritten, int(verdict.verdict == "accept"), "rule"
+
+
+# ---------------------------------------------------------------- entries
+
+
+def _entries(ruleset: Ruleset) -> Sequence[Entry]:
+    """The statements as they lie in the file."""
+    return ruleset.layout or parse(ruleset.format(), path=ruleset.path).layout
+
+
+def _edited(entry: Entry, rule: Rule, outcome: Outcome, ruleset: Ruleset, tagger: Tagger) -> Entry:
+    new = _read(outcome.new, ruleset)
+    authors = [name for name, each in outcome.verdicts.items() if each.new == outcome.new]
+    shown = [pair for name in authors for pair in outcome.verdicts[name].shown]
+    tests = (*rule.metadata.tests, *(RuleTest(*pair) for pair in dict.fromkeys(shown)))
+    node = replace(new, name=rule.name, metadata=replace(rule.metadata, tests=()))
+    node = _tested(node, tests, ruleset, tagger)
+    remark = f"# edited by {', '.join(authors)}; it was: {print_rule(rule)}"
+    return replace(entry, node=node, leading=(*entry.leading, remark), metadata=())
+
+
+def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger) -> Entry:
+    metadata = Metadata(author=author, why=f"written while vetting, {written.time}")
+    rule = replace(_read(written.text, ruleset), metadata=metadata)
+    tests = [RuleTest(*pair) for pair in written.examples]
+    return Entry(_tested(rule, tests, ruleset, tagger), ("",))
+
+
+def _read(text: str, ruleset: Ruleset) -> Rule:
+    """A rule of a journal, under the sets and options of the ruleset."""
+    above = replace(ruleset, rules=(), layout=(), trailing=(), name=None, version=None)
+    return parse(f"{above.format()}{text}\n", path=ruleset.path).rules[-1]
+
+
+def _tested(rule: Rule, tests: Sequence[RuleTest], ruleset: Ruleset, tagger: Tagger) -> Rule:
+    """The rule with those tests that hold: all silent ones, and the first firing ones."""
+    kept: list[RuleTest] = []
+    for test in dict.fromkeys(tests):
+        firing = sum(each.expected is not None for each in kept)
+        if len(test.text) > _LONGEST_TEST or (test.expected is not None and firing == _TESTS):
+            continue
+        alone = replace(rule, metadata=Metadata(tests=(test,)))
+        scoped = replace(ruleset, rules=(alone,), layout=(), trailing=())
+        if all(result.outcome == "ok" for result in run_tests(scoped, tagger=tagger)):
+            kept.append(test)
+    return replace(rule, metadata=replace(rule.metadata, tests=tuple(kept)))
+
+
+# ---------------------------------------------------------------- the file
+
+
+def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) -> str:
+    remarks = "".join(f"# {line}\n" for line in heading)
+    body = print_entries(entries, ruleset.trailing)
+    return parse(remarks + body, path=ruleset.path).format()
+
+
+def _name(ruleset: Ruleset) -> str:
+    """How the ruleset is called, with the hash of the version that was vetted."""
+    return f"{PurePath(ruleset.path).name} (sha256 {ruleset_digest(ruleset)[:12]})"
+
+
+def _heading(ruleset: Ruleset, outcomes: Sequence[Outcome], reviews: Sequence[Review]) -> list[str]:
+    count: Counter[str] = Counter(outcome.decided for outcome in outcomes)
+    told = ", ".join(
+        f"{count[decided]} {word}"
+        for decided, word in (
+            ("kept", "kept"), ("edited", "edited"), ("rejected", "rejected"),
+            ("disputed", "disputed"), ("unjudged", "not judged"),
+        )
+        if count[decided]
+    )  # fmt: skip
+    who = "; ".join(f"{review.reviewer}, {review.ended}" for review in reviews)
+    return [f"Vetted from {_name(ruleset)} by {who}: {told or 'no rules'}."]
+
+
+def _reasons(outcome: Outcome) -> Iterator[str]:
+    if outcome.decided == "unjudged":
+        yield "not judged"
+    if outcome.decided == "disputed":
+        yield "disputed: as many reviewers keep it as reject it"
+    for reviewer, verdict in outcome.verdicts.items():
+        why = REASONS.get(verdict.reason, verdict.reason)
+        note = f" ({verdict.note})" if verdict.note else ""
+        word = {"accept": "accepted", "edit": "edited", "reject": "rejected"}[verdict.verdict]
+        told = f": {why}{note}" if verdict.verdict == "reject" else ""
+        yield " ".join(f"{word} by {reviewer}, {verdict.time}{told}".split())

@@ -1,0 +1,145 @@
+"""``sears vet`` and ``sears vetted`` on the command line, as far as no page is needed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sears_dsl.cli.vetting import vet_command, vetted_command
+from sears_dsl.discovery.judgements import read_judgements
+from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
+from sears_dsl.language.ruleset import load
+from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.picking import read_choices
+from sears_dsl.vetting.serving import listen
+
+
+@pytest.fixture
+def folder(tmp_path: Path, rules_file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "failing_reviews.py").write_text(
+        "def predict(texts):\n    raise ValueError('no such layer: 12')\n", "utf-8"
+    )
+    with (tmp_path / "words.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerows([["text", "label"], ["a good movie", "positive"]])
+    return tmp_path
+
+
+def vet(*more: str) -> Result:
+    arguments = ["words.sear", "--model", "failing_reviews:predict", "--data", "words.csv",
+                 "--column", "text", "--label", "label", "--tagger", "pinned", *more]  # fmt: skip
+    return CliRunner().invoke(vet_command, arguments)
+
+
+def journals(folder: Path) -> list[str]:
+    """Ana and Ben agree on two rules and disagree on one."""
+    ruleset = load(folder / "words.sear")
+    paths = []
+    for name, verdicts in {"ana": "aara", "ben": "arra"}.items():
+        path = folder / f"words.{name}.vetting.jsonl"
+        with Journal(path, ruleset=ruleset, reviewer=name) as journal:
+            for rule, letter in zip(ruleset.rule_ids, verdicts, strict=False):
+                content = {"rule": rule, "shown": [[f"of {rule}", f"by {name}"]]}
+                if letter == "a":
+                    journal.append("accept", content)
+                else:
+                    journal.append("reject", {**content, "reason": "meaning", "note": ""})
+        paths.append(path.name)
+    return paths
+
+
+def test_a_port_in_use_is_said_before_anything_else(folder: Path) -> None:
+    listening, _ = listen()
+    with listening:
+        port = listening.getsockname()[1]
+        error = vet("--port", str(port)).exception
+    assert isinstance(error, UsageError)
+    assert error.message == f"port {port} is in use"
+    assert "the next free one is" in error.help
+
+
+def test_a_journal_of_another_version_is_refused_before_the_model_is_asked(folder: Path) -> None:
+    ruleset = load(folder / "words.sear")
+    Journal(folder / "words.ana.vetting.jsonl", ruleset=ruleset, reviewer="ana").close()
+    with (folder / "words.sear").open("a", encoding="utf-8") as file:
+        file.write("\nfun -> joy\n")
+    error = vet("--reviewer", "ana").exception
+    assert isinstance(error, DataError)
+    assert "another version of the rules" in error.message
+
+
+def test_a_model_that_fails_is_told(folder: Path) -> None:
+    error = vet("--reviewer", "ana").exception
+    assert isinstance(error, ModelError)
+    assert "no such layer" in error.message
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--reviewer", "../ana"], "letters, digits"),
+        (["--reviewer", "ana", "--reviewer", "ana"], "each name once"),
+        (["--reviewer", "ana", "--reviewer", "ben", "--journal", "j"], "for one reviewer"),
+        (["--port", "0"], "1<=x<=65535"),
+        (["--rules", "0"], "x>=1"),
+    ],
+)
+def test_wrong_use_is_told(folder: Path, options: list[str], why: str) -> None:
+    result = vet(*options)
+    assert result.exit_code == 2
+    assert why in result.output
+
+
+def test_a_folder_of_rulesets_is_not_one(folder: Path) -> None:
+    (folder / "more.sear").write_text("a -> b\n", "utf-8")
+    error = (
+        CliRunner()
+        .invoke(vet_command, [".", "--model", "failing_reviews:predict", "--data", "words.csv"])
+        .exception
+    )
+    assert isinstance(error, SearsError)
+    assert "is 2 rulesets" in error.message
+
+
+def test_journals_are_brought_together(folder: Path) -> None:
+    arguments = ["words.sear", *journals(folder), "--tagger", "pinned",
+                 "-o", "out.sear", "--pairs", "judged.csv"]  # fmt: skip
+    result = CliRunner().invoke(vetted_command, arguments)
+    assert result.exit_code == 0, result.output
+    assert "Cohen's κ of ana and ben: 0.50" in result.output
+    assert "on 4, 75% alike" in result.output
+    assert "2 rules kept, in out.sear; 3 left out, in out.left-out.sear" in result.output
+    assert len(load("out.sear").rules) == 2
+    assert "disputed" in Path("out.left-out.sear").read_text("utf-8")
+    assert len(read_judgements("judged.csv").pairs) == 8
+
+
+def test_agreement_as_json(folder: Path) -> None:
+    result = CliRunner().invoke(vetted_command, ["words.sear", *journals(folder), "--json"])
+    told = json.loads(result.output)
+    decided = [each["decided"] for each in told["outcomes"]]
+    assert decided == ["kept", "disputed", "rejected", "kept", "unjudged"]
+    [cohen] = told["agreement"]["rules"]["cohen"]
+    assert cohen["value"] == pytest.approx(0.5)
+    assert told["agreement"]["picks"]["fleiss"]["value"] is None
+
+
+def test_a_file_of_adversaries_is_read_best_first(tmp_path: Path) -> None:
+    path = tmp_path / "adversaries.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["row", "original", "adversary", "score", "label", "prediction"])
+        for number in range(7):
+            writer.writerow([1, "It is good.", f"It is fine {number}.", number / 10, "p", "n"])
+        writer.writerow([2, "It is bad.", "It is poor.", "", "n", "p"])
+    first, second = read_choices(str(path))
+    assert [each.score for each in first.adversaries] == [0.6, 0.5, 0.4, 0.3, 0.2]
+    assert (second.original, second.adversaries[0].score) == ("It is bad.", None)
+    path.write_text("text,label\na,b\n", "utf-8")
+    with pytest.raises(DataError, match="original"):
+        read_choices(str(path))

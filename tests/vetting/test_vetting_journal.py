@@ -1,0 +1,227 @@
+"""The journal: what was decided is there, whatever happens to the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.vetting.decisions import replay, task_of
+from sears_dsl.vetting.journal import Entry, Journal, read_journal, ruleset_digest
+
+
+def test_what_was_appended_is_read_back(tmp_path: Path, ruleset: Ruleset) -> None:
+    path = tmp_path / "ana.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        first = journal.append("accept", {"rule": "r-1", "note": "naïve ✓\nnext"})
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        assert journal.entries == [first]
+        journal.append("skip", {"rule": "r-2"})
+    header, entries = read_journal(path)
+    assert header.sha256 == ruleset_digest(ruleset)
+    assert [(each.number, each.kind, each.reviewer) for each in entries] == [
+        (1, "accept", "ana"),
+        (2, "skip", "ana"),
+    ]
+    for line in path.read_text("utf-8").splitlines()[1:]:
+        assert {"n", "time", "reviewer", "ruleset", "kind"} <= set(json.loads(line))
+
+
+def test_a_killed_process_loses_nothing_that_was_decided(tmp_path: Path, rules_file: Path) -> None:
+    path = tmp_path / "ana.jsonl"
+    code = f"""
+from pathlib import Path
+from sears_dsl.language.ruleset import load
+from sears_dsl.vetting.journal import Journal
+journal = Journal(Path({str(path)!r}), ruleset=load({str(rules_file)!r}), reviewer="ana")
+number = 0
+while True:
+    number += 1
+    journal.append("skip", {{"rule": f"r-{{number}}"}})
+    print(number, flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    told = [int(process.stdout.readline()) for _ in range(20)]
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    told += [int(line) for line in process.stdout.read().split()]
+    process.stdout.close()
+    from sears_dsl.language.ruleset import load
+
+    with Journal(path, ruleset=load(rules_file), reviewer="ana") as journal:
+        kept = [each.content["rule"] for each in journal.entries]
+        assert kept[: len(told)] == [f"r-{number}" for number in told]
+
+
+@pytest.mark.parametrize("cut", [1, 5, 20])
+def test_a_torn_last_line_is_dropped(tmp_path: Path, ruleset: Ruleset, cut: int) -> None:
+    path = tmp_path / "ana.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        journal.append("skip", {"rule": "r-1"})
+        journal.append("skip", {"rule": "r-2"})
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert len(read_journal(path)[1]) == 1
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        assert [each.content["rule"] for each in journal.entries] == ["r-1"]
+        assert journal.torn
+        assert journal.append("skip", {"rule": "r-3"}).number == 2
+    assert len(read_journal(path)[1]) == 2
+
+
+def test_another_version_of_the_ruleset_is_refused_with_the_reason(
+    tmp_path: Path, ruleset: Ruleset
+) -> None:
+    path = tmp_path / "ana.jsonl"
+    Journal(path, ruleset=ruleset, reviewer="ana").close()
+    with pytest.raises(DataError, match="another version of the rules") as refused:
+        Journal(path, ruleset=parse("movie -> flick"), reviewer="ana")
+    assert ruleset_digest(ruleset)[:12] in refused.value.message
+    assert "--journal" in refused.value.help
+
+
+def test_comments_do_not_make_another_version() -> None:
+    assert ruleset_digest(parse("a -> b # c")) == ruleset_digest(parse("\n# d\n\na -> b"))
+    assert ruleset_digest(parse("a -> b")) != ruleset_digest(parse("option case = exact\na -> b"))
+
+
+def test_two_processes_never_write_one_journal(tmp_path: Path, ruleset: Ruleset) -> None:
+    path = tmp_path / "ana.jsonl"
+    with (
+        Journal(path, ruleset=ruleset, reviewer="ana"),
+        pytest.raises(UsageError, match="another `sears vet`"),
+    ):
+        Journal(path, ruleset=ruleset, reviewer="ana")
+    Journal(path, ruleset=ruleset, reviewer="ana").close()
+
+
+def test_another_reviewer_has_another_journal(tmp_path: Path, ruleset: Ruleset) -> None:
+    path = tmp_path / "ana.jsonl"
+    Journal(path, ruleset=ruleset, reviewer="ana").close()
+    with pytest.raises(DataError, match="of ana, not of ben"):
+        Journal(path, ruleset=ruleset, reviewer="ben")
+
+
+def test_a_journal_that_git_replaced_meanwhile_is_left_alone(
+    tmp_path: Path, ruleset: Ruleset
+) -> None:
+    path = tmp_path / "ana.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        content = path.read_bytes()
+        path.unlink()
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="changed or moved"):
+            journal.append("skip", {"rule": "r-1"})
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda lines: [*lines[:1], b"<<<<<<< HEAD", *lines[1:]], "line 2 .* no JSON"),
+        (lambda lines: [lines[0], *lines[2:]], "it should be entry 1"),
+        (lambda lines: [b'{"format": "x"}', *lines[1:]], "no journal of sears vet"),
+        (lambda lines: [lines[0].replace(b'"version": 1', b'"version": 2')], "version 2"),
+        (lambda _: [], "empty"),
+    ],
+)
+def test_damage_is_told_with_its_place(  # type: ignore[no-untyped-def]
+    tmp_path: Path, ruleset: Ruleset, damage, why: str
+) -> None:
+    path = tmp_path / "ana.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        journal.append("skip", {"rule": "r-1"})
+        journal.append("skip", {"rule": "r-2"})
+    path.write_bytes(b"".join(line + b"\n" for line in damage(path.read_bytes().splitlines())))
+    with pytest.raises(DataError, match=why):
+        read_journal(path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_is_not_writable_is_told(tmp_path: Path, ruleset: Ruleset) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(DataError, match="could not be opened"):
+        Journal(tmp_path / "ana.jsonl", ruleset=ruleset, reviewer="ana")
+
+
+@st.composite
+def _decisions(draw: st.DrawFn) -> list[tuple[str, dict[str, object]]]:
+    rule = st.sampled_from(["r-1", "r-2", "r-3"])
+    text = st.sampled_from(["a", "b"])
+    return draw(
+        st.lists(
+            st.one_of(
+                st.tuples(
+                    st.sampled_from(["accept", "skip", "reject"]),
+                    st.fixed_dictionaries({"rule": rule}),
+                ),
+                st.tuples(st.just("edit"), st.fixed_dictionaries({"rule": rule, "new": text})),
+                st.tuples(
+                    st.sampled_from(["save", "remove"]), st.fixed_dictionaries({"text": text})
+                ),
+                st.tuples(
+                    st.just("pick"),
+                    st.fixed_dictionaries(
+                        {"original": text, "shown": st.just(["x"]), "choice": st.none() | text}
+                    ),
+                ),
+                st.tuples(
+                    st.just("pair"),
+                    st.fixed_dictionaries(
+                        {
+                            "original": text,
+                            "rewritten": text,
+                            "same": st.none() | st.booleans(),
+                        }
+                    ),
+                ),
+            ),
+            max_size=12,
+        )
+    )
+
+
+def _entries(decisions: list[tuple[str, dict[str, object]]]) -> list[Entry]:
+    return [
+        Entry(number, "2026-11-21T17:30:00Z", "ana", "0", kind, content)
+        for number, (kind, content) in enumerate(decisions, 1)
+    ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(decisions=_decisions(), data=st.data())
+def test_undo_is_as_if_it_had_never_been(
+    decisions: list[tuple[str, dict[str, object]]], data: st.DataObject
+) -> None:
+    """Undoing any of the last entries leaves the state without it, numbers aside."""
+    entries = _entries(decisions)
+    if not entries:
+        return
+    undone = data.draw(st.integers(1, len(entries)))
+    after = replay([*entries, Entry(len(entries) + 1, "", "ana", "0", "undo", {"undone": undone})])
+    without = replay([each for each in entries if each.number != undone])
+    assert (after.rules, after.pairs, after.written, after.picks, after.last) == (
+        without.rules,
+        without.pairs,
+        without.written,
+        without.picks,
+        without.last,
+    )
+    assert after.revision == len(entries) + 1
+
+
+def test_an_entry_that_means_nothing_is_an_error() -> None:
+    with pytest.raises(DataError, match=r"entry 1 .* its kind is 'dance'"):
+        replay(_entries([("dance", {})]))
+    with pytest.raises(DataError, match="its rule is None"):
+        replay(_entries([("accept", {})]))
+    assert task_of("dance") is None

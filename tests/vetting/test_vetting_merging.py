@@ -1,0 +1,196 @@
+"""Several reviewers, and the files that they leave."""
+
+from __future__ import annotations
+
+import difflib
+import random
+from pathlib import Path
+
+import pytest
+
+from sears_dsl.discovery.judgements import read_judgements
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.ruleset import Ruleset, load, parse
+from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.vetting.journal import Clock, Journal
+from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
+from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
+
+MOVIE, GOOD_MOVIE, GOOD, SHOUT, BOOK = range(5)
+
+
+def journal_of(
+    folder: Path,
+    ruleset: Ruleset,
+    reviewer: str,
+    verdicts: dict[int, str],
+    *,
+    clock: Clock,
+    extra: tuple[tuple[str, dict[str, object]], ...] = (),
+) -> Path:
+    """Verdicts are accept, reject REASON, skip or an edited rule."""
+    path = folder / f"{reviewer}.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer=reviewer, now=clock) as journal:
+        for place, verdict in verdicts.items():
+            content: dict[str, object] = {"rule": ruleset.rule_ids[place], "shown": []}
+            kind, _, reason = verdict.partition(" ")
+            if "->" in verdict:
+                kind = "edit"
+                content |= {"new": verdict, "shown": [["a good tale", "a fine tale"]]}
+            elif kind == "reject":
+                content |= {"reason": reason, "note": "no, no"}
+            journal.append(kind, content)
+        for kind, content in extra:
+            journal.append(kind, content)
+    return path
+
+
+def test_majority_all_and_any(tmp_path: Path, ruleset: Ruleset, clock: Clock) -> None:
+    paths = [
+        journal_of(tmp_path, ruleset, name, verdicts, clock=clock)
+        for name, verdicts in {
+            "ana": {MOVIE: "accept", GOOD: "accept", SHOUT: "reject meaning", BOOK: "skip"},
+            "ben": {MOVIE: "accept", GOOD: "reject grammar", SHOUT: "reject other"},
+            "eve": {MOVIE: "reject meaning", GOOD_MOVIE: "accept"},
+        }.items()
+    ]
+    reviews = read_reviews(paths, ruleset)
+
+    def decided(policy: str) -> list[str]:
+        found = outcomes(ruleset, reviews, policy=policy)  # type: ignore[arg-type]
+        return [each.decided for each in found]
+
+    assert decided("majority") == ["kept", "kept", "disputed", "rejected", "unjudged"]
+    assert decided("all") == ["rejected", "kept", "rejected", "rejected", "unjudged"]
+    assert decided("any") == ["kept", "kept", "kept", "rejected", "unjudged"]
+    random.Random(0).shuffle(paths)
+    assert read_reviews(paths, ruleset) == reviews
+    found = agreement(reviews)
+    assert found.pairs["ana", "ben"].items == 3
+    assert found.pairs["ben", "eve"].items == 1
+    assert found.together is not None
+    assert found.together.items == 1
+
+
+def test_the_wording_that_most_want_wins(tmp_path: Path, ruleset: Ruleset, clock: Clock) -> None:
+    paths = [
+        journal_of(tmp_path, ruleset, name, {GOOD: verdict}, clock=clock)
+        for name, verdict in {
+            "ana": "accept", "ben": "good -> great", "eve": "good -> great"
+        }.items()
+    ]  # fmt: skip
+    outcome = outcomes(ruleset, read_reviews(paths, ruleset))[GOOD]
+    assert (outcome.decided, outcome.new) == ("edited", "good -> great")
+    outcome = outcomes(ruleset, read_reviews(paths[:2], ruleset))[GOOD]
+    assert (outcome.decided, outcome.new) == ("kept", "")
+
+
+def test_a_journal_twice_or_of_other_rules_is_refused(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    path = journal_of(tmp_path, ruleset, "ana", {}, clock=clock)
+    with pytest.raises(UsageError, match="two of the journals are of ana"):
+        read_reviews([path, path], ruleset)
+    with pytest.raises(DataError, match="another version"):
+        read_reviews([path], parse("a -> b"))
+
+
+def test_the_diff_of_the_vetted_file_shows_what_was_decided_and_nothing_else(
+    tmp_path: Path, rules_file: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    path = journal_of(
+        tmp_path,
+        ruleset,
+        "ana",
+        {MOVIE: "accept", SHOUT: "accept", GOOD: "good tale -> fine tale", BOOK: "reject meaning"},
+        clock=clock,
+        extra=(("save", {"text": "bad -> poor", "examples": [["a bad day", "a poor day"]]}),),
+    )
+    out = tmp_path / "words.vetted.sear"
+    reviews = read_reviews([path], ruleset)
+    written = write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
+    assert written.counts == {"kept": 2, "edited": 1, "rejected": 1, "unjudged": 1}
+    assert written.added == 1
+    before = rules_file.read_text("utf-8").splitlines()
+    after = out.read_text("utf-8").splitlines()
+    changes = [
+        line for line in difflib.unified_diff(before, after, lineterm="", n=0)
+        if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    ]  # fmt: skip
+    assert changes == [
+        f"+{after[0]}",
+        "-# Half of what the first rule does.",
+        "-good movie -> good film",
+        "-",
+        "-good -> fine",
+        '-  test "a good book" => "a fine book"',
+        "+# edited by ana; it was: good -> fine",
+        "+good tale -> fine tale",
+        '+  test "a good tale" => "a fine tale"',
+        "-book -> novel",
+        "+bad -> poor",
+        '+  author: "ana"',
+        '+  why: "written while vetting, 2026-11-21T00:05:00Z"',
+        '+  test "a bad day" => "a poor day"',
+    ]
+    assert after[0].startswith("# Vetted from words.sear (sha256 ")
+    assert "by ana, 2026-11-21T00:05:00Z: 2 kept, 1 edited" in after[0]
+    vetted = load(out)
+    assert vetted.format() == out.read_text("utf-8")
+
+    left = load(left_out_path(out))
+    assert list(left.rule_ids) == [
+        ruleset.rule_ids[GOOD_MOVIE], ruleset.rule_ids[BOOK]
+    ]  # fmt: skip
+    text = left_out_path(out).read_text("utf-8")
+    assert "# not judged" in text
+    assert "# rejected by ana, 2026-11-21T00:04:00Z: changes the meaning (no, no)" in text
+    first = out.read_bytes()
+    write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
+    assert out.read_bytes() == first
+
+
+def test_nothing_left_out_leaves_no_file(tmp_path: Path, ruleset: Ruleset, clock: Clock) -> None:
+    path = journal_of(tmp_path, ruleset, "ana", dict.fromkeys(range(5), "accept"), clock=clock)
+    out = tmp_path / "o.sear"
+    written = write_vetted(ruleset, read_reviews([path], ruleset), out, tagger=PinnedTagger())
+    assert written.left_out is None
+    assert load(out).rules == ruleset.rules
+
+
+def test_the_vetted_ruleset_never_replaces_its_source(
+    tmp_path: Path, rules_file: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    path = journal_of(tmp_path, ruleset, "ana", {}, clock=clock)
+    reviews = read_reviews([path], ruleset)
+    with pytest.raises(UsageError, match="the ruleset that was vetted"):
+        write_vetted(ruleset, reviews, rules_file, tagger=PinnedTagger())
+    with pytest.raises(UsageError, match="no name for a ruleset"):
+        write_vetted(ruleset, reviews, tmp_path / "o.txt", tagger=PinnedTagger())
+
+
+def test_judged_pairs_are_what_calibrate_reads(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    path = tmp_path / "ana.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer="ana", now=clock) as journal:
+        for kind, content in (
+            ("accept", {"rule": ruleset.rule_ids[0], "shown": [["one", "uno"], ["two", "due"]]}),
+            ("reject", {"rule": "r", "reason": "meaning", "shown": [["three", "four"]]}),
+            ("reject", {"rule": "q", "reason": "grammar", "shown": [["a", "an"]]}),
+            ("pair", {"original": "two", "rewritten": "due", "same": False}),
+            ("pick", {"original": "s", "shown": ["t", "u"], "choice": "t"}),
+            ("pick", {"original": "v", "shown": ["w", "x"], "choice": None}),
+        ):
+            journal.append(kind, content)
+    out = tmp_path / "judged.csv"
+    assert write_pairs(read_reviews([path], ruleset), out) == 6
+    judged = read_judgements(str(out))
+    assert dict(zip(judged.pairs, judged.equivalent.tolist(), strict=True)) == {
+        ("two", "due"): False,
+        ("s", "t"): True,
+        ("v", "w"): False,
+        ("v", "x"): False,
+        ("one", "uno"): True,
+        ("three", "four"): False,
+    }

@@ -1,0 +1,549 @@
+"""The page in a real browser: the three tasks by mouse and by keyboard, for everybody's eyes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from sears_dsl.language.ruleset import load
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
+    pytest.mark.xdist_group("browser"),
+]
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+MODEL = """\
+def predict(texts):
+    return ["positive" if "good" in text and "film" not in text else "negative" for text in texts]
+"""
+RULES = """\
+option case = exact
+
+movie -> film
+good movie -> good film
+good -> fine
+. -> !
+book -> novel
+"""
+# The servers run real sittings, each of its own reviewer, so that tests do not meet.
+REVIEWERS = [f"reviewer{number}" for number in range(16)]
+
+
+class Server(NamedTuple):
+    process: subprocess.Popen[str]
+    folder: Path
+    pages: dict[str, str]
+
+
+def start(folder: Path, *options: str) -> Server:
+    """`sears vet` as a user starts it."""
+    code = "from sears_dsl.cli.vetting import vet_command; vet_command(prog_name='sears vet')"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "words.sear", "--model", "brittle:predict", "--data",
+         "words.csv", "--column", "text", "--label", "label", "--tagger", "pinned", *options],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"},
+    )  # fmt: skip
+    assert process.stdout is not None
+    names = [name for option, name in pairwise(options)
+             if option == "--reviewer"]  # fmt: skip
+    pages = {}
+    for name in names:
+        line = process.stdout.readline().strip()
+        assert "http" in line, process.communicate()[1]
+        pages[name] = line.rpartition(" ")[2]
+    return Server(process, folder, pages)
+
+
+def end(server: Server) -> str:
+    """Ctrl-C; what it said."""
+    server.process.send_signal(signal.SIGINT)
+    _, told = server.process.communicate(timeout=20)
+    return told
+
+
+def fill(folder: Path) -> None:
+    (folder / "brittle.py").write_text(MODEL, "utf-8")
+    (folder / "words.sear").write_text(RULES, "utf-8")
+    with (folder / "words.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label"])
+        for number in range(12):
+            writer.writerow([f"a good movie no {number} .", "positive"])
+            writer.writerow([f"a good book & <b>no</b> {number} .", "positive"])
+            writer.writerow([f"a bad movie no {number} .", "negative"])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("vetting")
+    fill(folder)
+    reviewers = [word for name in REVIEWERS for word in ("--reviewer", name)]
+    started = start(folder, *reviewers)
+    yield started
+    end(started)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def numbers() -> Iterator[int]:
+    return count()
+
+
+class Sitting(NamedTuple):
+    """A page that a reviewer looks at."""
+
+    page: Any
+    address: str
+    journal: Path
+    folder: Path
+    requests: list[str]
+    complaints: list[str]
+
+    def entries(self) -> list[dict[str, Any]]:
+        lines = self.journal.read_text("utf-8").splitlines()
+        return [json.loads(line) for line in lines[1:]]
+
+    def kinds(self) -> list[str]:
+        return [entry["kind"] for entry in self.entries()]
+
+    def wait(self, kind: str, times: int = 1) -> None:
+        """Until the journal has it and the page shows what follows."""
+        for _ in range(200):
+            if self.kinds().count(kind) >= times:
+                self.page.wait_for_selector("body:not([data-busy])")
+                return
+            self.page.wait_for_timeout(25)
+        raise AssertionError(f"no {kind} in {self.kinds()}")
+
+    def text(self, selector: str) -> str:
+        found: str = self.page.inner_text(selector)
+        return found
+
+    def shows(self, selector: str, text: str) -> None:
+        sync_api.expect(self.page.locator(selector)).to_contain_text(text)
+
+    def rule(self, text: str) -> None:
+        sync_api.expect(self.page.locator("#rule-text")).to_have_text(
+            text.replace(" -> ", " →  becomes ")
+        )
+
+
+def opened(browser: Any, address: str, name: str, folder: Path, **options: Any) -> Sitting:
+    page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
+    page.set_default_timeout(10_000)
+    requests: list[str] = []
+    complaints: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda told: complaints.append(told.text) if told.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    journal = folder / f"words.{name}.vetting.jsonl"
+    return Sitting(page, address, journal, folder, requests, complaints)
+
+
+@pytest.fixture
+def sit(browser: Any, server: Server, numbers: Iterator[int]) -> Iterator[Callable[..., Sitting]]:
+    """Opens pages of a reviewer who has decided nothing yet; nothing may go wrong in them."""
+    name = REVIEWERS[next(numbers)]
+    opened_pages: list[Sitting] = []
+
+    def open_page(**options: Any) -> Sitting:
+        sitting = opened(browser, server.pages[name], name, server.folder, **options)
+        opened_pages.append(sitting)
+        return sitting
+
+    yield open_page
+    for sitting in opened_pages:
+        sitting.page.close()
+        origin = server.pages[name].split("/")[2]
+        assert all(url.split("/")[2] == origin for url in sitting.requests), sitting.requests
+        unexpected = [each for each in sitting.complaints if "409" not in each]
+        assert not unexpected, unexpected
+
+
+# ---------------------------------------------------------------- judge
+
+
+def test_rules_are_judged_by_mouse(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    page = sitting.page
+    sitting.shows("#rule-place", "Rule 1 of 5")
+    sitting.rule("good -> fine")
+    sitting.shows("#rule", "Replace the first “good” with “fine”.")
+    assert page.locator("#examples li").count() == 20
+    example = page.locator("#examples li").first
+    assert example.locator("del").inner_text().endswith("good")
+    assert example.locator("ins").inner_text().endswith("fine")
+    assert "positive" in example.inner_text()
+    assert "negative" in example.inner_text()
+
+    page.click("#reject")
+    page.get_by_label("The rule is not grammatical").check()
+    page.fill("#note", "nobody says so")
+    page.click("#reject-dialog button[type=submit]")
+    sitting.wait("reject")
+    entry = sitting.entries()[-1]
+    assert (entry["reason"], entry["note"], entry["text"]) == (
+        "grammar", "nobody says so", "good -> fine"
+    )  # fmt: skip
+    # Selected anew: it was covered by the rejected rule before.
+    sitting.rule("movie -> film")
+    page.click("#accept")
+    sitting.wait("accept")
+    page.click("#skip")
+    sitting.wait("skip")
+    page.click("#undo-judge")
+    sitting.wait("undo")
+    sitting.shows("#tally", "1 accepted, 1 rejected, 3 left")
+    sitting.shows("#status", "Undone: skip")
+
+
+def test_rows_are_mistakes_or_all_and_pairs_are_judged(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.click("#queue button:has-text('movie -> film')")
+    sitting.rule("movie -> film")
+    sync_api.expect(page.locator("#examples li")).to_have_count(12)
+    page.locator("input[name=only][value=all]").check(force=True)
+    sync_api.expect(page.locator("#examples li")).to_have_count(20)
+    page.click("#more")
+    sync_api.expect(page.locator("#examples li")).to_have_count(24)
+    page.click("#examples li >> nth=0 >> text=differs")
+    sitting.wait("pair")
+    assert sitting.entries()[-1]["same"] is False
+    pressed = page.locator("#examples li").first.locator("button[aria-pressed=true]")
+    sync_api.expect(pressed).to_have_text("differs")
+
+
+def test_a_rule_is_edited_with_what_the_new_one_does(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.click("#edit")
+    sync_api.expect(page.locator("#edit-save")).to_be_disabled()
+    page.fill("#edit-text", "good NUON -> fine")
+    sitting.shows("#edit-findings", "^^^^")
+    sync_api.expect(page.locator("#edit-save")).to_be_disabled()
+    page.fill("#edit-text", "good book -> fine book")
+    sitting.shows("#edit-numbers", "12")
+    sync_api.expect(page.locator("#edit-findings pre")).to_have_count(0)
+    page.click("#edit-save")
+    sitting.wait("edit")
+    assert sitting.entries()[-1]["new"] == "good book -> fine book"
+    sitting.shows("#queue", "good book -> fine book")
+    sitting.shows("#tally", "induce 12 mistakes")
+
+
+def test_everything_is_done_without_a_mouse(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.keyboard.press("a")
+    sitting.wait("accept")
+    page.keyboard.press("r")
+    sync_api.expect(page.locator("#reject-dialog")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    sitting.wait("reject")
+    assert sitting.entries()[-1]["reason"] == "grammar"
+    page.keyboard.press("s")
+    sitting.wait("skip")
+    page.keyboard.press("u")
+    sitting.wait("undo")
+    sitting.shows("#status", "Undone: skip good movie -> good film")
+    sitting.rule("good movie -> good film")
+    page.keyboard.press("e")
+    page.keyboard.press("End")
+    page.keyboard.type("s")
+    sync_api.expect(page.locator("#edit-save")).to_be_enabled()
+    page.keyboard.press("Escape")
+    sync_api.expect(page.locator("#edit-dialog")).to_be_hidden()
+    before = sitting.text("#rule-text")
+    page.keyboard.press("k")
+    sync_api.expect(page.locator("#rule-text")).not_to_have_text(before)
+    # Letters are letters where one writes, and may be switched off elsewhere.
+    page.keyboard.press("?")
+    page.get_by_label("Single keys decide").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    page.wait_for_timeout(200)
+    assert sitting.kinds() == ["accept", "reject", "skip", "undo"]
+
+
+def test_the_order_of_focus_is_that_of_reading(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    page = sitting.page
+    seen = []
+    for _ in range(16):
+        page.keyboard.press("Tab")
+        seen.append(
+            page.evaluate(
+                "document.activeElement.id || document.activeElement.className "
+                "|| document.activeElement.name || document.activeElement.tagName"
+            )
+        )
+        visible = page.evaluate(
+            "getComputedStyle(document.activeElement).outlineStyle !== 'none' || "
+            "document.activeElement.matches('.switch input')"
+        )
+        assert visible, f"no focus is to be seen on {seen[-1]}"
+    assert seen[:4] == ["skip", "tab-judge", "help-button", "finish"]
+    assert seen[9:12] == ["accept", "reject", "edit"]
+    page.focus("#tab-judge")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "tab-write"
+    sync_api.expect(page.locator("#write")).to_be_visible()
+    sync_api.expect(page.locator("#judge")).to_be_hidden()
+
+
+# ---------------------------------------------------------------- write, pick
+
+
+def test_rules_are_written_and_tried_while_typing(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.click("#tab-write")
+    page.get_by_label("Replace the first instance of").press_sequentially("good BUK")
+    page.get_by_label("with", exact=True).press_sequentially("nice")
+    sitting.shows("#findings", "^^^")
+    sitting.shows("#findings", "`BUK` is no tag")
+    page.fill("#antecedent", "good")
+    sitting.shows("#numbers-write", "mistakes if this rule is saved")
+    assert sitting.text("#numbers-write").split("\n")[::2] == ["24", "24", "0", "24"]
+    assert page.locator("#applies li").count() == 20
+    page.click("#save")
+    sitting.wait("save")
+    sitting.shows("#saved", "good -> nice")
+    page.fill("#antecedent", "a good movie")
+    page.fill("#consequent", "a good film")
+    sitting.shows("#numbers-write", "mistakes if this rule is saved")
+    assert sitting.text("#numbers-write").split("\n")[::2] == ["12", "12", "24", "24"]
+    page.keyboard.press("Enter")
+    sitting.wait("save", 2)
+    sitting.shows("#saved", "12 mistakes, 0 of them new")
+    page.get_by_role("button", name="Remove good -> nice").click()
+    sitting.wait("remove")
+    sitting.shows("#saved-total", "12 mistakes induced by 1 rule")
+    page.click("#undo-write")
+    sitting.wait("undo")
+    sitting.shows("#saved-total", "24 mistakes induced by 2 rules")
+
+
+def test_the_closest_adversary_is_picked_or_none(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.click("#tab-pick")
+    sitting.shows("#pick-place", "Sentence 1 of 24")
+    page.locator("#pick-choices input").nth(1).check()
+    page.click("#pick-save")
+    sitting.wait("pick")
+    entry = sitting.entries()[-1]
+    assert entry["choice"] == entry["shown"][1]
+    sitting.shows("#pick-place", "Sentence 2 of 24")
+    page.keyboard.press("0")
+    sitting.wait("pick", 2)
+    assert sitting.entries()[-1]["choice"] is None
+    sitting.shows("#pick-place", "Sentence 3 of 24")
+    page.keyboard.press("u")
+    sitting.wait("undo")
+    sitting.shows("#pick-place", "Sentence 2 of 24")
+
+
+# ---------------------------------------------------------------- what may go wrong
+
+
+def test_two_tabs_never_decide_over_something_unseen(sit: Callable[..., Sitting]) -> None:
+    first, second = sit(), sit()
+    first.page.keyboard.press("a")
+    first.wait("accept")
+    second.page.evaluate("document.getElementById('reject').click()")
+    second.page.click("#reject-dialog button[type=submit]")
+    second.shows("#alert", "in another tab")
+    second.shows("#tally", "1 accepted, 0 rejected")
+    assert first.kinds() == ["accept"]
+
+
+def test_texts_of_rows_are_never_read_as_html(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    sitting.page.click("#queue button:has-text('book -> novel')")
+    sitting.shows("#examples", "<b>no</b>")
+    assert sitting.page.locator("#examples b").count() == 0
+
+
+def test_a_sitting_survives_kill_9(browser: Any, tmp_path: Path) -> None:
+    fill(tmp_path)
+    server = start(tmp_path, "--reviewer", "ana")
+    sitting = opened(browser, server.pages["ana"], "ana", tmp_path)
+    sitting.page.keyboard.press("a")
+    sitting.wait("accept")
+    server.process.send_signal(signal.SIGKILL)
+    server.process.communicate()
+    sitting.page.keyboard.press("s")
+    sitting.shows("#alert", "does not answer")
+    sitting.page.close()
+
+    server = start(tmp_path, "--reviewer", "ana", "--resume")
+    again = opened(browser, server.pages["ana"], "ana", tmp_path)
+    again.shows("#tally", "1 accepted, 0 rejected, 4 left")
+    again.page.click("#finish")
+    again.shows("#alert", "1 rules kept, in words.vetted.sear; 4 left out")
+    again.page.close()
+    assert [len(load(tmp_path / "words.vetted.sear").rules)] == [1]
+    told = end(server)
+    assert server.process.returncode == 0
+    assert "1 accepted, 0 rejected, 4 left" in told
+
+
+# ---------------------------------------------------------------- for everybody's eyes
+
+CONTRAST = """
+() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = ([r, g, b]) => {
+    const part = (value) => {
+      const share = value / 255;
+      return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    };
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const behind = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = rgba(getComputedStyle(each).backgroundColor);
+      if (colour[3] > 200) return colour;
+    }
+    return rgba(getComputedStyle(document.documentElement).backgroundColor);
+  };
+  const weak = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || !element.checkVisibility()) continue;
+    if (element.closest(".hidden, .skip, :disabled")) continue;
+    const style = getComputedStyle(element);
+    const [one, other] = [light(rgba(style.color)), light(behind(element))];
+    const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    const large = parseFloat(style.fontSize) >= 24 ||
+      (parseFloat(style.fontSize) >= 18.66 && Number(style.fontWeight) >= 700);
+    const told = `${element.textContent.slice(0, 30)}: ${ratio.toFixed(2)}`;
+    if (ratio < (large ? 3 : 4.5)) weak.push(told);
+  }
+  return weak;
+}
+"""
+NAMELESS = """
+() => [...document.querySelectorAll("button, input, textarea, dialog, img, progress, section")]
+  .filter((element) => element.closest("dialog:not([open])") === null)
+  .filter((element) => {
+    const named = (element.getAttribute("aria-labelledby") ?? "").split(" ").filter(Boolean)
+      .map((id) => document.getElementById(id)?.textContent.trim()).join("");
+    const labels = [...(element.labels ?? [])].map((label) => label.textContent.trim()).join("");
+    const text = element.matches("button") ? element.textContent.trim() : "";
+    return !(named || labels || text || element.getAttribute("aria-label") ||
+      element.hasAttribute("alt"));
+  }).map((element) => element.outerHTML.slice(0, 80))
+"""
+TWICE = """
+() => { const ids = [...document.querySelectorAll("[id]")].map((each) => each.id);
+        return ids.filter((id, place) => ids.indexOf(id) !== place); }
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_have_contrast_and_controls_have_names(
+    sit: Callable[..., Sitting], scheme: str
+) -> None:
+    sitting = sit(color_scheme=scheme)
+    page = sitting.page
+
+    def check() -> None:
+        page.mouse.move(1, 1)
+        page.wait_for_timeout(200)  # colours change slowly
+        assert page.evaluate(CONTRAST) == []
+        assert page.evaluate(NAMELESS) == []
+        assert page.evaluate(TWICE) == []
+
+    check()
+    page.keyboard.press("a")
+    sitting.wait("accept")
+    page.keyboard.press("r")
+    check()
+    page.keyboard.press("Enter")
+    sitting.wait("reject")
+    page.keyboard.press("e")
+    page.fill("#edit-text", "good NUON -> fine")
+    sitting.shows("#edit-findings", "^^^^")
+    check()
+    page.keyboard.press("Escape")
+    page.click("#tab-write")
+    page.fill("#antecedent", "good")
+    page.fill("#consequent", "nice")
+    sitting.shows("#numbers-write", "if this rule is saved")
+    check()
+    page.click("#tab-pick")
+    check()
+    assert page.get_attribute("html", "lang") == "en"
+    assert page.locator("h1").count() == 1
+
+
+def test_at_200_percent_nothing_is_cut_off(sit: Callable[..., Sitting]) -> None:
+    """A window of 1280 by 900 at 200% has 640 by 450 CSS pixels."""
+    sitting = sit(viewport={"width": 640, "height": 450})
+    page = sitting.page
+    for task in ("judge", "write", "pick"):
+        page.click(f"#tab-{task}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 640
+        for button in page.locator(f"#{task} button:visible").all():
+            button.scroll_into_view_if_needed()
+            box = button.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 640
+    page.click("#tab-judge")
+    page.click("#accept")
+    sitting.wait("accept")
+
+
+def test_pictures_for_the_readme(sit: Callable[..., Sitting], update_golden: bool) -> None:
+    if not update_golden:
+        pytest.skip("pictures are made with --update-golden")
+    sitting = sit(device_scale_factor=1.5)
+    page = sitting.page
+    folder = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / "vetting-judge.png")
+    page.click("#tab-write")
+    page.fill("#antecedent", "good movie")
+    page.fill("#consequent", "nice movie")
+    sitting.shows("#numbers-write", "if this rule is saved")
+    page.screenshot(path=folder / "vetting-write.png")

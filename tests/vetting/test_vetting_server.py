@@ -1,0 +1,288 @@
+"""The server: who may talk to it, what it refuses, and that nothing is decided twice."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import uvicorn
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.vetting.journal import Journal, read_journal
+from sears_dsl.vetting.security import BODY_LIMIT
+from sears_dsl.vetting.server import application
+from sears_dsl.vetting.serving import DEFAULT_PORT, LOOPBACK, listen
+from sears_dsl.vetting.session import Session
+from sears_dsl.vetting.workbench import Workbench
+
+ANA = "ana-token"
+TOKENS = {ANA: "ana", "ben-token": "ben"}
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Place(NamedTuple):
+    port: int
+    folder: Path
+    sessions: dict[str, Session]
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        content: object = None,
+        *,
+        headers: dict[str, str] | None = None,
+        body: Any = None,
+    ) -> Reply:
+        given = {"Content-Type": "application/json"} if content is not None else {}
+        payload = json.dumps(content) if content is not None else body
+        with closing(HTTPConnection(LOOPBACK, self.port, timeout=30)) as connection:
+            connection.request(method, path, body=payload, headers=given | (headers or {}))
+            with connection.getresponse() as response:
+                return Reply(response.status, dict(response.getheaders()), response.read())
+
+    def get(self, path: str, token: str = ANA, **headers: str) -> Reply:
+        return self.request("GET", f"/{token}/{path}", headers=headers)
+
+    def post(self, path: str, content: object, token: str = ANA) -> Reply:
+        return self.request("POST", f"/{token}/{path}", content)
+
+
+@pytest.fixture
+def place(bench: Workbench, tmp_path: Path) -> Iterator[Place]:
+    listening, _ = listen()
+    port = listening.getsockname()[1]
+    sessions = {}
+    for name in TOKENS.values():
+        journal = Journal(tmp_path / f"{name}.jsonl", ruleset=bench.ruleset, reviewer=name)
+        sessions[name] = Session(bench, journal)
+    app = application(
+        sessions,
+        tokens=TOKENS,
+        hosts=frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"}),
+        write=lambda: "written",
+    )
+    config = uvicorn.Config(app, log_level="error", lifespan="off", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield Place(port, tmp_path, sessions)
+    server.should_exit = True
+    thread.join()
+    listening.close()
+    for session in sessions.values():
+        session.journal.close()
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_is_not_kept(place: Place) -> None:
+    reply = place.get("")
+    assert reply.status == 200
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert reply.headers["cache-control"] == "no-store"
+    assert reply.headers["referrer-policy"] == "no-referrer"
+    page = reply.body.decode()
+    assert "http:" not in page
+    assert "https:" not in page
+    assert "style=" not in page
+    assert "onclick" not in page
+    for name in ("vetting.css", "main.js", "judge.js", "icon.svg"):
+        assert place.get(name).status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/api/overview", "/wrong/", "/wrong/api/overview", "/ana-toke/", "/ana-tokenx/",
+     "//ana-token/", "/%61na-token\x7f/"],
+)  # fmt: skip
+def test_nothing_is_told_without_the_token(place: Place, path: str) -> None:
+    reply = place.request("GET", path.replace("\x7f", "%7f"))
+    assert reply.status == 403
+    assert "token" in reply.json["error"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example:8765"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
+def test_other_origins_and_names_are_refused_even_with_the_token(
+    place: Place, headers: dict[str, str]
+) -> None:
+    for method, path in (("GET", "/ana-token/api/overview"), ("POST", "/ana-token/api/decide")):
+        reply = place.request(method, path, {}, headers=headers)
+        assert reply.status == 403
+    assert place.sessions["ana"].state.revision == 0
+
+
+def test_the_own_origin_is_let_in(place: Place) -> None:
+    for name in (LOOPBACK, "localhost"):
+        host = f"{name}:{place.port}"
+        reply = place.get("api/overview", Origin=f"http://{host}", Host=host)
+        assert reply.status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../journal.py", "..%2f..%2ferrors.py", "%2e%2e/%2e%2e/pyproject.toml", "/etc/passwd",
+     "pages/index.html", "index.html/../../security.py", "main.js%00"],
+)  # fmt: skip
+def test_no_path_leads_outside(place: Place, path: str) -> None:
+    assert place.get(path).status in (403, 404)
+
+
+def test_an_upload_of_a_hundred_megabytes_is_refused_unread(place: Place) -> None:
+    head = (
+        f"POST /ana-token/api/decide HTTP/1.1\r\nHost: {LOOPBACK}:{place.port}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 104857600\r\n\r\n"
+    )
+    with socket.create_connection((LOOPBACK, place.port), timeout=10) as connection:
+        connection.sendall(head.encode() + b"x" * 1024)
+        assert connection.recv(1024).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_long_body_without_its_length_is_refused_too(place: Place) -> None:
+    chunks = (b" " * 8192 for _ in range(BODY_LIMIT // 8192 + 2))
+    reply = place.request(
+        "POST", "/ana-token/api/typed", body=chunks, headers={"Content-Type": "application/json"}
+    )
+    assert reply.status == 413
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"kind=accept", "application/x-www-form-urlencoded"),
+        (b'{"kind": "undo"}', "text/plain"),
+        (b"{", "application/json"),
+        (b"[]", "application/json"),
+        (b"\xff\xfe", "application/json"),
+        (b'{"kind": "accept", "revision": "0"}', "application/json"),
+        (b'{"kind": ["accept"], "revision": 0}', "application/json"),
+    ],
+)
+def test_what_is_no_decision_is_refused(place: Place, body: bytes, kind: str) -> None:
+    reply = place.request(
+        "POST", "/ana-token/api/decide", body=body, headers={"Content-Type": kind}
+    )
+    assert reply.status == 400
+    assert place.sessions["ana"].state.revision == 0
+
+
+def test_two_tabs_decide_each_thing_once(place: Place) -> None:
+    """Sixteen windows accept and reject the same rule at the same moment: one of them does."""
+    rule = place.get("api/overview").json["judge"]["next"]
+
+    def click(number: int) -> int:
+        content = {"rule": rule, "revision": 0, "reason": "other"}
+        kind = "accept" if number % 2 else "reject"
+        return place.post("api/decide", {"kind": kind, **content}).status
+
+    with ThreadPoolExecutor(16) as windows:
+        statuses = sorted(windows.map(click, range(16)))
+    assert statuses == [200] + [409] * 15
+    assert [each.number for each in read_journal(place.folder / "ana.jsonl")[1]] == [1]
+
+
+def test_two_reviewers_at_once_have_a_journal_each(place: Place) -> None:
+    def work(token: str) -> list[int]:
+        found = []
+        for revision in range(10):
+            overview = place.get("api/overview", token).json
+            rule = overview["judge"]["items"][revision % 5]["id"]
+            content = {"kind": "skip", "rule": rule, "revision": revision}
+            found.append(place.post("api/decide", content, token).status)
+        return found
+
+    with ThreadPoolExecutor(2) as both:
+        assert list(both.map(work, TOKENS)) == [[200] * 10] * 2
+    for name in TOKENS.values():
+        entries = read_journal(place.folder / f"{name}.jsonl")[1]
+        assert [each.number for each in entries] == list(range(1, 11))
+        assert {each.reviewer for each in entries} == {name}
+
+
+def test_questions_are_answered(place: Place) -> None:
+    overview = place.get("api/overview").json
+    assert overview["reviewer"] == "ana"
+    rule = overview["judge"]["next"]
+    assert place.get(f"api/rule?id={rule}").json["text"] == "good -> fine"
+    found = place.get(f"api/examples?id={rule}&only=all&first=19&most=5").json
+    assert (found["total"], len(found["examples"])) == (20, 1)
+    assert place.get("api/rule?id=none").status == 400
+    assert place.get(f"api/examples?id={rule}&first=-1").status == 400
+    assert place.post("api/typed", {"text": "good -> nice"}).json["changed"] == 20
+    assert place.post("api/mistakes", {"text": "good -> nice"}).json["flips"] == 20
+    assert place.post("api/mistakes", {"text": "good NUON -> nice"}).status == 400
+    assert place.post("api/write", {}).json == {"written": "written"}
+    assert place.request("GET", "/ana-token/api/decide").status == 404
+
+
+def test_a_model_that_fails_is_told_and_nothing_is_decided(
+    place: Place, model: Any, bench: Workbench
+) -> None:
+    bench.predictor.predictor = Broken()
+    reply = place.post("api/mistakes", {"text": "bad -> poor"})
+    assert reply.status == 502
+    assert "no such layer" in reply.json["error"]
+    rule = place.get("api/overview").json["judge"]["next"]
+    decision = {"kind": "edit", "rule": rule, "new": "bad -> poor", "revision": 0}
+    assert place.post("api/decide", decision).status == 502
+    bench.predictor.predictor = model
+    assert place.post("api/mistakes", {"text": "bad -> poor"}).json["complete"]
+    assert place.post("api/decide", decision).status == 200
+
+
+class Broken:
+    """A model that is not there any more."""
+
+    identity = "sentiment of good"
+
+    def predict(self, rows: object) -> list[str]:
+        raise ModelError("no such layer: 12")
+
+
+def test_a_port_in_use_is_said_with_the_next_free_one() -> None:
+    first, _ = listen()
+    port = first.getsockname()[1]
+    with first, pytest.raises(UsageError, match=f"port {port} is in use") as refused:
+        listen(port)
+    assert "--port" in refused.value.help
+    suggested = int(refused.value.help.rsplit(" ", 1)[1])
+    found, remark = listen(suggested)
+    found.close()
+    assert remark == ""
+
+
+def test_without_a_wish_the_next_free_port_is_taken_and_said() -> None:
+    first, _ = listen()
+    second, remark = listen()
+    with first, second:
+        assert second.getsockname()[1] > DEFAULT_PORT
+        assert f"port {DEFAULT_PORT} is in use" in remark
+        assert second.getsockname()[0] == LOOPBACK

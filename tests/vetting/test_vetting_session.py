@@ -1,0 +1,236 @@
+"""What a reviewer sees and decides, without a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from sears_dsl.errors import UsageError
+from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.vetting.journal import Journal, read_journal
+from sears_dsl.vetting.picking import choices_of_rules
+from sears_dsl.vetting.session import Outdated, Session
+from sears_dsl.vetting.workbench import Workbench
+
+
+def ids(session: Session) -> dict[str, str]:
+    """Rule text → id."""
+    return {item["text"]: item["id"] for item in session.overview()["judge"]["items"]}
+
+
+def queue(session: Session) -> list[str]:
+    return [item["text"] for item in session.overview()["judge"]["items"] if not item["verdict"]]
+
+
+def decide(session: Session, kind: str, **content: object) -> None:
+    session.decide(kind, content, revision=session.state.revision)
+
+
+def test_rules_come_by_what_they_add(session: Session) -> None:
+    """good -> fine flips 20 rows, movie -> film 10 of them again, the others none."""
+    assert queue(session)[0] == "good -> fine"
+    items = {item["text"]: item for item in session.overview()["judge"]["items"]}
+    assert items["good -> fine"]["gain"] == 20
+    assert items["good -> fine"]["flips"] == 20
+    assert items["movie -> film"]["gain"] == 0
+    assert len(items) == 5
+
+
+def test_a_rejection_selects_the_rest_anew(session: Session) -> None:
+    rule = ids(session)
+    before = {item["text"]: item["gain"] for item in session.overview()["judge"]["items"]}
+    assert before["movie -> film"] == 0
+    decide(session, "reject", rule=rule["good -> fine"], reason="meaning")
+    items = session.overview()["judge"]["items"]
+    assert items[0]["text"] == "good -> fine"
+    assert items[0]["verdict"] == "reject"
+    after = {item["text"]: item for item in items}
+    assert items[1]["text"] == "movie -> film"
+    assert after["movie -> film"]["gain"] == 10
+    # It writes the same texts as the other one on the rows that it flips.
+    assert after["good movie -> good film"]["twin"] == "movie -> film"
+    assert session.overview()["judge"]["next"] == rule["movie -> film"]
+
+
+def test_a_budget_shows_fewer_and_lets_others_in(bench: Workbench, tmp_path: Path) -> None:
+    with Journal(tmp_path / "b.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        session = Session(bench, journal, most=1)
+        assert queue(session) == ["good -> fine"]
+        decide(session, "reject", rule=ids(session)["good -> fine"], reason="grammar")
+        assert queue(session) == ["movie -> film"]
+        decide(session, "accept", rule=ids(session)["movie -> film"])
+        assert queue(session) == []
+        assert session.overview()["judge"]["mistakes"] == 10
+
+
+def test_skipped_rules_come_last_and_undo_takes_decisions_back(session: Session) -> None:
+    rule = ids(session)
+    first = queue(session)
+    decide(session, "skip", rule=rule["good -> fine"])
+    overview = session.overview()["judge"]
+    assert overview["items"][-1]["verdict"] == "skip"
+    assert overview["undo"] == "skip good -> fine"
+    decide(session, "undo", task="judge")
+    assert queue(session) == first
+    with pytest.raises(UsageError, match="nothing to undo"):
+        decide(session, "undo", task="judge")
+
+
+def test_an_edit_counts_with_what_the_new_rule_does(session: Session) -> None:
+    rule = ids(session)
+    decide(session, "edit", rule=rule["good -> fine"], new="good  movie -> fine movie")
+    verdict = session.rule(rule["good -> fine"])["verdict"]
+    assert verdict["new"] == "good movie -> fine movie"
+    assert verdict["shown"][0] == ("a good movie no 0 .", "a fine movie no 0 .")
+    overview = session.overview()["judge"]
+    assert overview["mistakes"] == 10
+    with pytest.raises(UsageError, match="is no rule"):
+        decide(session, "edit", rule=rule["movie -> film"], new="movie ->")
+    with pytest.raises(UsageError, match="as it was"):
+        decide(session, "edit", rule=rule["movie -> film"], new="movie  ->  film")
+
+
+def test_a_decision_about_an_older_state_is_refused(session: Session) -> None:
+    rule = ids(session)["good -> fine"]
+    session.decide("accept", {"rule": rule}, revision=0)
+    with pytest.raises(Outdated, match="another tab"):
+        session.decide("reject", {"rule": rule, "reason": "meaning"}, revision=0)
+    assert session.state.rules[rule].verdict == "accept"
+    assert len(session.journal.entries) == 1
+
+
+def test_the_journal_alone_brings_everything_back(
+    session: Session, bench: Workbench, ruleset: Ruleset
+) -> None:
+    rule = ids(session)
+    decide(session, "accept", rule=rule["movie -> film"])
+    decide(session, "edit", rule=rule["good -> fine"], new="good book -> fine book")
+    decide(session, "save", text="a -> the")
+    decide(session, "pair", original="x", rewritten="y", same=True)
+    before = session.overview()
+    session.journal.close()
+    with Journal(session.journal.path, ruleset=ruleset, reviewer="ana") as journal:
+        assert Session(bench, journal).overview() == before
+
+
+def test_examples_are_mistakes_or_all_rows(session: Session) -> None:
+    rule = ids(session)["movie -> film"]
+    mistakes = session.examples(rule, mistakes=True, first=0, most=4)
+    everything = session.examples(rule, mistakes=False, first=0, most=50)
+    assert (mistakes["total"], len(mistakes["examples"])) == (10, 4)
+    assert everything["total"] == 20
+    first = mistakes["examples"][0]
+    assert first["flip"]
+    assert (first["before"], first["after"], first["labels"]) == (
+        "positive",
+        "negative",
+        ("positive",),
+    )
+    assert ("old", "movie") in first["pieces"]
+    assert ("new", "film") in first["pieces"]
+    assert not any(each["flip"] for each in everything["examples"][10:])
+
+
+def test_a_typed_rule_is_read_in_the_ruleset_and_told_with_a_caret(session: Session) -> None:
+    typed = session.typed("good -> nice")
+    assert (typed["text"], typed["changed"], typed["findings"]) == ("good -> nice", 20, [])
+    wrong = session.typed("good NUON -> nice")
+    assert wrong["text"] == ""
+    assert "^^^^" in wrong["findings"][0]["text"]
+    assert "rule:1:6" in wrong["findings"][0]["text"]
+    for text in ("", "good", "set A = b", 'import "x.sear" as x', "a -> b\nc -> d", "a" * 3_000):
+        assert session.typed(text)["findings"], text
+
+
+def test_mistakes_of_a_typed_rule_and_of_all_saved(session: Session) -> None:
+    found = session.mistakes("movie -> film", deadline=monotonic() + 60)
+    assert found["complete"]
+    assert (found["flips"], found["mistakes"], found["with_this"]) == (10, 0, 10)
+    decide(session, "save", text="movie -> film")
+    found = session.mistakes("good -> nice", deadline=monotonic() + 60)
+    assert (found["flips"], found["mistakes"], found["with_this"]) == (20, 10, 20)
+    saved = session.overview()["write"]
+    assert saved["mistakes"] == 10
+    decide(session, "save", text="good -> nice")
+    assert [rule["added"] for rule in session.overview()["write"]["rules"]] == [10, 10]
+    with pytest.raises(UsageError, match="saved already"):
+        decide(session, "save", text="good  ->  nice")
+    decide(session, "remove", text="movie -> film")
+    assert session.overview()["write"]["mistakes"] == 20
+
+
+def test_a_slow_model_is_asked_bit_by_bit_and_never_twice(session: Session, model: Any) -> None:
+    before = model.asked
+    found = session.mistakes("no -> nr", deadline=0.0)
+    asked = found["asked"]
+    assert asked > 0
+    while not found["complete"]:
+        found = session.mistakes("no -> nr", deadline=0.0)
+        assert found["asked"] > asked
+        asked = found["asked"]
+    session.mistakes("no -> nr", deadline=0.0)
+    assert model.asked - before == 40
+
+
+def test_the_closest_adversary_or_none(session: Session, bench: Workbench) -> None:
+    session.choices = choices_of_rules(bench, bench.effects)
+    number = next(
+        place
+        for place, choice in enumerate(session.choices)
+        if choice.original == "a good movie no 3 ."
+    )
+    choice = session.choice(number)
+    assert {each["text"] for each in choice["adversaries"]} == {
+        "a good film no 3 .",
+        "a fine movie no 3 .",
+    }
+    decide(session, "pick", number=number, choice=0)
+    assert session.choice(number)["choice"] == choice["adversaries"][0]["text"]
+    decide(session, "pick", number=number, choice=None)
+    picked = session.choice(number)
+    assert (picked["picked"], picked["choice"]) == (True, None)
+    for wrong in ({"number": 999, "choice": 0}, {"number": number, "choice": 7}):
+        with pytest.raises(UsageError, match="means nothing"):
+            decide(session, "pick", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("accept", {"rule": "r-none"}),
+        ("accept", {}),
+        ("reject", {"rule": "shout", "reason": "mood"}),
+        ("reject", {"rule": "shout", "reason": ["other"]}),
+        ("reject", {"rule": "shout", "reason": "other", "note": 5}),
+        ("reject", {"rule": "shout", "reason": "other", "note": "half of \ud83d"}),
+        ("pair", {"original": "a", "rewritten": "b", "same": 1}),
+        ("remove", {"text": "x -> y"}),
+        ("pair", {"original": "a", "rewritten": "b", "same": "yes"}),
+        ("dance", {}),
+        ("undo", {"task": "dance"}),
+    ],
+)
+def test_nothing_unread_gets_into_the_journal(
+    session: Session, kind: str, content: dict[str, object]
+) -> None:
+    with pytest.raises(UsageError):
+        decide(session, kind, **content)
+    assert read_journal(session.journal.path)[1] == []
+
+
+def test_rules_of_sets_and_options_are_typed_as_they_will_be_read(
+    bench: Workbench, tmp_path: Path
+) -> None:
+    file = tmp_path / "sets.sear"
+    file.write_text("option case = exact\nset MOOD = good | bad\n\n@MOOD -> odd\n", "utf-8")
+    rows = bench.data
+    other = Workbench(load(file), rows, bench.predictor, tokens=bench.tokens, tagger=bench.tagger)
+    with Journal(tmp_path / "s.jsonl", ruleset=other.ruleset, reviewer="ana") as journal:
+        session = Session(other, journal)
+        assert session.typed("@MOOD movie -> movie")["changed"] == 20
+        assert session.typed("Good -> odd")["changed"] == 0
+        explained = session.rule(ids(session)["@MOOD -> odd"])["signs"]
+        assert explained == [{"sign": "@MOOD", "meaning": "one of: good, bad"}]
