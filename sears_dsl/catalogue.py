@@ -86,7 +86,7 @@ def ruleset_page(name: str, ruleset: Ruleset) -> str:
 
 
 def _rule_section(rule_id: str, rule: Rule) -> str:
-    lines = [f"## {rule_id}", "", "```", print_rule(rule), "```"]
+    lines = [f"## {rule_id}", "", "```sears", print_rule(rule), "```"]
     metadata = rule.metadata
     if metadata.why:
         lines += ["", metadata.why]

@@ -1,0 +1,96 @@
+"""A page for each command, read off the command line itself.
+
+In: the click group ``sears``. Out: pages. Always holds: every command and every option that is not
+hidden is on a page, with the words of ``--help``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from docs_site.page import Page, cell
+
+__all__ = ["FOLDER", "command_pages"]
+
+FOLDER = "commands"
+_EXIT_CODES = """\
+## Exit codes
+
+| code | meaning |
+|---|---|
+| 0 | all is well |
+| 1 | a gate failed: a test, a format check, a limit |
+| 2 | wrong use or bad input |
+"""
+
+
+def command_pages(group: click.Group) -> list[Page]:
+    """An overview, and a page for each command; the commands of a group share one."""
+    context = click.Context(group, info_name=group.name)
+    commands = [(name, group.commands[name]) for name in group.list_commands(context)]
+    overview = ["# Commands", "", _help(group), "", "| command | what it does |", "|---|---|"]
+    overview += [
+        f"| [sears {name}]({name}.md) | {cell(command.get_short_help_str(200))} |"
+        for name, command in commands
+    ]
+    text = "\n".join([*overview, "", _EXIT_CODES])
+    pages = [Page(f"{FOLDER}/index.md", "Overview", text)]
+    for name, command in commands:
+        body = "\n".join(_command(command, context, name, level=1))
+        pages.append(Page(f"{FOLDER}/{name}.md", f"sears {name}", body + "\n"))
+    return pages
+
+
+def _command(
+    command: click.Command, parent: click.Context, name: str, *, level: int
+) -> Iterator[str]:
+    context = click.Context(command, info_name=name, parent=parent)
+    yield f"{'#' * level} {context.command_path}"
+    yield ""
+    yield _help(command)
+    yield ""
+    yield "```text"
+    yield f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}"
+    yield "```"
+    yield from _options(command, context)
+    if command.epilog:
+        yield ""
+        yield from _examples(command.epilog)
+    if isinstance(command, click.Group):
+        for inner in command.list_commands(context):
+            yield ""
+            yield from _command(command.commands[inner], context, inner, level=level + 1)
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    records = [
+        record
+        for parameter in command.get_params(context)
+        if isinstance(parameter, click.Option)
+        and (record := parameter.get_help_record(context)) is not None
+    ]
+    if records:
+        yield ""
+        yield "| option | meaning |"
+        yield "|---|---|"
+        for names, told in records:
+            yield f"| `{names}` | {cell(told)} |"  # within code, bars need no escape
+
+
+def _examples(epilog: str) -> Iterator[str]:
+    for line in _split_examples(epilog):
+        yield "```text"
+        yield line
+        yield "```"
+
+
+def _split_examples(epilog: str) -> Sequence[str]:
+    _, _, examples = " ".join(epilog.split()).partition(": ")
+    return [example.strip() for example in examples.split("; ")]
+
+
+def _help(command: click.Command) -> str:
+    paragraphs = (command.help or "").replace("\b", "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs).replace("<", "&lt;")

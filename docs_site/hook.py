@@ -1,0 +1,79 @@
+"""MkDocs' hook: adds the generated pages to the site and to its navigation.
+
+In: the configuration and the files of ``docs/``. Out: the same with generated pages. Nothing is
+written into ``docs/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from docs_site.commands import command_pages
+from docs_site.findings import error_pages
+from docs_site.language import language_pages
+from docs_site.page import Page
+from sears_dsl._resources import resource_folder
+from sears_dsl.catalogue import shipped
+from sears_dsl.cli.main import sears
+
+__all__ = ["on_config", "on_files"]
+
+ROOT = Path(__file__).resolve().parents[1]
+# Where the navigation of mkdocs.yml says so, the generated pages come in.
+_PLACES = ("language", "commands", "errors", "rules")
+
+
+def _pages() -> dict[str, list[Page]]:
+    grammar = resource_folder("grammar")
+    reference = (grammar / "README.md").read_text("utf-8")
+    editors = (ROOT / "editors" / "README.md").read_text("utf-8")
+    return {
+        "language": language_pages(reference, (grammar / "sears.lark").read_text("utf-8")),
+        "commands": command_pages(sears),
+        "errors": error_pages(reference),
+        "": [Page("editors.md", "Editors", editors)],
+    }
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Fill the navigation."""
+    config.extra["pages"] = _pages()
+    config.nav = [_filled(entry, config.extra["pages"]) for entry in config.nav or []]
+    return config
+
+
+def _filled(entry: Any, pages: dict[str, list[Page]]) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    [(title, content)] = entry.items()
+    if content == "rules":
+        rules = [{name: f"rules/{name.replace('/', '-')}.md"} for name in shipped()]
+        return {title: ["rules/README.md", *rules]}
+    if content in _PLACES:
+        overview, *rest = pages[content]
+        return {title: [overview.path, *_grouped(rest)]}
+    if isinstance(content, list):
+        return {title: [_filled(each, pages) for each in content]}
+    return entry
+
+
+def _grouped(pages: list[Page]) -> Iterator[Any]:
+    """Entries of the navigation; a group stands under its heading, its own page first."""
+    for group, together in groupby(pages, key=lambda page: page.group):
+        entries = [page.path if page.title == group else {page.title: page.path}
+                   for page in together]  # fmt: skip
+        yield from [{group: entries}] if group else entries
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the generated pages."""
+    for pages in config.extra["pages"].values():
+        for page in pages:
+            files.append(File.generated(config, page.path, content=page.text))
+    return files

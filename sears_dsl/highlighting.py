@@ -1,0 +1,298 @@
+r"""Colours for `.sear` files: a Pygments lexer and a TextMate grammar, from one table.
+
+In: the text of a rule file, right or wrong. Out: for each stretch of it what it is (`Kind`). Always
+holds: nothing of the text is lost; a line never colours the next; on files that parse, what is
+coloured as a tag, a literal in quotes, a set, a reference is one for the parser too (a test). Costs
+some microseconds a line. Patterns use only what Python's `re` and Oniguruma, the engine of
+editors, share.
+
+A file is lines, so the table is too: a `Region` opens where its pattern matches and ends with its
+line; inside, the first `Mark` that matches at a place takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from pygments.lexer import RegexLexer, bygroups
+from pygments.token import (
+    Comment,
+    Error,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    Punctuation,
+    String,
+    Text,
+    Whitespace,
+    _TokenType,
+)
+
+__all__ = ["Kind", "SearsLexer", "textmate_grammar"]
+
+Kind: TypeAlias = Literal[
+    "anchor", "arrow", "attribute", "bracket", "comment", "constant", "function", "id", "invalid",
+    "key", "keyword", "name", "number", "operator", "plain", "quantifier", "reference", "regex",
+    "set", "space", "string", "tag", "word",
+]  # fmt: skip
+"""What a stretch of text is. ``word`` is a bare literal, ``plain`` a value of metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A pattern and what its text is; several kinds stand for the groups of the pattern."""
+
+    pattern: str
+    kinds: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """From where a pattern matches to the end of the line, marked by what stands in ``inside``."""
+
+    begin: str
+    kinds: tuple[Kind, ...]
+    inside: str
+
+
+_GAP = r"([ \t]+)"
+# Where an element ends, as the grammar has it.
+_END = r"(?=['’?{\"\s|)]|\$\w|$)"
+_VALUE = r"([^\s\"()\[\]{}|?&]+)"
+_COMMENT = Mark(r"(?<![^ \t\n])#.*", ("comment",))
+_SPACE = Mark(r"[ \t]+", ("space",))
+_STRANGE = Mark(r"[^\S \t\n]", ("invalid",))  # a space that nobody sees is an error, E115
+_STRING = Mark(r'"(?:[^"\\\n]|\\.)*"(?:i(?!\w))?', ("string",))
+_ARROW = Region(r"(?<=[ \t])->(?=[ \t]|$)", ("arrow",), "consequent")
+_CONTEXT = Region(r"(?<=[ \t])/(?=[ \t]|$)", ("arrow",), "context")
+_TAG = Mark(r"(?:[A-Z][A-Z]+\$?|X)" + _END, ("tag",))
+
+_ELEMENTS: tuple[Mark, ...] = (
+    Mark(r"<>(?=\s|$)|</?s>(?=[?{\s|)]|$)", ("anchor",)),
+    Mark(r"[A-Za-z][A-Za-z0-9_]*:(?=[^\s:])", ("name",)),
+    Mark(r"!(?=[^\s|)])", ("operator",)),
+    _STRING,
+    Mark(r"/(?:[^/\\\s]|\\\S)+/i?(?=['’?{\"\s|)]|$)", ("regex",)),
+    _TAG,
+    Mark(r"@[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)?", ("set",)),
+    Mark(r"_" + r"(?=['’?{\"\s|)]|$)", ("anchor",)),
+    # Attribute tests; inside brackets there may be spaces.
+    Mark(
+        r"([\[&])([ \t]*)(tag|pos)([ \t]*!?=[ \t]*)" + _VALUE,
+        ("bracket", "space", "attribute", "operator", "tag"),
+    ),
+    Mark(
+        r"([\[&])([ \t]*)([A-Za-z]+)([ \t]*!?=[ \t]*)",
+        ("bracket", "space", "attribute", "operator"),
+    ),
+    Mark(r"(tag|pos)(!?=)" + _VALUE, ("attribute", "operator", "tag")),
+    Mark(r"([A-Za-z]+)(!?=)(?=[^\s=])", ("attribute", "operator")),
+    # Free-standing punctuation is a literal, an operator is glued to its operand.
+    Mark(r"(?<![^\s(|])[!#-'*-/:-@\[-`{}~?]+(?=[\s|)]|$)", ("word",)),
+    Mark(r"\?|\{[^\s{}]*\}", ("quantifier",)),
+    Mark(r"[()|\[\]]", ("bracket",)),
+    Mark(r"[^\s\"()\[\]{}|?]+", ("word",)),
+    Mark(r"\S", ("word",)),
+)
+_INSIDE: Mapping[str, Sequence[Mark | Region]] = {
+    "file": (
+        _COMMENT,
+        Mark(
+            r"^(sear)" + _GAP + r"([0-9]\S*)(?=[ \t]*(?:[ \t]#|$))", ("keyword", "space", "number")
+        ),
+        Mark(
+            r"^(ruleset)" + _GAP + r"(\S+)" + _GAP + r"([0-9]\S*)(?=[ \t]*(?:[ \t]#|$))",
+            ("keyword", "space", "id", "space", "number"),
+        ),
+        Mark(
+            r"^(import)" + _GAP + r'("[^"\n]*")' + _GAP + r"(as)" + _GAP + r"(\S+)",
+            ("keyword", "space", "string", "space", "keyword", "space", "id"),
+        ),
+        Mark(
+            r"^(option)" + _GAP + r"([^\s=]+)([ \t]*)(=)([ \t]*)([^\s#]+)(?![^\"#\n]*[ \t]->[ \t])",
+            ("keyword", "space", "key", "space", "operator", "space", "constant"),
+        ),
+        Region(
+            r"^(set)" + _GAP + r"([^\s=]+)([ \t]*)(=)(?![^\"#\n]*[ \t]->[ \t])",
+            ("keyword", "space", "set", "space", "operator"),
+            "antecedent",
+        ),
+        Region(
+            r"^(rule)" + _GAP + r"([^\s:\"]*)(:)(?=[ \t]|$)",
+            ("keyword", "space", "id", "operator"),
+            "antecedent",
+        ),
+        Region(r"^[ \t]+(?=[^\s#])", ("space",), "metadata"),
+        Region(r"^(?=[^\s#])", (), "antecedent"),
+        _SPACE,
+        _STRANGE,
+    ),
+    "antecedent": (_COMMENT, _ARROW, _SPACE, _STRANGE, *_ELEMENTS),
+    "context": (
+        _COMMENT,
+        Mark(r"(?<![^ \t])__(?=[ \t]|$)", ("arrow",)),
+        _SPACE,
+        _STRANGE,
+        *_ELEMENTS,
+    ),
+    "consequent": (
+        _COMMENT,
+        _CONTEXT,
+        _SPACE,
+        _STRANGE,
+        Mark(r"<>(?=\s|$)", ("anchor",)),
+        Mark(r"(?<=[ \t])~(?=\S)", ("operator",)),
+        _STRING,
+        _TAG,
+        Mark(r"\$(?:[0-9]+|[A-Za-z][A-Za-z0-9_]*)", ("reference",)),
+        Mark(
+            r"(\.as)(\()(\$(?:[0-9]+|[A-Za-z][A-Za-z0-9_]*))(\))",
+            ("function", "bracket", "reference", "bracket"),
+        ),
+        Mark(r"(?<=[\w)])\.[A-Za-z]+", ("function",)),
+        Mark(r"(?:(?!\.as\()[^\s\"()\[\]{}|?$]|\$(?![A-Za-z0-9]))+", ("word",)),
+        Mark(r"\S", ("word",)),
+    ),
+    "metadata": (
+        _COMMENT,
+        Mark(r"(test)([ \t]*)(?=\")", ("keyword", "space")),
+        Mark(r"(=>)([ \t]*)(none)(?!\S)", ("arrow", "space", "constant")),
+        Mark(r"=>", ("arrow",)),
+        Mark(r"(expect:)" + _GAP + r"(same|flip|label)(?!\S)", ("key", "space", "constant")),
+        Mark(r"(severity:)" + _GAP + r"(low|medium|high)(?!\S)", ("key", "space", "constant")),
+        Mark(r"(?<=[ \t])[A-Za-z][A-Za-z0-9_-]*:(?!\S)", ("key",)),
+        _SPACE,
+        _STRANGE,
+        _STRING,
+        Mark(r"[^\s\"]+", ("plain",)),
+        Mark(r"\S", ("plain",)),
+    ),
+}
+
+_PYGMENTS: Mapping[Kind, _TokenType] = {
+    "anchor": Keyword.Constant,
+    "arrow": Operator.Word,
+    "attribute": Name.Attribute,
+    "bracket": Punctuation,
+    "comment": Comment.Single,
+    "constant": Keyword.Constant,
+    "function": Name.Function,
+    "id": Name.Label,
+    "invalid": Error,
+    "key": Name.Property,
+    "keyword": Keyword.Declaration,
+    "name": Name.Variable,
+    "number": Number,
+    "operator": Operator,
+    "plain": Text,
+    "quantifier": Operator,
+    "reference": Name.Variable.Instance,
+    "regex": String.Regex,
+    "set": Name.Constant,
+    "space": Whitespace,
+    "string": String,
+    "tag": Name.Class,
+    "word": Text,
+}
+# The names that editors' colour themes know.
+_TEXTMATE: Mapping[Kind, str] = {
+    "anchor": "constant.language",
+    "arrow": "keyword.operator.arrow",
+    "attribute": "support.type.property-name",
+    "bracket": "punctuation.section",
+    "comment": "comment.line.number-sign",
+    "constant": "constant.language",
+    "function": "support.function",
+    "id": "entity.name.function",
+    "invalid": "invalid.illegal",
+    "key": "support.type.property-name",
+    "keyword": "keyword.control",
+    "name": "variable.parameter",
+    "number": "constant.numeric",
+    "operator": "keyword.operator",
+    "plain": "string.unquoted",
+    "quantifier": "keyword.operator.quantifier",
+    "reference": "variable.other",
+    "regex": "string.regexp",
+    "set": "variable.other.constant",
+    "string": "string.quoted.double",
+    "tag": "entity.name.type",
+}
+
+
+def _action(kinds: Sequence[Kind]) -> Any:
+    if not kinds:
+        return Text
+    if len(kinds) == 1:
+        return _PYGMENTS[kinds[0]]
+    return bygroups(*map(_PYGMENTS.__getitem__, kinds))  # type: ignore[no-untyped-call]
+
+
+def _pygments_states() -> dict[str, list[Any]]:
+    states: dict[str, list[Any]] = {}
+    for name, entries in _INSIDE.items():
+        state: list[Any] = [(r"\n", Whitespace) if name == "file" else (r"(?=\n)", Text, "#pop")]
+        for entry in entries:
+            if isinstance(entry, Region):
+                state.append((entry.begin, _action(entry.kinds), entry.inside))
+            else:
+                state.append((entry.pattern, _action(entry.kinds)))
+        states["root" if name == "file" else name] = state
+    return states
+
+
+class SearsLexer(RegexLexer):
+    """Pygments' lexer for `.sear` files, found by the name ``sears``.
+
+    Example:
+        >>> from pygments.token import Name
+        >>> tokens = SearsLexer().get_tokens("What NOUN -> Which NOUN")
+        >>> [text for kind, text in tokens if kind is Name.Class]
+        ['NOUN', 'NOUN']
+    """
+
+    name = "sears"
+    aliases = ["sears", "sear"]  # noqa: RUF012 - Pygments reads them off the class
+    filenames = ["*.sear"]  # noqa: RUF012
+    url = "https://aclanthology.org/P18-1079/"
+    tokens = _pygments_states()
+
+
+def textmate_grammar() -> dict[str, Any]:
+    """The same colours as a TextMate grammar, for VS Code, Sublime Text, JetBrains and others.
+
+    Example:
+        >>> textmate_grammar()["scopeName"]
+        'source.sears'
+    """
+    return {
+        "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
+        "name": "sears",
+        "scopeName": "source.sears",
+        "fileTypes": ["sear"],
+        "patterns": [{"include": "#file"}],
+        "repository": {
+            name: {"patterns": [_textmate(entry) for entry in entries]}
+            for name, entries in _INSIDE.items()
+        },
+    }
+
+
+def _textmate(entry: Mark | Region) -> dict[str, Any]:
+    named = {
+        # Group 0 is the whole match, where one kind stands for all of it.
+        str(number): {"name": f"{_TEXTMATE[kind]}.sears"}
+        for number, kind in enumerate(entry.kinds, start=len(entry.kinds) > 1)
+        if kind in _TEXTMATE
+    }
+    if isinstance(entry, Region):
+        return {
+            "begin": entry.begin,
+            "beginCaptures": named,
+            "end": "$",
+            "patterns": [{"include": f"#{entry.inside}"}],
+        }
+    return {"match": entry.pattern, "captures": named} if named else {"match": entry.pattern}

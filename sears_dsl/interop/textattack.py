@@ -1,0 +1,195 @@
+"""Rules as a TextAttack transformation, for its attacks and augmenters.
+
+In: rulesets. Out: a ``textattack.transformations.Transformation`` whose candidates are the rows
+that the rules write. Always holds: a candidate's text is exactly the engine's, its columns other
+than the rewritten one are untouched; TextAttack's index maps say which words stayed, so that
+its constraints work. Costs one tagged text for each call; TextAttack is imported by
+`rule_transformation` alone.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.errors import UsageError
+from sears_dsl.interop.foreign import imported
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.text.tagger import Tagger
+
+__all__ = ["Instances", "WordAlignment", "align_words", "rule_transformation"]
+
+Instances: TypeAlias = Literal["first", "every"]
+"""One candidate a rule, at its ``first`` instance in the text, or one at ``every`` instance."""
+
+_INSTALL = "pip install textattack"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordAlignment:
+    """Which words of a text became which of another.
+
+    Attributes:
+        new_of: int64 (old words,): the place of each old word in the new text; -1 where it went.
+        changed: places of new words that were written anew.
+        touched: places of old words that were replaced or went. Where words were only inserted
+            it is the one before them, or the first word.
+    """
+
+    new_of: NDArray[np.int64]
+    changed: frozenset[int]
+    touched: frozenset[int]
+
+
+def align_words(before: Sequence[str], after: Sequence[str]) -> WordAlignment:
+    """Align the words of a text and of its rewrite.
+
+    Words that were replaced are paired in order; what is left over was inserted or deleted.
+
+    Example:
+        >>> found = align_words(["What", "color", "is", "it"], ["Which", "color", "'s", "it"])
+        >>> found.new_of.tolist(), sorted(found.changed), sorted(found.touched)
+        ([0, 1, 2, 3], [0, 2], [0, 2])
+        >>> align_words(["a", "really", "good", "film"], ["a", "good", "film"]).new_of.tolist()
+        [0, -1, 1, 2]
+    """
+    new_of = np.full(len(before), -1, np.int64)
+    changed: set[int] = set()
+    touched: set[int] = set()
+    blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    for kind, first, last, new_first, new_last in blocks:
+        paired = min(last - first, new_last - new_first)
+        new_of[first : first + paired] = np.arange(new_first, new_first + paired)
+        if kind == "equal":
+            continue
+        changed.update(range(new_first, new_last))
+        touched.update(range(first, last) if last > first else [max(0, first - 1)])
+    return WordAlignment(new_of, frozenset(changed), frozenset(touched))
+
+
+def rule_transformation(
+    rulesets: Sequence[Ruleset],
+    *,
+    tagger: Tagger | None = None,
+    instances: Instances = "first",
+) -> Any:
+    """A TextAttack ``Transformation`` that rewrites by rules.
+
+    A candidate is offered if every word that it changes may be modified, as the constraints before
+    the transformation say (`RepeatModification` and the like). Greedy and beam search and
+    augmenters take it; TextAttack keeps its word-importance searches to swaps of single words. The
+    id of the rule is in ``attack_attrs["sears_rule"]`` of a candidate.
+
+    Args:
+        rulesets: where the rules stand.
+        tagger: None for the default one.
+        instances: one candidate a rule, at its ``first`` instance as in the paper, or one at
+            ``every`` instance.
+
+    Raises:
+        UsageError: TextAttack is not installed.
+        RuleSyntaxError: rules that cannot be compiled.
+    """
+    if instances not in ("first", "every"):
+        raise UsageError(f"there is no {instances!r} of instances", help="choose first or every")
+    matcher = compile_rules(rulesets, tagger=tagger)
+    base: Any = imported(
+        "textattack.transformations.transformation", tool="TextAttack", install=_INSTALL
+    ).Transformation
+    attacked = imported(
+        "textattack.shared.attacked_text", tool="TextAttack", install=_INSTALL
+    ).AttackedText
+
+    class RuleTransformation(base):  # type: ignore[misc]
+        """Rewrites by the rules of rulesets."""
+
+        def _get_transformations(self, current_text: Any, indices_to_modify: set[int]) -> list[Any]:
+            return list(
+                _candidates(
+                    matcher, current_text, frozenset(indices_to_modify), instances, attacked
+                )
+            )
+
+        def extra_repr_keys(self) -> list[str]:
+            return ["rules", "instances"]
+
+    transformation = RuleTransformation()
+    transformation.rules = len(matcher.rules)
+    transformation.instances = instances
+    return transformation
+
+
+def _candidates(
+    matcher: Matcher,
+    current: Any,
+    allowed: frozenset[int],
+    instances: Instances,
+    attacked: Callable[..., Any],
+) -> Iterator[Any]:
+    """The rewrites of an attacked text, column by column, each with its history."""
+    given = current.tokenizer_input
+    columns = dict(
+        zip(current.column_labels, (given,) if isinstance(given, str) else given, strict=True)
+    )
+    for place, (column, text) in enumerate(columns.items()):
+        for rule, rewritten in _rewrites(matcher, text, instances):
+            inputs = OrderedDict({**columns, column: rewritten})
+            alignment = _aligned(
+                current.words_per_input, attacked(inputs).words_per_input, column=place
+            )
+            if alignment.touched <= allowed:
+                history = _history(current, alignment, matcher.rule_ids[rule])
+                yield attacked(inputs, attack_attrs=history)
+
+
+def _rewrites(matcher: Matcher, text: str, instances: Instances) -> Iterator[tuple[int, str]]:
+    """Rule and new text of each rewrite, in the order of the rules."""
+    for _, tokens in matcher.prepare([text]):
+        matches = matcher.find(tokens, scope=instances)
+        for index in np.argsort(matches.rules, kind="stable"):
+            for rewrite in matcher.rewrites(tokens, matches.select(np.array([index]))):
+                if rewrite.text != text:
+                    yield rewrite.rule, rewrite.text
+
+
+def _aligned(
+    before: Sequence[Sequence[str]], after: Sequence[Sequence[str]], *, column: int
+) -> WordAlignment:
+    """The alignment over all columns, of which one was rewritten."""
+    inner = align_words(before[column], after[column])
+    first = sum(map(len, before[:column]))
+    last = first + len(before[column])
+    new_of = np.arange(sum(map(len, before)))
+    new_of[last:] += len(after[column]) - len(before[column])
+    new_of[first:last] = np.where(inner.new_of < 0, -1, inner.new_of + first)
+    return WordAlignment(
+        new_of,
+        frozenset(place + first for place in inner.changed),
+        frozenset(place + first for place in inner.touched),
+    )
+
+
+def _history(current: Any, alignment: WordAlignment, rule_id: str) -> dict[str, Any]:
+    """What TextAttack's constraints and search methods read of a candidate."""
+    attributes = current.attack_attrs
+    new_of = alignment.new_of
+    since_original = np.asarray(attributes["original_index_map"])
+    kept = {int(new_of[place]) for place in attributes["modified_indices"] if new_of[place] >= 0}
+    history = {
+        "previous_attacked_text": current,
+        "newly_modified_indices": set(alignment.changed),
+        "modified_indices": kept | alignment.changed,
+        # new_of[-1] is read for words that are gone, and overruled.
+        "original_index_map": np.where(since_original < 0, -1, new_of[since_original]),
+        "sears_rule": rule_id,
+    }
+    if "label_names" in attributes:
+        history["label_names"] = attributes["label_names"]
+    return history

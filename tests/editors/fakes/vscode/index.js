@@ -1,0 +1,53 @@
+// As much of the editor as the extension uses: one open rule file, and what is shown about it.
+"use strict";
+
+const document = {
+  languageId: "sears",
+  uri: { toString: () => "file:///rules.sear" },
+  version: 1,
+  text: "movie   -> film\nWhat NUON -> it\n",
+  getText: () => document.text,
+};
+const told = (event) => (handler) => {
+  exports.handlers[event] = handler;
+  return {};
+};
+const say = (kind, content) => console.log(JSON.stringify({ kind, content }));
+
+Object.assign(exports, {
+  document,
+  say,
+  handlers: {},
+  Range: class {
+    constructor(...places) {
+      this.places = places;
+    }
+  },
+  Diagnostic: class {
+    constructor(range, message, severity) {
+      Object.assign(this, { range, message, severity });
+    }
+  },
+  DiagnosticSeverity: { Error: 0, Warning: 1 },
+  Uri: { parse: (text) => text },
+  TextEdit: { replace: (range, text) => ({ range, text }) },
+  workspace: {
+    getConfiguration: () => ({ get: () => process.env.SEARS_COMMAND }),
+    textDocuments: [document],
+    onDidOpenTextDocument: told("open"),
+    onDidChangeTextDocument: told("change"),
+    onDidCloseTextDocument: told("close"),
+  },
+  window: {
+    createOutputChannel: () => ({ appendLine: (line) => say("log", line) }),
+    showWarningMessage: (message) => say("warning", message),
+  },
+  languages: {
+    createDiagnosticCollection: () => ({ set: (_, found) => exports.shown(found) }),
+    registerDocumentFormattingEditProvider: (_, provider) => {
+      exports.formatter = provider;
+      return {};
+    },
+  },
+  shown: (found) => say("findings", found),
+});

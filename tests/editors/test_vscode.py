@@ -1,0 +1,75 @@
+"""The VS Code folder: complete as it stands, and alive against the language server."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sears_dsl
+
+HERE = Path(__file__).parent
+FOLDER = Path(__file__).resolve().parents[2] / "editors" / "vscode"
+MANIFEST = json.loads((FOLDER / "package.json").read_text("utf-8"))
+
+
+def test_the_extension_names_files_that_there_are() -> None:
+    contributes = MANIFEST["contributes"]
+    files = [MANIFEST["main"], contributes["grammars"][0]["path"]]
+    files.append(contributes["languages"][0]["configuration"])
+    for file in files:
+        assert (FOLDER / file).is_file()
+    json.loads((FOLDER / files[-1]).read_text("utf-8"))
+    grammar = json.loads((FOLDER / files[1]).read_text("utf-8"))
+    assert grammar["scopeName"] == contributes["grammars"][0]["scopeName"]
+    assert contributes["languages"][0]["extensions"] == [".sear"]
+    assert "dependencies" not in MANIFEST
+
+
+def test_the_extension_has_the_version_of_the_package() -> None:
+    assert MANIFEST["version"] == sears_dsl.__version__
+
+
+def _driven(command: str) -> list[dict[str, Any]]:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("the extension is JavaScript, and node is not installed")
+    done = subprocess.run(
+        [node, str(HERE / "drive.js"), str(FOLDER / "extension.js")],
+        env={**os.environ, "NODE_PATH": str(HERE / "fakes"), "SEARS_COMMAND": command},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
+    command = tmp_path / "sears"
+    command.write_text(
+        f"#!{sys.executable}\n"
+        "from sears_dsl.cli.editing import lsp_command\n"
+        "lsp_command([])\n",
+        "utf-8",
+    )  # fmt: skip
+    command.chmod(0o755)
+    told = _driven(str(command))
+    first = told[0]["content"]
+    assert told[0]["kind"] == "findings"
+    assert first[0]["code"] == "E201"
+    assert first[0]["range"]["places"] == [1, 5, 1, 9]
+    edits = [each["content"] for each in told if each["kind"] == "edits"]
+    assert edits[0][0]["text"] == "movie -> film\n"
+    assert [] in [each["content"] for each in told if each["kind"] == "findings"]
+
+
+def test_a_missing_command_is_told_once(tmp_path: Path) -> None:
+    told = _driven(str(tmp_path / "nothing"))
+    warnings = [each["content"] for each in told if each["kind"] == "warning"]
+    assert len(warnings) == 1
+    assert "sears.command" in warnings[0]

@@ -1,0 +1,149 @@
+"""Rules as CheckList tests: which kind each becomes, on which rows, and what it asks of a model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sears_dsl import parse
+from sears_dsl.cli.exporting import export_command
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.interop.checklist import checklist_suite, rule_cases
+from sears_dsl.text.pinned import PinnedTagger
+
+RULES = parse("""\
+rule film: movie -> film
+  why: "A film is a movie."
+rule worse: good -> bad
+  expect: flip
+rule awful: nice -> awful
+  expect: label negative
+rule silent: zebra -> quagga
+""")
+TEXTS = ["A good movie .", "Nothing here .", "A nice movie .", "nice , good"]
+
+
+def _suite(**options: object):  # type: ignore[no-untyped-def]
+    return checklist_suite([RULES], TEXTS, tagger=PinnedTagger(), **options)  # type: ignore[arg-type]
+
+
+def test_what_a_rule_expects_decides_the_kind_of_test() -> None:
+    tests = rule_cases([RULES], TEXTS, tagger=PinnedTagger())
+    assert [(test.rule_id, test.kind, test.label) for test in tests] == [
+        ("film", "INV", ""),
+        ("worse", "DIR", ""),
+        ("awful", "MFT", "negative"),
+        ("silent", "INV", ""),
+    ]
+
+
+def test_cases_are_the_changed_rows_in_their_order() -> None:
+    film, _, awful, silent = rule_cases([RULES], TEXTS, tagger=PinnedTagger())
+    assert [(case.row, case.original, case.rewritten) for case in film.cases] == [
+        (0, "A good movie .", "A good film ."),
+        (2, "A nice movie .", "A nice film ."),
+    ]
+    assert [case.row for case in awful.cases] == [2, 3]
+    assert silent.cases == ()
+
+
+def test_scope_all_rewrites_every_instance() -> None:
+    rules = parse("rule film: movie -> film")
+    [test] = rule_cases([rules], ["movie movie"], tagger=PinnedTagger(), scope="all")
+    assert test.cases[0].rewritten == "film film"
+
+
+def test_two_rules_of_one_id_are_refused() -> None:
+    with pytest.raises(UsageError, match="two rules have the id film") as caught:
+        rule_cases([RULES, parse("rule film: movie -> motion picture")], TEXTS)
+    assert "suite of each ruleset" in caught.value.help
+
+
+def test_a_suite_judges_as_the_rules_say(packages_from: Callable[[str], None]) -> None:
+    packages_from("fakes")
+    suite = _suite(label_values={"negative": 0})
+    assert [(name, info["type"]) for name, info in suite.info.items()] == [
+        ("film", "INV"), ("worse", "DIR"), ("awful", "MFT"),
+    ]  # fmt: skip
+    film, worse, awful = suite.tests.values()
+    assert film.data[0] == ["A good movie .", "A good film ."]
+    assert film.how["threshold"] == 0
+    assert film.meta[1] == {"row": 2, "rule": "movie -> film"}
+    assert "A film is a movie." in suite.info["film"]["description"]
+    assert worse.passed([1, 0])
+    assert not worse.passed([1, 1])
+    assert awful.data == ["A awful movie .", "awful , good"]
+    assert awful.passed(0)
+    assert not awful.passed("negative")
+
+
+def test_without_values_a_label_is_its_name(packages_from: Callable[[str], None]) -> None:
+    packages_from("fakes")
+    assert _suite().tests["awful"].passed("negative")
+
+
+def test_a_label_without_a_value_is_an_error(packages_from: Callable[[str], None]) -> None:
+    packages_from("fakes")
+    with pytest.raises(UsageError, match="awful expects the label negative"):
+        _suite(label_values={"positive": 1})
+
+
+def test_rules_that_change_nothing_make_no_suite() -> None:
+    with pytest.raises(UsageError, match="no rule changes any of the 1 texts"):
+        checklist_suite([RULES], ["Nothing ."], tagger=PinnedTagger())
+
+
+def test_a_package_that_breaks_on_import_is_told(packages_from: Callable[[str], None]) -> None:
+    packages_from("broken")
+    with pytest.raises(UsageError, match="must be run in IPython") as caught:
+        _suite()
+    assert "ipython<9" in caught.value.help
+
+
+def test_importing_the_adapters_imports_no_foreign_package() -> None:
+    code = (
+        "import sys, sears_dsl.interop.checklist, sears_dsl.interop.textattack;"
+        "print({'checklist', 'textattack', 'torch', 'spacy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def _exported(*arguments: str):  # type: ignore[no-untyped-def]
+    return CliRunner().invoke(export_command, arguments)
+
+
+def test_the_command_writes_a_suite(packages_from: Callable[[str], None], tmp_path: Path) -> None:
+    packages_from("fakes")
+    (tmp_path / "rules.sear").write_text(RULES.format(), "utf-8")
+    (tmp_path / "rows.txt").write_text("\n".join(TEXTS), "utf-8")
+    rules, rows, output = (str(tmp_path / name) for name in ("rules.sear", "rows.txt", "suite"))
+    done = _exported(rules, "--data", rows, "-o", output, "--label-value", "negative=0")
+    assert done.exit_code == 0
+    assert "3 tests with 6 cases" in done.output
+    assert "1 rule changed no row" in done.output
+    assert json.loads(Path(output).read_text("utf-8"))["film"][0][1] == "A good film ."
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.txt", "rules.sear", "suite"]
+
+
+def test_a_label_value_without_a_value_is_refused(tmp_path: Path) -> None:
+    done = _exported("x.sear", "--data", "x", "-o", "y", "--label-value", "negative")
+    assert isinstance(done.exception, UsageError)
+    assert "negative=0" in done.exception.help
+
+
+def test_a_folder_that_is_not_there_is_told(
+    packages_from: Callable[[str], None], tmp_path: Path
+) -> None:
+    packages_from("fakes")
+    (tmp_path / "rules.sear").write_text(RULES.format(), "utf-8")
+    (tmp_path / "rows.txt").write_text("\n".join(TEXTS), "utf-8")
+    rules, rows = str(tmp_path / "rules.sear"), str(tmp_path / "rows.txt")
+    done = _exported(rules, "--data", rows, "-o", str(tmp_path / "nowhere" / "suite"))
+    assert isinstance(done.exception, DataError)

@@ -1,0 +1,201 @@
+"""What an editor sees: findings while typing, a formatted file, a server that ends when told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sears_dsl.errors import DataError, Diagnostic, TaggerError
+from sears_dsl.language.ruleset import parse
+from sears_dsl.language_server.findings import find_all
+from sears_dsl.language_server.server import LanguageServer, serve
+from sears_dsl.language_server.transport import read_message, write_message
+from sears_dsl.text.pinned import PinnedTagger
+
+URI = "file:///rules/a.sear"
+
+
+def _pinned(text: str, path: str) -> Iterator[Any]:
+    return find_all(text, path, tagger=PinnedTagger())
+
+
+def _started(find: Any = _pinned) -> LanguageServer:
+    server = LanguageServer(find=find)
+    [_] = server.answers({"id": 0, "method": "initialize", "params": {}})
+    return server
+
+
+def _open(server: LanguageServer, text: str, uri: str = URI) -> list[dict[str, Any]]:
+    document = {"uri": uri, "text": text, "languageId": "sears", "version": 1}
+    message = {"method": "textDocument/didOpen", "params": {"textDocument": document}}
+    return list(server.answers(message))
+
+
+def _shown(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = answers[-1]["params"]["diagnostics"]
+    return found
+
+
+def test_a_mistake_is_shown_where_it_stands() -> None:
+    [found] = _shown(_open(_started(), "movie -> film\nWhat NUON -> Which NOUN\n"))
+    assert found["range"] == {
+        "start": {"line": 1, "character": 5},
+        "end": {"line": 1, "character": 9},
+    }
+    assert (found["code"], found["severity"], found["source"]) == ("E201", 1, "sears")
+    assert "did you mean NOUN?" in found["message"]
+
+
+def test_columns_are_counted_as_editors_do() -> None:
+    [found] = _shown(_open(_started(), "😀 NUON -> 😀\n"))
+    assert found["range"]["start"]["character"] == 3
+
+
+def test_warnings_and_findings_of_the_compiler_come_too() -> None:
+    answers = _open(_started(), "set WH = What\nbe -> $1.VBD\n")
+    first, last = (each["params"]["diagnostics"] for each in answers)
+    assert [found["code"] for found in first] == ["W603"]
+    assert [(found["code"], found["severity"]) for found in last] == [("W603", 2), ("E350", 1)]
+
+
+def test_a_change_is_judged_anew_and_closing_clears() -> None:
+    server = _started()
+    assert _shown(_open(server, "NUON -> it"))
+    change = {"textDocument": {"uri": URI}, "contentChanges": [{"text": "NOUN -> it"}]}
+    changed = list(server.answers({"method": "textDocument/didChange", "params": change}))
+    assert _shown(changed) == []
+    close = {"textDocument": {"uri": URI}}
+    [closed] = server.answers({"method": "textDocument/didClose", "params": close})
+    assert closed["params"] == {"uri": URI, "diagnostics": []}
+
+
+def test_imports_are_looked_for_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "common.sear").write_text("set WH = What | Which\n", "utf-8")
+    text = 'import "common.sear" as c\n@c.WH NOUN -> it\n'
+    saved = tmp_path / "some rules.sear"
+    saved.write_text("", "utf-8")
+    assert _shown(_open(_started(), text, saved.as_uri())) == []
+    assert _shown(_open(_started(), text, "untitled:1"))[0]["code"] == "E401"
+
+
+def test_without_a_tagger_the_editor_is_told() -> None:
+    def find(text: str, path: str) -> Iterator[list[Diagnostic]]:
+        yield []
+        raise TaggerError("no tagger", help="install one")
+
+    published, logged = _open(_started(find), "movie -> film")
+    assert published["params"]["diagnostics"] == []
+    assert "install one" in logged["params"]["message"]
+
+
+def _formatted(server: LanguageServer, uri: str = URI) -> Any:
+    params = {"textDocument": {"uri": uri}, "options": {}}
+    [answer] = server.answers({"id": 5, "method": "textDocument/formatting", "params": params})
+    return answer["result"]
+
+
+def test_formatting_gives_the_canonical_text() -> None:
+    server = _started()
+    _open(server, "movie   ->  film # old\n")
+    [edit] = _formatted(server)
+    assert edit["newText"] == parse("movie -> film # old").format()
+    assert edit["range"]["end"]["line"] >= 1
+    _open(server, edit["newText"])
+    assert _formatted(server) == []
+
+
+def test_a_file_with_mistakes_stays_as_it_is() -> None:
+    server = _started()
+    _open(server, "NUON   -> it\n")
+    assert _formatted(server) == []
+    assert _formatted(server, "file:///never-opened.sear") == []
+
+
+def test_requests_have_one_answer_each() -> None:
+    server = LanguageServer()
+    [early] = server.answers({"id": 1, "method": "textDocument/formatting", "params": {}})
+    assert early["error"]["code"] == -32002
+    assert list(server.answers({"method": "textDocument/didOpen", "params": {}})) == []
+    [_] = server.answers({"id": 2, "method": "initialize"})
+    [unknown] = server.answers({"id": 3, "method": "textDocument/hover", "params": {}})
+    assert unknown["error"]["code"] == -32601
+    assert list(server.answers({"id": 9, "result": None})) == []
+    [ended] = server.answers({"id": 4, "method": "shutdown"})
+    assert (ended["id"], ended["result"]) == (4, None)
+    [late] = server.answers({"id": 5, "method": "textDocument/formatting", "params": {}})
+    assert late["error"]["code"] == -32600
+    assert list(server.answers({"method": "exit"})) == []
+    assert server.exit_code == 0
+
+
+JSON = st.dictionaries(st.text(), st.none() | st.integers() | st.text(), max_size=5)
+
+
+@given(st.lists(JSON, max_size=4))
+def test_what_is_written_is_read(messages: list[dict[str, Any]]) -> None:
+    stream = BytesIO()
+    for message in messages:
+        write_message(stream, message)
+    stream.seek(0)
+    assert [read_message(stream) for _ in messages] == messages
+    assert read_message(stream) is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (b"Content-Type: x\r\n\r\n{}", "does not say Content-Length"),
+        (b"Content-Length: many\r\n\r\n{}", "Content-Length is 'many'"),
+        (b"Content-Length: 99999999999\r\n\r\n{}", "Content-Length is"),
+        (b"Content-Length: 9\r\n\r\n{}", "9 bytes were announced, 2 came"),
+        (b"Content-Length: 2\r\n\r\n{]", "no JSON"),
+        (b"Content-Length: 2\r\n\r\n[]", "no object"),
+        (b"Content-Length: 2", "inside of a header"),
+    ],
+)
+def test_what_is_no_message_is_refused(sent: bytes, told: str) -> None:
+    with pytest.raises(DataError, match=told):
+        read_message(BytesIO(sent))
+
+
+def test_a_message_that_lacks_something_is_refused() -> None:
+    stream = BytesIO()
+    write_message(stream, {"id": 1, "method": "initialize"})
+    write_message(stream, {"method": "textDocument/didOpen", "params": {"textDocument": {}}})
+    stream.seek(0)
+    with pytest.raises(DataError, match="didOpen"):
+        serve(stream, BytesIO())
+
+
+def test_an_editor_that_goes_away_ends_the_server() -> None:
+    assert serve(BytesIO(), BytesIO()) == 1
+
+
+def test_the_command_speaks_over_its_pipes() -> None:
+    sent = BytesIO()
+    document = {"uri": URI, "text": "NUON -> it"}
+    for message in (
+        {"id": 1, "method": "initialize", "params": {}},
+        {"method": "initialized", "params": {}},
+        {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ):
+        write_message(sent, message)
+    code = "from sears_dsl.cli.editing import lsp_command; lsp_command()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=sent.getvalue(), capture_output=True, check=True
+    )
+    received = BytesIO(done.stdout)
+    answers = [read_message(received) for _ in range(3)]
+    assert read_message(received) is None
+    assert answers[1] is not None
+    assert answers[1]["params"]["diagnostics"][0]["code"] == "E201"

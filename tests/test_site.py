@@ -1,0 +1,138 @@
+"""The documentation site: it builds without a warning, alone, and has a page for everything."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from page_examples import examples, run_commands, run_page
+
+from docs_site.commands import command_pages
+from docs_site.findings import error_pages, explanations
+from docs_site.language import language_pages
+from sears_dsl._resources import resource_folder
+from sears_dsl.cli.main import sears
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = (resource_folder("grammar") / "README.md").read_text("utf-8")
+GRAMMAR = (resource_folder("grammar") / "sears.lark").read_text("utf-8")
+
+
+def test_every_section_of_the_reference_is_on_one_page() -> None:
+    pages = language_pages(REFERENCE, GRAMMAR)
+    titles = [page.title for page in pages]
+    assert len(titles) == len(set(titles)) > 15
+    language, errors = REFERENCE.split("## Errors and warnings")
+    constructs = "\n".join(page.text for page in pages)
+    for block in re.findall(r"^```sears\n(.*?)^```", language, re.DOTALL | re.MULTILINE):
+        assert constructs.count(block) == 1
+    assert "E101" not in constructs
+    assert errors.partition("## Reserved")[2].strip()[:80] in constructs
+
+
+def test_every_code_has_a_page_that_shows_what_is_printed() -> None:
+    told = explanations(REFERENCE)
+    assert {each.code for each in told} == set(re.findall(r"\*\*([EW]\d{3})\*\*", REFERENCE))
+    overview, *pages = error_pages(REFERENCE)
+    for each, page in zip(told, pages, strict=True):
+        assert f"[{each.code}]({each.code}.md)" in overview.text
+        assert each.text in page.text
+        if each.example:
+            assert each.example.rstrip("\n") in page.text
+            assert f"[{each.code}]: " in page.text, "the example prints this very finding"
+
+
+def test_every_command_has_a_page_with_its_options() -> None:
+    overview, *pages = command_pages(sears)
+    assert [page.title for page in pages] == [f"sears {name}" for name in sears.commands]
+    for page, command in zip(pages, sears.commands.values(), strict=True):
+        assert f"({page.title.removeprefix('sears ')}.md)" in overview.text
+        for parameter in command.params:
+            for option in parameter.opts if parameter.param_type_name == "option" else []:
+                assert option in page.text
+
+
+class _Loaded(HTMLParser):
+    """What a page loads by itself, and how it is coloured."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.classes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.classes |= set((given.get("class") or "").split())
+        if tag == "link" and "canonical" not in (given.get("rel") or ""):
+            self.addresses.append(given.get("href") or "")
+        elif tag in ("script", "img", "iframe", "source"):
+            self.addresses.append(given.get("src") or "")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if importlib.util.find_spec("mkdocs") is None:
+        pytest.skip("the site is built by mkdocs, which is not installed (the extra `docs`)")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_the_site_has_every_page(site: Path) -> None:
+    for name in ("index", "start", "ci", "language/literals", "commands/apply", "errors/E201",
+                 "rules/paper-sentiment", "editors"):  # fmt: skip
+        assert (site / f"{name}.html").is_file()
+
+
+def test_the_site_loads_nothing_from_outside(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 100
+    for page in pages:
+        found = _Loaded()
+        found.feed(page.read_text("utf-8"))
+        outside = [each for each in found.addresses if re.match(r"(https?:)?//", each)]
+        assert not outside, f"{page.name} loads {outside}"
+
+
+def test_rules_are_coloured_on_the_site(site: Path) -> None:
+    found = _Loaded()
+    found.feed((site / "language" / "tags.html").read_text("utf-8"))
+    assert {"language-sears", "nc"} <= found.classes
+
+
+def test_the_recipe_for_ci_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    yaml = pytest.importorskip("yaml", reason="the recipe is YAML, and PyYAML is not installed")
+    page = ROOT / "docs" / "ci.md"
+    run_page(page, tmp_path, monkeypatch)
+    recipes = [yaml.safe_load(each.text) for each in examples(page.read_text("utf-8"))
+               if each.language == "yaml"]  # fmt: skip
+    hooks, github, gitlab = recipes
+    ours = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert [hook["id"] for hook in hooks["repos"][0]["hooks"]] == [hook["id"] for hook in ours]
+    steps = [step.get("run", "") for step in github["jobs"]["rules"]["steps"]]
+    commands = [*steps, *gitlab["robustness"]["script"]]
+    run = [command for command in commands if command.startswith("sears ")]
+    assert len(run) == 7
+    for command in run:
+        run_commands(f'$ {command}; echo "exit code $?"\nexit code 0\n', page.name, tmp_path)
+
+
+def test_hooks_name_commands_that_there_are() -> None:
+    yaml = pytest.importorskip("yaml", reason="hooks are YAML, and PyYAML is not installed")
+    for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")):
+        program, name = shlex.split(hook["entry"])
+        assert program == "sears"
+        options = {option for parameter in sears.commands[name].params for option in parameter.opts}
+        assert set(hook.get("args", ())) <= options
+        assert re.search(hook["files"], "rules/wh.sear")
+        assert not re.search(hook["files"], "rules/wh.sears")
