@@ -31,7 +31,7 @@ check: $(READY)  ## style, types, rules and the examples of the docs
 	$(BIN)/mypy
 	$(BIN)/sears check rulesets
 	$(BIN)/sears fmt --check rulesets
-	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_language_reference.py
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_language_reference.py tests/test_site.py
 
 fmt: $(READY)  ## put code and rules into their canonical form
 	$(BIN)/ruff check --fix .
@@ -44,8 +44,10 @@ bench: $(READY)  ## every benchmark, with a dated record in benchmarks/record
 wheel-test: $(READY)  ## build the wheel and try it alone, in an empty environment
 	$(BIN)/python tests/wheel/try_wheel.py
 
-docs: $(READY)  ## generate the rule catalogue from the rulesets
+docs: $(READY)  ## the documentation site, in build/site
 	$(BIN)/sears rules --pages docs/rules
+	$(BIN)/python -m editors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -17,11 +17,13 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Layers from the bottom; a module imports its own layer and lower ones only.
 LAYERS = [
-    {"errors", "_resources", "_children"},
+    {"errors", "_resources", "_children", "highlighting"},
     {"language", "text"},
     {"engine"},
     {"rule_tests", "catalogue", "batch", "statistics", "models"},
-    {"discovery"},
+    {"discovery", "interop", "language_server"},
+    {"audit"},
+    {"augmentation", "vetting"},
     {"api"},
     {"cli"},
 ]
@@ -39,7 +41,10 @@ ONLY_IN = {
     "torch": {"discovery", "models"},
     "transformers": {"discovery", "models"},
     "sentencepiece": {"discovery"},
-    "pydantic": {"discovery/manifest.py"},
+    "pydantic": {"discovery/manifest.py", "audit/document.py", "audit/comparison.py"},
+    "pygments": {"highlighting.py"},
+    "starlette": {"vetting"},
+    "uvicorn": {"vetting/serving.py"},
     "httpx": {"models/http.py"},
     "joblib": {"models/scikit.py"},
 }
@@ -104,8 +109,8 @@ def _loaded_after(statement: str) -> set[str]:
 
 
 HEAVY = {
-    "httpx", "lark", "numba", "numpy", "pandas", "pyarrow", "pydantic", "rich", "sklearn", "spacy",
-    "torch", "transformers",
+    "httpx", "lark", "numba", "numpy", "pandas", "pyarrow", "pydantic", "pygments", "rich",
+    "sklearn", "spacy", "starlette", "torch", "transformers", "uvicorn",
 }  # fmt: skip
 
 

@@ -9,13 +9,19 @@ import click
 
 from sears_dsl import __version__
 from sears_dsl.cli.applying import apply_command, explain_command
+from sears_dsl.cli.auditing import audit_command, compare_command
+from sears_dsl.cli.augmenting import augment_command
 from sears_dsl.cli.cache import cache_group
 from sears_dsl.cli.catalogue import rules_command
 from sears_dsl.cli.comparing import diff_command
 from sears_dsl.cli.discovering import adversaries_command, discover_command
+from sears_dsl.cli.editing import lsp_command
+from sears_dsl.cli.exporting import export_command
+from sears_dsl.cli.fixing import fix_command
 from sears_dsl.cli.models import models_group
 from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
 from sears_dsl.cli.scoring import calibrate_command, score_command
+from sears_dsl.cli.vetting import vet_command, vetted_command
 from sears_dsl.errors import SearsError
 
 __all__ = ["main", "sears"]
@@ -51,9 +57,17 @@ for _command in (
     rules_command,
     discover_command,
     adversaries_command,
+    vet_command,
+    vetted_command,
+    audit_command,
+    compare_command,
+    augment_command,
+    fix_command,
     score_command,
     calibrate_command,
     models_group,
+    export_command,
+    lsp_command,
     cache_group,
 ):
     sears.add_command(_command)

@@ -1,0 +1,214 @@
+"""Error before and after, over several seeds, with intervals.
+
+In: for each seed and each item (a held-out row, or a rewrite of one) whether a model is wrong, and
+whether the item counts. Out: `Estimate`s and `Change`s. Always holds: an error is the number of
+wrong items over the number of counted ones, seeds taken together; the same outcomes give the same
+numbers.
+
+Two things vary: another sample of rows, and another training. The interval of an error is Wilson's
+for as many trials as distinct rows count, since rewrites of one row are not independent. The one
+over seeds is Student's t for the mean of the errors of single seeds. The interval of a change
+resamples rows and seeds together, 2,000 times (Owen 2007, "The pigeonhole bootstrap"): before and
+after are compared on the same rows and seeds, and a row takes all of its rewrites along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.errors import UsageError
+from sears_dsl.statistics import mean_interval, wilson_interval
+
+__all__ = ["Change", "Estimate", "Outcomes", "change", "estimate"]
+
+Interval = tuple[float, float]
+
+_SAMPLES = 2_000
+_AT_ONCE = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What models of one kind make of the items.
+
+    Attributes:
+        wrong: bool (seeds, items): the model of that seed is wrong about the item.
+        counted: bool (seeds, items): the item counts.
+        rows: int (items,): the held-out row that each item is, or is made of.
+
+    Raises:
+        UsageError: shapes that do not fit.
+    """
+
+    wrong: NDArray[np.bool_]
+    counted: NDArray[np.bool_]
+    rows: NDArray[np.integer]
+
+    def __post_init__(self) -> None:
+        if self.wrong.shape != self.counted.shape or self.wrong.shape[1:] != self.rows.shape:
+            raise UsageError(
+                f"outcomes of shape {self.wrong.shape}, counts of {self.counted.shape} and rows of "
+                f"{self.rows.shape} do not belong together",
+                help="give (seeds, items), (seeds, items) and (items,)",
+            )
+
+    @cached_property
+    def sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Wrong and counted items by seed and row: two of float64 (seeds, rows)."""
+        shape = (len(self.wrong), int(self.rows.max(initial=-1)) + 1)
+        wrong, counted = np.zeros(shape), np.zeros(shape)
+        for seed, (is_wrong, counts) in enumerate(zip(self.wrong, self.counted, strict=True)):
+            np.add.at(wrong[seed], self.rows[is_wrong & counts], 1)
+            np.add.at(counted[seed], self.rows[counts], 1)
+        return wrong, counted
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An error.
+
+    Attributes:
+        error: wrong over counted items of all seeds; None where nothing counts.
+        interval: 95%, for another sample of rows.
+        over_seeds: 95%, for the mean over other seeds; None for fewer than two seeds.
+        of_seeds: the error of each seed.
+        wrong: wrong items, mean over seeds.
+        counted: counted items, mean over seeds.
+        rows: distinct rows that count, mean over seeds.
+    """
+
+    error: float | None
+    interval: Interval
+    over_seeds: Interval | None
+    of_seeds: tuple[float | None, ...]
+    wrong: float
+    counted: float
+    rows: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of an error.
+
+    Attributes:
+        difference: after minus before; None where nothing counts.
+        interval: 95% of the difference.
+        fall: the share of the error that is gone, 1 - after/before; negative where it rose; None
+            where there was no error before.
+        fall_interval: 95% of it.
+    """
+
+    difference: float | None
+    interval: Interval | None
+    fall: float | None
+    fall_interval: Interval | None
+
+
+def estimate(outcomes: Outcomes) -> Estimate:
+    """The error with its intervals.
+
+    Example:
+        >>> wrong = np.array([[True, False, False, False]])
+        >>> found = estimate(Outcomes(wrong, np.ones((1, 4), bool), np.arange(4)))
+        >>> found.error, [round(end, 2) for end in found.interval]
+        (0.25, [0.05, 0.7])
+    """
+    wrong, counted = outcomes.sums
+    seeds = len(wrong)
+    rows = float((counted > 0).sum() / seeds)
+    error = _share(wrong.sum(), counted.sum())
+    of_seeds = tuple(map(_share, wrong.sum(axis=1), counted.sum(axis=1)))
+    known = [each for each in of_seeds if each is not None]
+    low, high = wilson_interval((error or 0.0) * rows, rows)
+    return Estimate(
+        error=error,
+        interval=(float(low), float(high)),
+        over_seeds=mean_interval(known) if len(known) > 1 else None,
+        of_seeds=of_seeds,
+        wrong=float(wrong.sum() / seeds),
+        counted=float(counted.sum() / seeds),
+        rows=rows,
+    )
+
+
+def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> Change:
+    """How the error changed.
+
+    Args:
+        before: outcomes of the original models.
+        after: of the models trained again, for the same seeds and items.
+        seed: of the resampling.
+
+    Raises:
+        UsageError: they are not about the same seeds and items.
+
+    Example:
+        >>> rows, counted = np.arange(40), np.ones((1, 40), bool)
+        >>> before = Outcomes(np.arange(40)[None] < 20, counted, rows)
+        >>> after = Outcomes(np.arange(40)[None] < 5, counted, rows)
+        >>> found = change(before, after)
+        >>> found.difference, found.fall
+        (-0.375, 0.75)
+        >>> found.interval[0] < -0.375 < found.interval[1] < 0
+        True
+    """
+    if before.wrong.shape != after.wrong.shape or (before.rows != after.rows).any():
+        raise UsageError(
+            "before and after are not about the same seeds and items",
+            help="compare outcomes of the same items in the same order",
+        )
+    sums = (*before.sums, *after.sums)
+    first, second = _errors([each.sum(keepdims=True) for each in sums])
+    if np.isnan(first[0, 0]) or np.isnan(second[0, 0]):
+        return Change(None, None, None, None)
+    drawn = _errors(_resampled(sums, np.random.default_rng(seed)))
+    was, now = (each.ravel() for each in drawn)
+    error, left = float(first[0, 0]), float(second[0, 0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        falls = 1 - now / was
+    return Change(
+        difference=left - error,
+        interval=_middle(now - was),
+        fall=1 - left / error if error else None,
+        fall_interval=_middle(falls[np.isfinite(falls)]) if error else None,
+    )
+
+
+def _resampled(
+    sums: tuple[NDArray[np.float64], ...], random: np.random.Generator
+) -> list[NDArray[np.float64]]:
+    """The four totals for resampled rows and seeds: each float64 (samples, 1)."""
+    seeds, rows = sums[0].shape
+    found: list[list[NDArray[np.float64]]] = [[] for _ in sums]
+    for _ in range(0, _SAMPLES, _AT_ONCE):
+        of_rows = random.multinomial(rows, np.full(rows, 1 / rows), size=_AT_ONCE)
+        of_seeds = random.multinomial(seeds, np.full(seeds, 1 / seeds), size=_AT_ONCE)
+        for place, each in enumerate(sums):
+            found[place].append(((of_rows @ each.T) * of_seeds).sum(axis=1, keepdims=True))
+    return [np.concatenate(each) for each in found]
+
+
+def _errors(
+    totals: list[NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of two pairs of totals; not a number where nothing counts."""
+    wrong, counted, wrong_after, counted_after = totals
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return wrong / counted, wrong_after / counted_after
+
+
+def _middle(values: NDArray[np.float64]) -> Interval | None:
+    """The middle 95%."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return None
+    low, high = np.quantile(known, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole else None

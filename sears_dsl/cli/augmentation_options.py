@@ -1,0 +1,107 @@
+"""The options that ``sears augment`` and ``sears fix`` share, and what they mean.
+
+In: a command function; the options as click gives them. Out: the same with options; rows, columns
+and rules. Always holds: nothing heavy is imported before the command runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from sears_dsl.augmentation.augmented import Columns
+    from sears_dsl.augmentation.table import Table
+    from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.text.tagger import Tagger
+
+__all__ = [
+    "augmentation_options",
+    "chosen_columns",
+    "read_rows",
+    "recipe_and_tagger",
+    "ruleset_names",
+]
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--column", help="The column that rules rewrite."),
+    click.option("--label", help="The column of labels."),
+    click.option("--amount", default="all", show_default=True,
+                 help="New rows: 20% of the rows, 2x their number, 500, or all rewrites."),
+    click.option("--balance/--no-balance", "balanced", default=True, show_default=True,
+                 help="Whether the rules take turns where not all of their rewrites are added."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of everything random."),
+    click.option("--scope", type=click.Choice(["first", "all"]), default="first",
+                 show_default=True, help="Rewrite the first instance of a rule in a unit, or all."),
+    click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
+                 show_default=True, help="What a rule sees at once."),
+    click.option("--id-column", help="The column of row ids; `id` where there is one."),
+    click.option("--format", "input_format",
+                 help="Format of the rows, where a name does not tell."),
+    click.option("--limit", type=click.IntRange(min=1),
+                 help="Read at most so many of the rows to rewrite."),
+    click.option("--tagger", default="spacy", show_default=True, help="Tagger to use."),
+    click.option("--no-cache", is_flag=True,
+                 help="Neither use nor fill the cache of tagged texts."),
+    click.option("--quiet", is_flag=True, help="No progress and no summary."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+)  # fmt: skip
+
+
+def augmentation_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command these options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_rows(path: str, options: dict[str, Any]) -> Table:
+    """The rows of a file, with all of their columns."""
+    from sears_dsl.augmentation.table import read_table
+    from sears_dsl.text.batches import ReadOptions
+
+    reading = ReadOptions(limit=options["limit"])
+    return read_table(path, format_name=options["input_format"], options=reading)
+
+
+def chosen_columns(table: Table, options: dict[str, Any]) -> Columns:
+    """Which columns hold text, label and id."""
+    from sears_dsl.augmentation.augmented import Columns
+    from sears_dsl.augmentation.table import text_column
+    from sears_dsl.errors import UsageError
+    from sears_dsl.text.dataset import require_column
+
+    names = tuple(table.columns)
+    for name in filter(None, (options["label"], options["id_column"])):
+        require_column(names, name, where=table.path)
+    text = text_column(table, chosen=options["column"], label=options["label"])
+    if table.format == "squad" and text == "context":
+        raise UsageError(
+            "the answers of SQuAD point into the context, and would point beside it in new rows",
+            help="rewrite the question: --column question",
+        )
+    own = "id" if "id" in names and "id" not in (text, options["label"]) else None
+    return Columns(text=text, label=options["label"], id=options["id_column"] or own)
+
+
+def recipe_and_tagger(
+    rules: Sequence[str], options: dict[str, Any]
+) -> tuple[RulesetRecipe, Tagger]:
+    """The rules, and the tagger with its cache."""
+    from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.text.cache import TagCache
+    from sears_dsl.text.tagger import load_tagger
+
+    cache = None if options["no_cache"] else TagCache(None)
+    recipe = RulesetRecipe(tuple(load_rulesets(rules)), tagger=options["tagger"])
+    return recipe, load_tagger(options["tagger"], cache=cache)
+
+
+def ruleset_names(recipe: RulesetRecipe) -> tuple[str, ...]:
+    """What the rulesets are called, each once."""
+    from sears_dsl.augmentation.augmented import named_rules
+
+    return tuple(dict.fromkeys(named_rules(recipe.rulesets)))

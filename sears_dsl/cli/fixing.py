@@ -1,0 +1,252 @@
+"""``sears fix``: does training on rewritten rows repair a model?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.augmentation_options import (
+    augmentation_options,
+    chosen_columns,
+    read_rows,
+    recipe_and_tagger,
+    ruleset_names,
+)
+from sears_dsl.cli.console import console, counted, echo_json
+
+if TYPE_CHECKING:
+    from sears_dsl.augmentation.augmented import Columns
+    from sears_dsl.augmentation.repair import Repair, RepairSettings
+    from sears_dsl.augmentation.report import Participants
+    from sears_dsl.augmentation.table import Table
+    from sears_dsl.augmentation.training import Trainer
+    from sears_dsl.discovery.labelled import LabelledRows
+    from sears_dsl.models.store import PredictionStore
+
+__all__ = ["fix_command"]
+
+
+@click.command(
+    "fix",
+    epilog="Examples: sears fix accepted.sear --train train.csv --data held-out.csv --label label "
+    "-o fix.json; sears fix accepted.sear --train train.csv --data held-out.csv --label label "
+    "-o fix.json --command 'python train.py {train} {model} --seed {seed}' "
+    "--model 'sklearn:{model}'",
+)
+@click.argument("rules", nargs=-1, required=True, metavar="RULES...")
+@click.option("--train", "training", required=True, metavar="FILE", help="The rows to train on.")
+@click.option("--data", required=True, metavar="FILE",
+              help="Labelled rows that neither training nor discovery has seen.")  # fmt: skip
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
+              help="The report to write, NAME.json; NAME.md goes beside it.")  # fmt: skip
+@click.option("--command", help="How to train, with {train}, {model} and {seed}; without, a model "
+              "of scikit-learn is trained.")  # fmt: skip
+@click.option("--model", metavar="SPEC", help="How the model that the command makes is asked, with "
+              "{model}: sklearn:{model} or hf:{model}.")  # fmt: skip
+@click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True,
+              help="Trainings of each kind.")  # fmt: skip
+@click.option("--control/--no-control", default=True, show_default=True,
+              help="Whether to train on as many random copies of rows too.")  # fmt: skip
+@click.option("--also", multiple=True, metavar="COLUMN",
+              help="A further column that the model reads; repeatable.")  # fmt: skip
+@click.option("--compare", type=click.Choice(["exact", "squad"]), default="exact",
+              show_default=True, help="How an answer is compared with the label.")  # fmt: skip
+@click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model.")
+@click.option("--save-model", type=click.Path(path_type=Path),
+              help="Where to keep the repaired model of the first seed.")  # fmt: skip
+@click.option("--min-fall", type=click.FloatRange(0, 1), metavar="SHARE",
+              help="Exit 1 unless the error on the sensitivity set falls by this share and the "
+              "validation error gets no worse.")  # fmt: skip
+@click.option("--same-rows", is_flag=True,
+              help="Report on the very rows that the rules were found on.")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+@augmentation_options
+def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
+    """Train a model again on rewritten rows, and report what that repairs.
+
+    For each seed a model is trained on the rows as they are, one on the rows and their rewrites,
+    and one on the rows and random copies of them. Reported are the error on held-out rows, and the
+    error on the sensitivity set: what the rules make of the held-out rows that the model has right.
+    """
+    from sears_dsl.augmentation.origin import check_origin
+    from sears_dsl.augmentation.repair import repair
+    from sears_dsl.augmentation.report import Participants, write_repair
+    from sears_dsl.catalogue import find_rule_files
+    from sears_dsl.discovery.journal import Journal
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.models.store import PredictionStore
+
+    _check_fix(output, options)
+    settings = _settings(options)
+    training = read_rows(options["training"], options)
+    columns = chosen_columns(training, options)
+    held_out = _read_held_out(columns, options)
+    recipe, tagger = recipe_and_tagger(rules, options)
+    notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
+    folder = output.with_name(output.name + ".partial")
+    if not options["resume"]:
+        shutil.rmtree(folder, ignore_errors=True)
+    matcher = compile_rules(recipe.rulesets, tagger=tagger)
+    with PredictionStore(folder / "predictions.sqlite3") as store:
+        trainer = _trainer(training, columns, options, store)
+        participants = Participants(
+            rules=recipe.identity()["rules"],
+            rulesets=ruleset_names(recipe),
+            tagger=recipe.identity()["tagger"],
+            trainer=trainer.identity,
+            training=training.digest,
+            held_out=held_out.digest,
+            notes=(*notes, *_seedless(trainer)),
+        )
+        with Journal(folder / "journal.sqlite3", task=_task(participants, settings)) as journal:
+            done = repair(
+                training,
+                held_out,
+                matcher,
+                columns=columns,
+                trainer=trainer,
+                folder=folder,
+                journal=journal,
+                settings=settings,
+                on_training=None if options["quiet"] else _tell,
+            )
+    record = write_repair(done, output, settings=settings, participants=participants)
+    if options["save_model"] is not None:
+        _keep(folder / f"augmented-{settings.seed}", options["save_model"])
+    shutil.rmtree(folder, ignore_errors=True)
+    if options["as_json"]:
+        echo_json(record)
+    elif not options["quiet"]:
+        _print_repair(done, output, participants)
+    if options["min_fall"] is not None and not _repaired(done, options["min_fall"]):
+        sys.exit(1)
+
+
+def _check_fix(output: Path, options: dict[str, Any]) -> None:
+    """Before an hour of work, not after it."""
+    if output.suffix != ".json":
+        raise click.UsageError(f"-o {output}: the report's name ends in .json")
+    if options["label"] is None:
+        raise click.UsageError("--label: name the column of labels; errors are measured against it")
+    if (options["command"] is None) != (options["model"] is None):
+        raise click.UsageError("--command and --model go together: how to train, and what to ask")
+    if options["command"] is None and options["also"]:
+        raise click.UsageError("--also is for a --command: the built-in model reads one column")
+
+
+def _settings(options: dict[str, Any]) -> RepairSettings:
+    from sears_dsl.augmentation.choice import Amount
+    from sears_dsl.augmentation.repair import RepairSettings
+
+    return RepairSettings(
+        amount=Amount.parse(options["amount"]),
+        comparison=options["compare"],
+        **{
+            name: options[name]
+            for name in ("seeds", "seed", "balanced", "scope", "unit", "control")
+        },
+    )
+
+
+def _read_held_out(columns: Columns, options: dict[str, Any]) -> LabelledRows:
+    from sears_dsl.discovery.labelled import read_labelled
+
+    return read_labelled(
+        options["data"],
+        column=columns.text,
+        label=columns.label,
+        also=options["also"],
+        format_name=options["input_format"],
+    )
+
+
+def _trainer(
+    training: Table, columns: Columns, options: dict[str, Any], store: PredictionStore
+) -> Trainer:
+    from functools import partial
+
+    from sears_dsl.augmentation.command import CommandTrainer
+    from sears_dsl.augmentation.training import BuiltInTrainer
+    from sears_dsl.models.loading import load_predictor
+
+    if options["command"] is None:
+        return BuiltInTrainer(text=columns.text, label=options["label"])
+    return CommandTrainer(
+        options["command"],
+        options["model"],
+        load=partial(load_predictor, store=store, batch_size=options["batch_size"]),
+        format="jsonl" if training.format == "squad" else training.format,
+    )
+
+
+def _seedless(trainer: Trainer) -> tuple[str, ...]:
+    from sears_dsl.augmentation.command import CommandTrainer
+
+    if isinstance(trainer, CommandTrainer) and not trainer.seeded:
+        return ("The train command takes no {seed}, so trainings may differ by chance or not at "
+                "all.",)  # fmt: skip
+    return ()
+
+
+def _task(participants: Participants, settings: RepairSettings) -> str:
+    """What answers depend on; how many seeds there are takes no part, so that more can be added."""
+    from dataclasses import asdict
+
+    from sears_dsl import __version__
+
+    choices = asdict(settings)
+    for name in ("seeds", "seed", "control", "comparison"):
+        del choices[name]
+    return json.dumps([__version__, asdict(participants), choices], sort_keys=True)
+
+
+def _keep(place: Path, target: Path) -> None:
+    """Move a trained model, a file or a folder, to where it was asked for."""
+    from sears_dsl.augmentation.training import MODEL
+    from sears_dsl.errors import DataError
+
+    try:
+        shutil.move(place / MODEL, target)
+    except OSError as error:
+        raise DataError(
+            f"the repaired model could not be moved to {target}: {error.strerror or error}",
+            help=f"it is in {place / MODEL}",
+        ) from error
+
+
+def _repaired(done: Repair, least: float) -> bool:
+    """Fallen by so much, and the validation error not worse beyond its interval."""
+    fall, validation = done.sensitivity.change.fall, done.validation.change.interval
+    return fall is not None and fall >= least and validation is not None and validation[0] <= 0
+
+
+def _tell(variant: str, seed: int, done: int, total: int) -> None:
+    click.echo(f"training {done + 1} of {total}: {variant}, seed {seed}", err=True)
+
+
+def _print_repair(done: Repair, output: Path, participants: Participants) -> None:
+    """The paper's Table 6."""
+    from rich.table import Table as Grid
+
+    from sears_dsl.augmentation.report import measured_rows, repair_notes
+
+    out = console(stderr=True)
+    out.print(
+        f"{counted(done.added, 'rewrite')} added to {done.training_rows:,} training rows; the "
+        f"rules change {done.rewritten_rows:,} of {done.held_out_rows:,} held-out rows"
+    )
+    names = ("", "original", "augmented", "change", "share gone", "control")
+    grid = Grid(*names, box=None, pad_edge=False)
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    for row in measured_rows(done):
+        grid.add_row(*row)
+    out.print(grid)
+    for note in repair_notes(done, participants):
+        out.print(note)
+    out.print(f"written: {output}; beside it {output.with_suffix('.md').name}")

@@ -1,0 +1,287 @@
+"""``sears augment`` and ``sears fix`` as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from sears_dsl.cli.augmenting import augment_command
+from sears_dsl.cli.fixing import fix_command
+from sears_dsl.discovery.counted import Funnel
+from sears_dsl.discovery.labelled import read_labelled
+from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+
+RULES = """\
+ruleset found 1.2.0
+
+rule film: movie -> film
+
+rule not: is -> is not
+  expect: flip
+"""
+OPENINGS = ("a", "this", "one", "another", "the", "their", "every", "some")
+
+
+def write(path: Path, rows: Sequence[tuple[str, str]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.sear").write_text(RULES, "utf-8")
+    write(
+        tmp_path / "train.csv",
+        [
+            (f"{opening} {noun} , {word}", label)
+            for opening in OPENINGS
+            for noun in ("movie", "play")
+            for word, label in (("good", "positive"), ("bad", "negative"))
+        ],
+    )
+    write(
+        tmp_path / "held-out.csv",
+        [(f"my {noun} is {word}", label)
+         for noun in ("movie", "play", "book")
+         for word, label in (("good", "positive"), ("bad", "negative"))],
+    )  # fmt: skip
+    return tmp_path
+
+
+def call(command: click.Command, *arguments: str) -> Result:
+    return CliRunner().invoke(
+        command, [*arguments, "--tagger", "pinned", "--no-cache"], standalone_mode=False
+    )
+
+
+def augment(*arguments: str) -> Result:
+    return call(augment_command, "rules.sear", "train.csv", "--label", "label", *arguments)
+
+
+def fix(*arguments: str) -> Result:
+    return call(
+        fix_command, "rules.sear", "--train", "train.csv", "--data", "held-out.csv",
+        "--label", "label", "-o", "fix.json", *arguments,
+    )  # fmt: skip
+
+
+def test_augmented_data_has_the_old_rows_the_new_ones_and_a_manifest(folder: Path) -> None:
+    done = augment("-o", "out.csv", "--amount", "25%", "--seed", "3")
+    assert done.exit_code == 0, done.output
+    assert "8 new rows beside 32" in done.output
+    with (folder / "train.csv").open(newline="", encoding="utf-8") as file:
+        old = list(csv.DictReader(file))
+    with (folder / "out.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [{"text": row["text"], "label": row["label"]} for row in rows[:32]] == old
+    assert len(rows) == 40
+    for row in rows[32:]:
+        source = old[int(row["source_row"]) - 1]
+        assert row["text"] == source["text"].replace("movie", "film")
+        assert row["label"] == source["label"]
+        assert (row["source_rule"], row["source_ruleset"]) == ("film", "found 1.2.0")
+    record = json.loads((folder / "out.csv.manifest.json").read_text("utf-8"))
+    assert (record["format"], record["version"]) == ("sears-augmentation", 1)
+    assert record["rules"] == {"film": 8, "not": 0}
+    written = (folder / "out.csv").read_bytes()
+    again = augment("-o", "again.csv", "--amount", "25%", "--seed", "3", "--quiet")
+    assert again.output == ""
+    assert (folder / "again.csv").read_bytes() == written
+
+
+def test_new_rows_alone_in_another_format(folder: Path) -> None:
+    assert augment("-o", "new.jsonl.gz", "--only-new").exit_code == 0
+    rows = read_labelled("new.jsonl.gz", column="text", label="label")
+    assert len(rows.rows) == 16
+    assert all("film" in text for text in rows.texts)
+
+
+def test_less_than_was_wanted_is_said(folder: Path) -> None:
+    done = augment("-o", "out.csv", "--amount", "2x")
+    assert done.exit_code == 0
+    assert "64 were wanted; these are all" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-o", "out.txt"), "plain text holds one column"),
+        (("-o", "out.csv", "--column", "txet"), "did you mean 'text'"),
+        (("-o", "out.csv", "--amount", "some"), "no amount"),
+        (("-o", "out.csv", "--column", "label"), "no rule changes a row"),
+        (("-o", "missing/out.csv"), "could not be written"),
+    ],
+)
+def test_what_cannot_be_augmented_is_told_and_nothing_is_written(
+    folder: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    done = augment(*arguments)
+    assert isinstance(done.exception, SearsError)
+    assert told in str(done.exception)
+    assert not list(folder.glob("out*"))
+
+
+def test_the_data_itself_is_not_overwritten(folder: Path) -> None:
+    before = (folder / "train.csv").read_bytes()
+    assert isinstance(augment("-o", "train.csv").exception, click.UsageError)
+    assert (folder / "train.csv").read_bytes() == before
+
+
+def test_fix_trains_compares_and_reports(folder: Path) -> None:
+    done = fix("--seeds", "2", "--save-model", "repaired.model")
+    assert done.exit_code == 0, done.output
+    assert "error on the sensitivity set" in done.output
+    assert "training 6 of 6: control, seed 1" in done.output
+    record = json.loads((folder / "fix.json").read_text("utf-8"))
+    assert (record["format"], record["version"]) == ("sears-repair", 1)
+    assert record["result"]["added"] == 16
+    assert record["result"]["held_out_rows"] == 6
+    # Nothing was ever trained on "is not", so a flipped verdict stays wrong.
+    by_rule = {rule["id"]: rule for rule in record["result"]["rules"]}
+    assert by_rule["not"]["original"]["error"] == 1
+    assert by_rule["film"]["augmented"]["error"] == 0
+    report = (folder / "fix.md").read_text("utf-8")
+    assert "| validation error | 0.0%" in report
+    assert "`movie -> film`" in report
+    assert not (folder / "fix.json.partial").exists()
+    from sears_dsl.models.loading import load_predictor
+
+    assert load_predictor("sklearn:repaired.model").predict([{"text": "film , bad"}]) == [
+        "negative"
+    ]
+    first = (folder / "fix.json").read_bytes(), (folder / "fix.md").read_bytes()
+    assert fix("--seeds", "2", "--quiet").output == ""
+    assert ((folder / "fix.json").read_bytes(), (folder / "fix.md").read_bytes()) == first
+
+
+def test_what_makes_a_report_doubtful_stands_in_it(folder: Path) -> None:
+    write(
+        folder / "held-out.csv", [("a movie , good", "positive"), ("my movie is bad", "negative")]
+    )
+    done = fix("--seeds", "1", "--no-control", "--amount", "5x")
+    assert done.exit_code == 0, done.output
+    for told in ("160 new rows were wanted and 16 are all", "1 held-out row is a training row too"):
+        assert told in done.output
+        assert told in (folder / "fix.md").read_text("utf-8")
+
+
+def test_a_gate_that_is_missed_exits_with_1(folder: Path) -> None:
+    assert fix("--seeds", "1", "--min-fall", "0.9").exit_code == 1
+    assert (folder / "fix.json").exists()
+
+
+TRAIN = """\
+import csv, pathlib, sys
+import joblib
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+train, model = sys.argv[1:3]
+with open("runs.txt", "a") as runs:
+    runs.write(model + "\\n")
+if pathlib.Path("fail").exists() and len(pathlib.Path("runs.txt").read_text().splitlines()) == 2:
+    sys.exit("no space left on device")
+rows = list(csv.DictReader(open(train, newline="", encoding="utf-8")))
+found = make_pipeline(CountVectorizer(), LogisticRegression())
+joblib.dump(found.fit([r["text"] for r in rows], [r["label"] for r in rows]), model)
+"""
+
+
+def test_a_train_command_that_fails_half_way_loses_nothing(folder: Path) -> None:
+    (folder / "train.py").write_text(TRAIN, "utf-8")
+    (folder / "fail").touch()
+    own = ("--command", f"{sys.executable} train.py {{train}} {{model}}",
+           "--model", "sklearn:{model}", "--seeds", "1", "--no-control")  # fmt: skip
+    stopped = fix(*own)
+    assert isinstance(stopped.exception, ModelError)
+    assert "no space left on device" in str(stopped.exception)
+    assert not (folder / "fix.json").exists()
+    (folder / "fail").unlink()
+    done = fix(*own, "--resume")
+    assert done.exit_code == 0, done.output
+    trained = [Path(line).parent.name for line in (folder / "runs.txt").read_text().splitlines()]
+    assert trained == ["original-0", "augmented-0", "augmented-0"]
+    record = json.loads((folder / "fix.json").read_text("utf-8"))
+    assert "{seed}" in record["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--command", "train {train} {model}"), "--command and --model go together"),
+        (("--also", "context"), "--also"),
+        (("-o", "fix.txt"), ".json"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told_before_any_work(
+    folder: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    done = fix(*arguments)
+    assert isinstance(done.exception, click.UsageError)
+    assert told in done.exception.message
+    assert not list(folder.glob("fix*"))
+
+
+def test_rules_are_not_reported_on_the_rows_that_they_were_found_on(folder: Path) -> None:
+    pytest.importorskip("pydantic", reason="pydantic is not installed")
+    from sears_dsl.discovery.manifest import (
+        DataIdentity,
+        Manifest,
+        SettingsRecord,
+        manifest_path,
+        write_manifest,
+    )
+
+    data = read_labelled("held-out.csv", column="text", label="label")
+    settings = SettingsRecord(
+        rules=10, tau=0.5, tau_from="given", delta=0.1, minimum_flips=3, minimum_frequency=0.005,
+        propose_from="paraphrases", context=1, holdout=0, beam=30, seed=0, budget_seconds=None,
+        budget_reached=False,
+    )  # fmt: skip
+    manifest = Manifest(
+        ruleset_sha256="0" * 64,
+        data=DataIdentity(sha256=data.digest, rows=6, column="text", label="label"),
+        model="m", pivots=(), scorer="s", tagger="t", settings=settings,
+        counts=Funnel(**dict.fromkeys(Funnel.__dataclass_fields__, 0)), base_rate=0.1, rules=(),
+        versions={},
+    )  # fmt: skip
+    write_manifest(manifest, manifest_path(Path("rules.sear")))
+    refused = fix("--seeds", "1")
+    assert isinstance(refused.exception, UsageError)
+    assert "were found on the rows of held-out.csv" in str(refused.exception)
+    allowed = fix("--seeds", "1", "--same-rows")
+    assert allowed.exit_code == 0, allowed.output
+    assert "very rows" in (folder / "fix.md").read_text("utf-8")
+
+
+def test_a_row_without_text_is_kept_and_not_rewritten(folder: Path) -> None:
+    (folder / "train.jsonl").write_text(
+        '{"text": "a movie", "label": 1, "n": [1, 2]}\n{"text": null, "label": 0}\n', "utf-8"
+    )
+    done = call(augment_command, "rules.sear", "train.jsonl", "--column", "text", "-o", "out.jsonl",
+                "--label", "label")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in (folder / "out.jsonl").read_text("utf-8").splitlines()]
+    assert [row["text"] for row in rows] == ["a movie", None, "a film"]
+    assert rows[2]["label"] == 1
+    assert rows[2]["n"] == [1, 2]
+
+
+def test_a_text_that_is_none_is_told_with_its_row(folder: Path) -> None:
+    (folder / "train.jsonl").write_text('{"text": "a"}\n{"text": 7}\n', "utf-8")
+    done = call(augment_command, "rules.sear", "train.jsonl", "--column", "text", "-o", "out.jsonl")
+    assert isinstance(done.exception, SearsError)
+    done = call(augment_command, "rules.sear", "train.jsonl", "--column", "text", "-o", "out.jsonl",
+                "--label", "text")  # fmt: skip
+    assert isinstance(done.exception, DataError)
+    assert "row 2" in str(done.exception)
