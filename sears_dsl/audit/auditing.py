@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sears_dsl.audit.decision import decide
 from sears_dsl.audit.document import (
     EQUIVALENT,
     AuditDocument,
@@ -25,26 +25,26 @@ from sears_dsl.audit.document import (
     Meaning,
     RuleRecord,
     RulesetIdentity,
-    Verdict,
 )
 from sears_dsl.audit.effects import Effects, RuleEffect
 from sears_dsl.audit.gates import Gates
 from sears_dsl.audit.shares import share_of, told
 from sears_dsl.audit.slices import SliceResult, slice_results, slicings
-from sears_dsl.audit.together import Together, accuracy_p_value, flips_alone, together
-from sears_dsl.audit.verdicts import CERTAIN, Judgement, Outcome, judge, judge_share
+from sears_dsl.audit.together import accuracy_p_value, flips_alone, together
+from sears_dsl.audit.verdicts import CERTAIN, Judgement, judge
 from sears_dsl.discovery.manifest import DataIdentity
 from sears_dsl.discovery.report import package_versions
 from sears_dsl.engine.matcher import Scope, Unit
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import Comparison
-from sears_dsl.statistics import binomial_tail, mean_interval
+from sears_dsl.statistics import mean_interval
 
 __all__ = ["Circumstances", "audit"]
 
 #: From this confidence on a model counts as sure of an answer.
 SURE_FROM = 0.9
 _SHOWN = 3
+_NAMED = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -133,7 +133,7 @@ def audit(
     )
     data = effects.data
     return AuditDocument(
-        verdict=_verdict(effects, judgements, whole, gates),
+        verdict=decide(effects, judgements, whole, gates),
         model=circumstances.model,
         data=DataIdentity(
             sha256=data.digest,
@@ -306,50 +306,6 @@ def _known(values: Any, place: int) -> float | None:
 # ---------------------------------------------------------------- all rules
 
 
-def _verdict(
-    effects: Effects, judgements: Sequence[Judgement], whole: Together, gates: Gates
-) -> Verdict:
-    counts: Counter[Outcome] = Counter(each.outcome for each in judgements)
-    told_counts: dict[Outcome, int] = {
-        outcome: counts[outcome] for outcome in ("failed", "passed", "not judged", "measured")
-    }
-    if not gates.any_limit:
-        return Verdict(outcome="measured", reasons=("no limit is set",), counts=told_counts)
-    failures = [
-        f"{effect.id}: {judgement.reason}"
-        for effect, judgement in zip(effects.rules, judgements, strict=True)
-        if judgement.outcome == "failed"
-        or (gates.require_support and judgement.outcome == "not judged")
-    ]
-    all_rules, reason = _judge_all(whole, gates)
-    if all_rules == "failed":
-        failures.append(f"all rules together: {reason}")
-    if failures:
-        return Verdict(outcome="failed", reasons=tuple(failures), counts=told_counts)
-    if not counts["passed"] and all_rules != "passed":
-        return Verdict(
-            outcome="not judged",
-            reasons=("no rule was tested on enough rows to pass",),
-            counts=told_counts,
-        )
-    return Verdict(outcome="passed", reasons=(), counts=told_counts)
-
-
-def _judge_all(whole: Together, gates: Gates) -> tuple[Outcome, str]:
-    """Rows that any rule flips, judged as one test of its own."""
-    limit, flipped = gates.rows_flipped, whole.flipped
-    if limit is None:
-        return "measured", "no limit is set"
-    return judge_share(
-        flipped,
-        limit=limit,
-        q_value=float(binomial_tail(flipped.count, flipped.total, limit)),
-        support=gates.support,
-        judge_by=gates.judge_by,
-        changed=whole.changed,
-    )
-
-
 def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tuple[str, ...]:
     """What makes the numbers worth less, or needs a word."""
     notes = []
@@ -359,6 +315,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
             "The data has no labels: what the model says of an untouched row counts as right, and "
             "nothing is said about accuracy."
         )
+    if not effects.right.any():
+        notes.append(_nothing_right(effects))
     if not effects.confident:
         notes.append("The model does not say how sure it is: confidence is not given.")
     repeated = len(data.rows) - len({tuple(sorted(row.items())) for row in data.rows})
@@ -389,6 +347,16 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
             f"that of the rest (q < {CERTAIN})."
         )
     return tuple(notes)
+
+
+def _nothing_right(effects: Effects) -> str:
+    """Most often labels and answers are written differently, or the wrong column was named."""
+    says = sorted({answer.label for answer in effects.answers})[:_NAMED]
+    labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
+    return (
+        f"The model has no row right. It says {', '.join(map(repr, map(_whole, says)))}; the "
+        f"labels are {', '.join(map(repr, map(_whole, labels)))}. Do they mean the same?"
+    )
 
 
 def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 In: two `AuditDocument`s. Out: `ComparisonDocument`. Always holds: only rows that both audits tested
 are compared, so that a model is not called better for having other rows right; each comparison is
-McNemar's exact test on these pairs, and q controls false discoveries over all rules; what cannot be
-compared is listed with the reason. Costs a look at the rows of each rule.
+McNemar's exact test on these pairs, and q controls false discoveries over all rules; what rules do
+together is compared over those that both audits have; what cannot be compared is listed with the
+reason. Costs a look at the rows of each rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -125,7 +126,13 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
         zip(known, q_values([paired[name].p_value or 0.0 for name in known]).tolist(), strict=True)
     )
     rules = tuple(_change(name, *records[name], paired[name], q.get(name)) for name in records)
-    flips = [_flipped_rows(document) for document in (first, second)]
+    # A rule that one audit alone has would make the model of that audit look worse.
+    common = [
+        both
+        for both in records.values()
+        if all(each is not None and each.expect == "same" for each in both)
+    ]
+    flips = [_flipped_rows(each) for each in zip(*common, strict=True)] or [set(), set()]
     right = [_right_rows(document) for document in (first, second)]
     both_right = right[0] & right[1]
     labelled = first.labelled and second.labelled
@@ -193,12 +200,8 @@ def _tested_and_failed(record: RuleRecord) -> tuple[set[int], set[int]]:
     )
 
 
-def _flipped_rows(document: AuditDocument) -> set[int]:
-    found: set[int] = set()
-    for record in document.rules:
-        if record.expect == "same":
-            found |= _tested_and_failed(record)[1]
-    return found
+def _flipped_rows(records: Iterable[RuleRecord | None]) -> set[int]:
+    return set().union(*(_tested_and_failed(each)[1] for each in records if each is not None))
 
 
 def _right_rows(document: AuditDocument) -> set[int]:

@@ -186,14 +186,19 @@ class Verdict:
 
     Attributes:
         outcome: ``passed`` where all that was demanded and could be judged is there; ``not judged``
-            where nothing that was demanded could be; ``measured`` where nothing was demanded.
-        reasons: what failed, or why nothing was judged.
+            where there is a gate of which nothing could be; ``measured`` where nothing was
+            demanded.
+        reasons: what failed, then which gates could not be judged.
         counts: how many rules there are of each outcome.
+        all_rules: of the test of all rules together; ``measured`` where nothing is demanded.
+        all_rules_reason: of that, in a sentence.
     """
 
     outcome: Outcome
     reasons: tuple[str, ...]
     counts: dict[Outcome, int]
+    all_rules: Outcome = "measured"
+    all_rules_reason: str = ""
 
 
 class _Record(BaseModel):

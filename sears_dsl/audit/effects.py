@@ -290,11 +290,13 @@ def distinct_ids(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
         for ruleset in rulesets
         for name in ruleset.rule_ids
     ]
-    seen: Counter[str] = Counter()
-    found = []
+    found: dict[str, None] = {}
     for name in named:
-        seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
+        distinct, number = name, 1
+        while distinct in found:
+            number += 1
+            distinct = f"{name}-{number}"
+        found[distinct] = None
     return tuple(found)
 
 

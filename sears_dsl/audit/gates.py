@@ -9,12 +9,13 @@ that holds. Costs nothing.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sears_dsl.audit.effects import RuleEffect
 from sears_dsl.errors import UsageError
+from sears_dsl.language.rule import Rule
 
 __all__ = ["Gate", "Gates", "JudgeBy", "Limit", "read_gate", "read_rate"]
 
@@ -107,13 +108,16 @@ class Gates:
             return Limit(self.miss_rate, "maximum miss rate")
         return None if self.flip_rate is None else Limit(self.flip_rate, "maximum flip rate")
 
-    def check(self, effects: Sequence[RuleEffect]) -> None:
+    def check(self, rules: Iterable[tuple[str, Rule]]) -> None:
         """Every gate has a rule.
+
+        Args:
+            rules: the id of each rule, as `distinct_ids` gives it, and the rule.
 
         Raises:
             UsageError: one has none; the nearest name is offered.
         """
-        known = set(_selectors(effects))
+        known = set(_selectors(rules))
         for gate in self.own:
             if gate.selector not in known:
                 near = difflib.get_close_matches(gate.selector, sorted(known), n=1)
@@ -124,14 +128,14 @@ class Gates:
                 )
 
 
-def _selectors(effects: Sequence[RuleEffect]) -> Iterable[str]:
-    for effect in effects:
-        yield effect.id
-        if effect.rule.name is not None:
-            yield effect.rule.name
-        yield from (_TAG + tag for tag in effect.rule.metadata.tags)
-        if effect.rule.metadata.severity is not None:
-            yield _SEVERITY + effect.rule.metadata.severity
+def _selectors(rules: Iterable[tuple[str, Rule]]) -> Iterable[str]:
+    for identity, rule in rules:
+        yield identity
+        if rule.name is not None:
+            yield rule.name
+        yield from (_TAG + tag for tag in rule.metadata.tags)
+        if rule.metadata.severity is not None:
+            yield _SEVERITY + rule.metadata.severity
 
 
 def read_gate(written: str) -> Gate:

@@ -12,6 +12,7 @@ import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sears_dsl.audit.document import AuditDocument, Example, RuleRecord
+from sears_dsl.audit.verdicts import Outcome
 
 __all__ = ["junit_xml"]
 
@@ -27,15 +28,20 @@ def junit_xml(document: AuditDocument) -> bytes:
     where something is demanded of them.
     """
     required = document.gates.require_support
-    cases = [(record, *_outcome(record, required)) for record in document.rules]
-    whole = [reason for reason in document.verdict.reasons if reason.startswith("all rules")]
-    failures = sum(kind == "failure" for _, kind, _ in cases) + len(whole)
-    skipped = sum(kind == "skipped" for _, kind, _ in cases)
+    cases = [
+        (each.id, _kind(each.judgement.outcome, required), each.judgement.reason, _details(each))
+        for each in document.rules
+    ]
+    if document.gates.rows_flipped is not None:
+        verdict = document.verdict
+        kind = _kind(verdict.all_rules, required)
+        cases.append(("all rules", kind, verdict.all_rules_reason, ""))
+    kinds = [kind for _, kind, _, _ in cases]
     counts = {
-        "tests": str(len(cases) + (document.gates.rows_flipped is not None)),
-        "failures": str(failures),
+        "tests": str(len(cases)),
+        "failures": str(kinds.count("failure")),
         "errors": "0",
-        "skipped": str(skipped),
+        "skipped": str(kinds.count("skipped")),
         "time": "0",
     }
     name = _clean(" ".join(each.name for each in document.rulesets) or "rules")
@@ -44,36 +50,26 @@ def junit_xml(document: AuditDocument) -> bytes:
     properties = SubElement(suite, "properties")
     for key, value in (("model", document.model), ("data", document.data.sha256)):
         SubElement(properties, "property", {"name": key, "value": _clean(value)})
-    for record, kind, reason in cases:
+    for identity, kind, reason, details in cases:
         case = SubElement(
-            suite,
-            "testcase",
-            {"classname": f"sears.{name}", "name": _clean(record.id), "time": "0"},
+            suite, "testcase", {"classname": f"sears.{name}", "name": _clean(identity), "time": "0"}
         )
         if kind != "passed":
             told = SubElement(case, kind, {"message": _clean(reason)})
             if kind == "failure":
                 told.set("type", "gate")
-                told.text = _clean(_details(record))
-    if document.gates.rows_flipped is not None:
-        case = SubElement(
-            suite, "testcase", {"classname": f"sears.{name}", "name": "all rules", "time": "0"}
-        )
-        for reason in whole:
-            SubElement(case, "failure", {"message": _clean(reason), "type": "gate"})
+                told.text = _clean(details)
     indent(suites)
     content: str = tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{content}\n'.encode()
 
 
-def _outcome(record: RuleRecord, required: bool) -> tuple[str, str]:
-    judgement = record.judgement
-    reason = judgement.reason
-    if judgement.outcome == "passed":
-        return "passed", reason
-    if judgement.outcome == "failed" or (required and judgement.outcome == "not judged"):
-        return "failure", reason
-    return "skipped", reason
+def _kind(outcome: Outcome, required: bool) -> str:
+    if outcome == "passed":
+        return "passed"
+    if outcome == "failed" or (required and outcome == "not judged"):
+        return "failure"
+    return "skipped"
 
 
 def _details(record: RuleRecord) -> str:

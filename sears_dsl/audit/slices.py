@@ -246,6 +246,7 @@ def read_columns(
     for name in names:
         require_column(dataset.names, name, where=path)
     for batch in dataset.batches():
-        for name in names:
-            found[name] += batch.columns[name]
+        for name, values in found.items():
+            # Of JSON lines a later batch may lack a column, as a row may.
+            values.extend(batch.columns.get(name, [None] * batch.rows))
     return found

@@ -62,7 +62,7 @@ def judge(effects: Sequence[RuleEffect], gates: Gates) -> tuple[Judgement, ...]:
     Raises:
         UsageError: a gate is for no rule.
     """
-    gates.check(effects)
+    gates.check((effect.id, effect.rule) for effect in effects)
     limits = [gates.limit_of(effect) for effect in effects]
     shares = [share_of(int(each.failed.sum()), int(each.tested.sum())) for each in effects]
     against = [gates.tolerated if limit is None else limit.rate for limit in limits]

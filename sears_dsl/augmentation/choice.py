@@ -61,10 +61,10 @@ class Amount:
         return cls(multiple=number / 100 if unit == "%" else number)
 
     def of(self, rows: int) -> int | None:
-        """How many new rows that is for data of so many; None for all that there are."""
+        """How many new rows that is for data of so many, at least one; None for all there are."""
         if self.rows is not None:
             return self.rows
-        return None if self.multiple is None else round(self.multiple * rows)
+        return None if self.multiple is None else max(1, round(self.multiple * rows))
 
     def __str__(self) -> str:
         if self.rows is not None:

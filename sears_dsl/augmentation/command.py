@@ -2,9 +2,9 @@
 
 In: the template of a command line with {train}, {model} and {seed}, and of a model's SPEC with
 {model}. Out: a `Trainer`. Always holds: no shell is involved, the template is cut into arguments
-before anything is filled in; a training that ended well is not repeated for the same rows, command
-and seed in the same folder; the folder keeps what the program printed. Costs what the program
-costs.
+before anything is filled in; a training that left a model which can be loaded is not repeated for
+the same rows, command and seed in the same folder; the folder keeps what the program printed. Costs
+what the program costs.
 """
 
 from __future__ import annotations
@@ -91,8 +91,16 @@ class CommandTrainer:
             place.mkdir()
             write_table(table, rows, self._format)
             self._run(arguments, place / "output.txt")
-            write_atomically(done, json.dumps(task).encode())
-        return self._load(_filled(self._spec, values))
+            if not any(place.glob(f"{MODEL}*")):
+                raise ModelError(
+                    f"the train command ended well and left no model: {shlex.join(arguments)}",
+                    help=f"it writes the model to the path that it is given for {{model}}; what it "
+                    f"said is in {place / 'output.txt'}",
+                )
+        model = self._load(_filled(self._spec, values))
+        # Only now: a model that cannot be loaded has to be trained again.
+        write_atomically(done, json.dumps(task).encode())
+        return model
 
     def _run(self, arguments: list[str], output: Path) -> None:
         told = shlex.join(arguments)

@@ -87,8 +87,14 @@ class BuiltInTrainer:
         """Train a model and write it.
 
         Raises:
-            DataError: the rows have fewer than two labels, or no words.
+            DataError: a row has no label, or the rows have fewer than two labels, or no words.
         """
+        labels = table.labels(self._label)
+        if "" in labels:
+            raise DataError(
+                f"{table.path}: row {labels.index('') + 1} has no {self._label}",
+                help="leave rows without a label out: the model would learn to say nothing",
+            )
         from sklearn.feature_extraction.text import (  # type: ignore[import-untyped]  # noqa: PLC0415
             TfidfVectorizer,
         )
@@ -113,7 +119,7 @@ class BuiltInTrainer:
             ),
         )
         try:
-            model.fit(table.texts(self._text), table.labels(self._label))
+            model.fit(table.texts(self._text), labels)
         except ValueError as error:
             raise DataError(
                 f"{table.path}: no model can be made of its rows: {error}",

@@ -90,13 +90,16 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     """
     need_audit()
     from sears_dsl.audit.auditing import Circumstances, audit
-    from sears_dsl.audit.effects import rule_effects
+    from sears_dsl.audit.effects import distinct_ids, rule_effects
     from sears_dsl.audit.slices import read_columns
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.text.batches import ReadOptions
 
     gates = _gates(options)
     rulesets = tuple(load_rulesets(rules))
+    # Before the model is asked, not an hour later.
+    every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]
+    gates.check(zip(distinct_ids(rulesets), every_rule, strict=True))
     with (
         asking(output, options) as asked,
         _scorer(asked.folder, options) as scorer,
@@ -280,7 +283,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     out.print(Text(f"verdict: {outcome}", style=_STYLES[outcome]))
     for reason in document.verdict.reasons:
         out.print(Text(f"  {reason}"))
-    out.print(f"written: {output}/audit.html, audit.md, audit.json, junit.xml")
+    out.print(Text(f"written: {output}/audit.html, audit.md, audit.json, junit.xml"))
 
 
 @click.command(
@@ -359,7 +362,8 @@ def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> No
     for line in comparison.summary:
         out.print(Text(line))
     if output is not None:
-        out.print(f"written: {output}/comparison.html, comparison.md, comparison.json")
+        files = "comparison.html, comparison.md, comparison.json"
+        out.print(Text(f"written: {output}/{files}"))
 
 
 _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not compared": "yellow"}

@@ -130,4 +130,4 @@ def _print_augmented(
         out.print(f"{done.wanted:,} were wanted; these are all that the rules make of the rows")
     for reason, count in left_out.items():
         out.print(f"{counted(count, 'rewrite')} left out: {reason}")
-    out.print(f"written: {output}; beside it {manifest.name}")
+    out.print(Text(f"written: {output}; beside it {manifest.name}"))

@@ -11,10 +11,11 @@ from importlib.util import find_spec
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["need_audit", "need_discovery"]
+__all__ = ["need_audit", "need_discovery", "need_vetting"]
 
 _DISCOVERY = ("torch", "transformers", "sentencepiece", "pydantic")
 _AUDIT = ("pydantic",)
+_VETTING = ("starlette", "uvicorn")
 
 
 def need_discovery() -> None:
@@ -35,24 +36,19 @@ def need_audit() -> None:
     _need(_AUDIT, "audit")
 
 
-def _need(packages: Sequence[str], extra: str) -> None:
-    missing = [package for package in packages if find_spec(package) is None]
-    if missing:
-        raise UsageError(
-            f"this command needs {', '.join(missing)}, which the core does without",
-            help=f"pip install 'sears-dsl[{extra}]'",
-        )
-
-
 def need_vetting() -> None:
     """The web framework of the vetting page is installed.
 
     Raises:
         UsageError: it is not; says which packages are missing and how to get them.
     """
-    missing = [package for package in ("starlette", "uvicorn") if find_spec(package) is None]
+    _need(_VETTING, "vet")
+
+
+def _need(packages: Sequence[str], extra: str) -> None:
+    missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise UsageError(
             f"this command needs {', '.join(missing)}, which the core does without",
-            help="pip install 'sears-dsl[vet]'",
+            help=f"pip install 'sears-dsl[{extra}]'",
         )

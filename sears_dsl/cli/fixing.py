@@ -81,7 +81,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.models.store import PredictionStore
 
-    _check_fix(output, options)
+    _check_fix(rules, output, options)
     settings = _settings(options)
     training = read_rows(options["training"], options)
     columns = chosen_columns(training, options)
@@ -127,10 +127,18 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
         sys.exit(1)
 
 
-def _check_fix(output: Path, options: dict[str, Any]) -> None:
+def _check_fix(rules: tuple[str, ...], output: Path, options: dict[str, Any]) -> None:
     """Before an hour of work, not after it."""
     if output.suffix != ".json":
         raise click.UsageError(f"-o {output}: the report's name ends in .json")
+    read = [Path(each) for each in (*rules, options["training"], options["data"])]
+    target = options["save_model"]
+    for written in filter(None, (output, output.with_suffix(".md"), target)):
+        if any(written.exists() and each.exists() and written.samefile(each) for each in read):
+            raise click.UsageError(f"{written} is read by this command: write to another file")
+    if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
+        what = "is a folder already" if target.is_dir() else "lies in a folder that is not there"
+        raise click.UsageError(f"--save-model {target} {what}: name a new place")
     if options["label"] is None:
         raise click.UsageError("--label: name the column of labels; errors are measured against it")
     if (options["command"] is None) != (options["model"] is None):
@@ -232,6 +240,7 @@ def _tell(variant: str, seed: int, done: int, total: int) -> None:
 def _print_repair(done: Repair, output: Path, participants: Participants) -> None:
     """The paper's Table 6."""
     from rich.table import Table as Grid
+    from rich.text import Text
 
     from sears_dsl.augmentation.report import measured_rows, repair_notes
 
@@ -248,5 +257,5 @@ def _print_repair(done: Repair, output: Path, participants: Participants) -> Non
         grid.add_row(*row)
     out.print(grid)
     for note in repair_notes(done, participants):
-        out.print(note)
-    out.print(f"written: {output}; beside it {output.with_suffix('.md').name}")
+        out.print(Text(note))
+    out.print(Text(f"written: {output}; beside it {output.with_suffix('.md').name}"))

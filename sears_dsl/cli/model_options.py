@@ -172,6 +172,7 @@ def asking(output: Path, options: dict[str, Any]) -> Iterator[Asked]:
     from sears_dsl.text.tagger import load_tagger
 
     data = read_data(options)
+    output = output.absolute()  # `.` has no name to go by
     folder = output.with_name(output.name + ".partial")
     if not options["resume"]:
         shutil.rmtree(folder, ignore_errors=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sears_dsl.cli.model_options import Asked
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.vetting.agreement import Kappa
+    from sears_dsl.vetting.journal import Journal
     from sears_dsl.vetting.merging import Agreement
     from sears_dsl.vetting.outputs import Written
     from sears_dsl.vetting.session import Session
@@ -78,17 +79,17 @@ def vet_command(rules: str, **options: Any) -> None:
     listening, remark = listen(options["port"])
     if remark:
         click.echo(remark, err=True)
-    paused = False
-    with listening, asking(place.output, options) as asked:
-        with _sessions(place, asked, options) as sessions:
-            address = f"{LOOPBACK}:{listening.getsockname()[1]}"
-            tokens = {secrets.token_urlsafe(24): name for name in sessions}
-            pages = {name: f"http://{address}/{token}/" for token, name in tokens.items()}
-            app = _application(place, asked, sessions, tokens, address)
-            serve(app, listening, on_ready=lambda: _say_hello(pages, options))
-            _say_goodbye(place, sessions)
-            paused = any(session.overview()["judge"]["left"] for session in sessions.values())
-        if paused:
+    # The journals come first: who holds them holds the answers of the model beside them too, which
+    # another `sears vet` of the same ruleset must neither use nor remove.
+    with listening, _journals(place) as journals, asking(_first(place), options) as asked:
+        sessions = _sessions(place, journals, asked, options)
+        address = f"{LOOPBACK}:{listening.getsockname()[1]}"
+        tokens = {secrets.token_urlsafe(24): name for name in sessions}
+        pages = {name: f"http://{address}/{token}/" for token, name in tokens.items()}
+        app = _application(place, asked, sessions, tokens, address)
+        serve(app, listening, on_ready=lambda: _say_hello(pages, options))
+        _say_goodbye(place, sessions)
+        if any(session.overview()["judge"]["left"] for session in sessions.values()):
             # Leaves the answers of the model where --resume finds them.
             again = [word for word in sys.argv[1:] if word != "--resume"]
             click.echo(f"go on: sears {shlex.join(again)} --resume", err=True)
@@ -149,31 +150,52 @@ def _user() -> str:
 
 
 @contextmanager
-def _sessions(place: _Place, asked: Asked, options: dict[str, Any]) -> Iterator[dict[str, Session]]:
-    """A session for each reviewer; their journals are ours until the end."""
-    from sears_dsl.vetting.journal import Journal
-    from sears_dsl.vetting.picking import choices_of_rules, read_choices
-    from sears_dsl.vetting.session import Session
+def _journals(place: _Place) -> Iterator[dict[str, Journal]]:
+    """The journals, ours until the end; one that cannot be used is said at once.
 
-    with ExitStack() as open_journals:
-        # Before the model is asked: a journal that cannot be used is said at once.
-        journals = {
-            name: open_journals.enter_context(Journal(path, ruleset=place.ruleset, reviewer=name))
+    A new one goes again when nothing was decided: it would tie the rules to their present version.
+    """
+    from sears_dsl.vetting.journal import Journal
+
+    with ExitStack() as opened:
+        found = {
+            name: opened.enter_context(Journal(path, ruleset=place.ruleset, reviewer=name))
             for name, path in place.journals.items()
         }
-        file = options["adversaries"]
-        chosen = None if file is None else read_choices(file)
-        bench = _bench(place.ruleset, asked, options)
-        choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
-        sessions = {}
-        for name, journal in journals.items():
+        for journal in found.values():
             if journal.torn:
                 click.echo(
                     f"{journal.path}: the last line was torn, as when a process is killed; it was "
                     "dropped, and all decisions before it are there", err=True,
                 )  # fmt: skip
-            sessions[name] = Session(bench, journal, most=options["most"], choices=choices)
-        yield sessions
+        try:
+            yield found
+        finally:
+            for journal in found.values():
+                if journal.new and not journal.entries:
+                    journal.path.unlink(missing_ok=True)
+
+
+def _first(place: _Place) -> Path:
+    return next(iter(place.journals.values()))
+
+
+def _sessions(
+    place: _Place, journals: Mapping[str, Journal], asked: Asked, options: dict[str, Any]
+) -> dict[str, Session]:
+    """A session for each reviewer."""
+    from sears_dsl.vetting.picking import choices_of_rules, read_choices
+    from sears_dsl.vetting.session import Session
+
+    file = options["adversaries"]
+    # Before the model is asked: a file that cannot be read is said at once.
+    chosen = None if file is None else read_choices(file)
+    bench = _bench(place.ruleset, asked, options)
+    choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
+    return {
+        name: Session(bench, journal, most=options["most"], choices=choices)
+        for name, journal in journals.items()
+    }
 
 
 def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any]) -> Workbench:
@@ -247,9 +269,10 @@ def _say_hello(pages: Mapping[str, str], options: dict[str, Any]) -> None:
 def _say_goodbye(place: _Place, sessions: dict[str, Session]) -> None:
     for name, session in sessions.items():
         judge = session.overview()["judge"]
+        kept = f"decisions are in {place.journals[name]}" if session.journal.entries else "no decisions"
         click.echo(
             f"\n{name}: {judge['accepted']} accepted, {judge['rejected']} rejected, "
-            f"{judge['left']} left; decisions are in {place.journals[name]}",
+            f"{judge['left']} left; {kept}",
             err=True,
         )
 

@@ -57,6 +57,11 @@ class Coverage:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many rows each rule covers: int64 (rules,)."""
+        return np.diff(self.offsets)
+
     @cached_property
     def weight(self) -> NDArray[np.int64]:
         """What each rule covers alone: int64 (rules,)."""
@@ -173,7 +178,9 @@ def select(
     out = frozenset(excluded)
     _check(coverage, size, start, out)
     weight = coverage.weight
-    collapsed = collapse(coverage.twins, weight, coverage.ranks, start=start, excluded=out)
+    collapsed = collapse(
+        coverage.twins, coverage.sizes, weight, coverage.ranks, start=start, excluded=out
+    )
     gone = out | {each.rule for each in collapsed} | set(start)
     best = np.zeros(coverage.row_count, np.int64)
     gains = [_take(coverage, rule, best) for rule in start]

@@ -3,8 +3,8 @@
 In: rules and what they make of rows. Out: `Twins`, worked out once, and from it `Collapsed`: which
 rule goes, into which, and why. Always holds: what goes has, in the same words on the same rows,
 nothing that the other one lacks (redundant, more specific), or undoes it (inverse); the one that
-stays covers at least as much, or was given; leaving a rule out brings back what was collapsed into
-it. Costs a look at the rules that share a rule's rarest rewrite.
+stays covers at least as many rows, or was given; leaving a rule out brings back what was collapsed
+into it. Costs a look at the rules that share a rule's rarest rewrite.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class Twins:
 
 def collapse(
     twins: Twins,
+    sizes: NDArray[np.int64],
     weight: NDArray[np.int64],
     ranks: NDArray[np.int64],
     *,
@@ -65,18 +66,20 @@ def collapse(
 ) -> list[Collapsed]:
     """Which rules go, given those that are in or out anyway.
 
-    Rules are looked at from the one that covers most; each goes if one that stays stands for it.
+    Rules are looked at from the one that covers most rows; each goes if one that stays stands for
+    it.
 
     Args:
         twins: which rules can stand for which.
-        weight: what each covers alone.
+        sizes: how many rows each covers.
+        weight: the sum of their scores; of as many rows the higher one comes first.
         ranks: the place of each by simplicity.
         start: rules that stay.
         excluded: rules that are out; they stand for nothing.
     """
     stays = set(start)
     collapsed = []
-    for rule in np.lexsort((ranks, -weight)).tolist():
+    for rule in np.lexsort((ranks, -weight, -sizes)).tolist():
         if rule in stays or rule in excluded:
             continue
         for other, reason in twins.of_rule[rule]:

@@ -61,8 +61,7 @@ class Entries:
             same = content.get("same")
             if same is not None and not isinstance(same, bool):
                 raise _meaningless("same", same)
-            pair = {name: text_of(content, name) for name in ("original", "rewritten")}
-            return {**pair, "same": same}
+            return {**self._pair(content), "same": same}
         if kind == "save":
             effects = self._trials.known(text_of(content, "text"))
             text = effects.texts[0]
@@ -83,6 +82,18 @@ class Entries:
                 raise UsageError("there is nothing to undo", help="decide something first")
             return {"undone": last.number}
         raise _meaningless("kind", kind)
+
+    def _pair(self, content: Mapping[str, Any]) -> dict[str, str]:
+        """A row and what a rule makes of it."""
+        name, row = text_of(content, "rule"), content.get("row")
+        place = self._position(name)
+        done = self._bench.effects.applications
+        rewrites = done.of_rule(place)
+        found = rewrites[done.rows[rewrites] + 1 == (row if isinstance(row, int) else 0)]
+        if not len(found):
+            raise _meaningless("row", row)
+        [(original, rewritten)] = done.pairs(found)
+        return {"rule": name, "original": original, "rewritten": rewritten}
 
     def _verdict(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         name = text_of(content, "rule")

@@ -34,6 +34,8 @@ FORMAT = "sears-vetting"
 VERSION = 1
 # Hex digits of the ruleset's hash that each entry carries; the header has all of them.
 _SHORT = 12
+# What every journal begins with.
+_BEGINNING = json.dumps({"format": FORMAT}).removesuffix("}").encode()
 
 Clock: TypeAlias = Callable[[], datetime]
 
@@ -46,13 +48,22 @@ def utc_now() -> datetime:
 def ruleset_digest(ruleset: Ruleset) -> str:
     r"""SHA-256, in hex, of what a ruleset says; comments and blank lines do not count.
 
+    Sets that it imports count with what is in them.
+
     Example:
         >>> from sears_dsl.language.ruleset import parse
         >>> ruleset_digest(parse("a -> b")) == ruleset_digest(parse("# a remark\na  ->  b"))
         True
     """
-    plain = replace(ruleset, layout=(), trailing=())
-    return hashlib.sha256(plain.format().encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_said(ruleset).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _said(ruleset: Ruleset) -> str:
+    """The ruleset without its layout, and what it imports: sets under their options, no rules."""
+    imported = [
+        _said(replace(each.ruleset, rules=(), name=None, version=None)) for each in ruleset.imports
+    ]
+    return "".join([replace(ruleset, layout=(), trailing=()).format(), *imported])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,8 @@ class Entry:
 class Journal:
     """A journal that is being written; `entries` has all that it holds.
 
+    `torn` is the part of a line that was cut off, `new` says whether the file was begun now.
+
     Args:
         path: the file; it is made where it does not exist.
         ruleset: the rules that are judged.
@@ -135,8 +148,10 @@ class Journal:
             ) from error
         try:
             self._lock()
-            self.torn = self._mend()
-            if self._size == 0:
+            self.torn = ""
+            self.new = self._is_new()
+            if self.new:
+                self.torn = self._mend()
                 self._write(self._first_line(ruleset.path))
             self.header, found = read_journal(path)
             self.entries: list[Entry] = found
@@ -147,6 +162,8 @@ class Journal:
                     f"not of {reviewer}",
                     help="each reviewer has a journal; `sears vetted` brings them together",
                 )
+            # Only now: a file that is refused, a journal or anything else, stays as it is.
+            self.torn = self.torn or self._mend()
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -211,6 +228,11 @@ class Journal:
                 help="use that one's page, end it, or keep an own journal: --reviewer NAME",
             ) from error
 
+    def _is_new(self) -> bool:
+        """Whether nothing is there yet, or only a part of a first line of ours."""
+        there = self.path.read_bytes()
+        return b"\n" not in there and (there.startswith(_BEGINNING) or _BEGINNING.startswith(there))
+
     def _mend(self) -> str:
         """Cut off a last line without its end; what was cut off."""
         content = self.path.read_bytes()
@@ -266,12 +288,14 @@ def read_journal(path: Path) -> tuple[Header, list[Entry]]:
         DataError: there is no such file, it is no journal of this version, or a line is damaged.
     """
     try:
-        lines = path.read_bytes().split(b"\n")[:-1]
+        content = path.read_bytes()
     except OSError as error:
         raise DataError(f"the journal {path} could not be read: {error.strerror}") from error
+    lines = content.split(b"\n")[:-1]
     if not lines:
+        what = "has no whole line" if content else "is empty"
         raise DataError(
-            f"{path} is empty, no journal of sears vet", help="remove it, or name another file"
+            f"{path} {what}, it is no journal of sears vet", help="remove it, or name another file"
         )
     header = _header(_object(lines[0], path, 1), path)
     entries = []

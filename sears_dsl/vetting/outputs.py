@@ -1,8 +1,10 @@
-"""The files that vetting leaves: vetted ruleset, rules left out, judged pairs.
+"""The files that vetting leaves: vetted ruleset, its origin, rules left out, judged pairs.
 
 In: a ruleset and reviews. Out: files, each written whole or not at all. Always holds: the same
-journals write the same bytes; a ruleset with imports stays in its folder, where they are found.
-Costs the running of a few tests.
+journals write the same bytes; a ruleset with imports stays in its folder, where they are found; the
+manifest of a discovered ruleset lies beside the vetted one too, byte for byte, since it tells of the
+run that found the rules: the hash in it is that of the ruleset as it was found. Costs the running of
+a few tests.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.text.batches import Frame
 from sears_dsl.text.dataset import format_of
@@ -24,6 +26,9 @@ from sears_dsl.vetting.merging import Policy, Review, outcomes
 from sears_dsl.vetting.vetted import judged_pairs, left_out_text, vetted_text
 
 __all__ = ["Written", "left_out_path", "write_pairs", "write_vetted"]
+
+# As `discovery.manifest.manifest_path` has it, which needs what vetting does without.
+_MANIFEST = ".manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ def write_vetted(
     tagger: Tagger,
     policy: Policy = "majority",
 ) -> Written:
-    """Write the vetted ruleset, and beside it the rules that were left out.
+    """Write the vetted ruleset, and beside it the rules that were left out and its origin.
 
     Args:
         ruleset: the rules that were vetted.
@@ -93,9 +98,27 @@ def write_vetted(
         write_atomically(beside, left_out_text(ruleset, found).encode("utf-8"))
     elif beside.exists():
         beside.unlink()
+    _carry_manifest(Path(ruleset.path), path)
     write_atomically(path, text.encode("utf-8"))
     added = {written.text for review in reviews for written in review.state.written}
     return Written(path, beside if beside.exists() else None, dict(counts), len(added))
+
+
+def _carry_manifest(source: Path, vetted: Path) -> None:
+    """On which rows rules were found goes with them; a manifest of other rules does not stay."""
+    manifest, copy = (path.with_suffix(_MANIFEST) for path in (source, vetted))
+    try:
+        content = manifest.read_bytes() if manifest.exists() else None
+        if content is None:
+            copy.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{error.filename}: the manifest could not be carried from {source} to {vetted}: "
+            f"{error.strerror}",
+            help="it tells on which rows the rules were found; mend its rights, or remove it",
+        ) from error
+    if content is not None:
+        write_atomically(copy, content)
 
 
 def write_pairs(reviews: Sequence[Review], path: Path) -> int:

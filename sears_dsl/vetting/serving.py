@@ -7,6 +7,7 @@ listens; a port that is taken is said, with the next free one. Costs a thread.
 from __future__ import annotations
 
 import gc
+import os
 import socket
 from collections.abc import Callable
 
@@ -68,6 +69,10 @@ def listen(port: int | None = None) -> tuple[socket.socket, str]:
 def _bound(port: int) -> socket.socket | None:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
+        if os.name == "posix":
+            # Connections of a server that ended just now do not keep its port. Elsewhere this
+            # option would let two servers have one port.
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((LOOPBACK, port))
         listening.listen(64)
     except OSError:

@@ -359,7 +359,7 @@ class Session:
 
         Args:
             kind: of entry, see `sears_dsl.vetting.decisions`.
-            content: rule, reason, note, new; text; original, rewritten, same; number, choice;
+            content: rule, reason, note, new; text; rule, row, same; number, choice;
                 task, of an undo.
             revision: of the state that the reviewer looked at.
 

@@ -14,6 +14,7 @@ from threading import Lock
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
+from sears_dsl.language.parser import parse_lines
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset, parse
@@ -81,11 +82,14 @@ class RuleReader:
             return _wrong("E101", f"a rule of {len(line):,} characters is too long to be typed")
         if len(line.splitlines()) > 1:
             return _wrong("E101", "a rule is one line")
+        if any(not isinstance(entry.node, Rule) for entry in parse_lines(line).entries):
+            # Before it is read in its context: an import would open a file.
+            return _no_rule()
         try:
             parsed = parse(f"{self._above}{line}\n", path=self._path)
             rules = [rule for rule in parsed.rules if self._is_here(rule)]
             if len(rules) != 1 or len(parsed.sets) != len(self._ruleset.sets):
-                return _wrong("E101", "this is no rule", help="write: antecedent -> consequent")
+                return _no_rule()
             compile_rules([replace(self._ruleset, rules=tuple(rules))], tagger=self._tagger)
         except RuleSyntaxError as error:
             return Typed(None, "", tuple(self._moved(error.diagnostics)))
@@ -103,6 +107,10 @@ class RuleReader:
             elif each.span.line > self._lines:
                 line = each.span.line - self._lines
                 yield replace(each, path="rule", span=replace(each.span, line=line))
+
+
+def _no_rule() -> Typed:
+    return _wrong("E101", "this is no rule", help="write: antecedent -> consequent")
 
 
 def _wrong(code: str, message: str, *, help: str = "") -> Typed:  # noqa: A002 - the field's term

@@ -126,6 +126,28 @@ def test_wrong_use_is_told(
     assert not (folder / "out").exists()
 
 
+def test_a_gate_for_no_rule_is_told_before_the_model_is_asked(folder: Path) -> None:
+    assert isinstance(audit("--gate", "flim=5%").exception, UsageError)
+    assert not (folder / "asked.txt").exists()
+
+
+def test_a_column_that_is_named_twice_is_one_slicing(folder: Path) -> None:
+    done = audit("--slice", "part", "--slice", "part")
+    assert done.exit_code == 0, done.output
+    parts = [each["value"] for each in found(folder)["slices"] if each["slicing"] == "part"]
+    assert parts == ["a", "b"]
+
+
+def test_the_current_folder_can_be_the_output(folder: Path) -> None:
+    done = audit(output=".")
+    assert done.exit_code == 0, done.output
+    assert all((folder / name).exists() for name in FILES)
+
+
+def test_names_in_brackets_are_printed_as_they_are(folder: Path) -> None:
+    assert "written: run[a]/audit.html" in audit(output="run[a]").output
+
+
 def test_a_rate_that_is_none_is_wrong_use(folder: Path) -> None:
     done = audit("--max-flip-rate", "500%")
     assert done.exit_code == 2

@@ -96,6 +96,25 @@ def test_rules_without_a_limit_are_skipped_in_junit_and_never_passed() -> None:
     assert len(root.findall(".//skipped")) == len(root.findall(".//testcase")) == 4
 
 
+@pytest.mark.parametrize(("required", "kind"), [(False, "skipped"), (True, "failure")])
+def test_all_rules_on_too_few_rows_are_never_passed_in_junit(required: bool, kind: str) -> None:
+    gates = Gates(rows_flipped=0.5, require_support=required)
+    root = ElementTree.fromstring(  # noqa: S314 - our own
+        junit_xml(audited(rows_of("kkk"), gates=gates))
+    )
+    told = root.find(f".//testcase[@name='all rules']/{kind}")
+    assert told is not None
+    assert "too little support: 3 rows tested" in told.attrib["message"]
+    assert root.attrib["skipped" if kind == "skipped" else "failures"] == "3"
+
+
+def test_a_model_that_has_no_row_right_is_told_why_that_may_be() -> None:
+    data = LabelledRows(({"text": "0 k movie"},) * 25, "text", (("1",),) * 25, "a.csv")
+    document = audited(data, gates=GATES)
+    assert document.verdict.outcome == "not judged"
+    assert "The model has no row right. It says 'yes'; the labels are '1'." in document.notes[0]
+
+
 class Page(HTMLParser):
     """What a browser would make of the file, as far as it matters here."""
 
@@ -240,6 +259,19 @@ def test_rules_of_one_audit_alone_are_listed() -> None:
     assert notes["b"] == "the rule was movie -> tape"
     assert notes["c"] == "only the second audit has it"
     assert notes["a"] == "only the first audit has it"
+
+
+def test_a_rule_that_one_audit_alone_has_does_not_make_a_model_worse() -> None:
+    data = rows_of("k" * 60)
+    short, long = parse("rule b: movie -> tape"), parse("rule a: movie -> film\nrule b: movie -> tape")
+    first, second = audited(data, rules=short), audited(data, rules=long)
+    failing = replace(second.rules[0], outcomes="f" * 60)
+    second = second.model_copy(update={"rules": (failing, second.rules[1])})
+    found = compare(first, second)
+    assert not found.worse
+    assert (found.rows_flipped.rows, found.rows_flipped.second) == (60, 0)
+    assert found.worst_accuracy is not None
+    assert found.worst_accuracy.second == 60
 
 
 def test_audits_of_other_rows_are_not_compared() -> None:

@@ -107,6 +107,36 @@ def test_all_rules_together_have_a_limit_of_their_own() -> None:
     assert few.outcome == "not judged"
 
 
+TWO = parse("rule film: movie -> film\nrule show: play -> show\n  expect: flip\n")
+
+
+@pytest.mark.parametrize(
+    ("gates", "reason"),
+    [(Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "gate show: no rule was tested"),
+     (Gates(flip_rate=0.05, miss_rate=0.1), "maximum miss rate: no rule was tested"),
+     (Gates(flip_rate=0.05, miss_rate=0.1, require_support=True), "show: nothing to test on"),
+     (Gates(miss_rate=0.1), "maximum miss rate: no rule was tested")],
+)  # fmt: skip
+def test_a_gate_of_which_nothing_was_judged_is_not_passed_by_the_others(
+    gates: Gates, reason: str
+) -> None:
+    verdict = audited(rows_of("k" * 30), rules=TWO, gates=gates).verdict
+    assert verdict.outcome == ("failed" if gates.require_support else "not judged")
+    assert verdict.reasons[0].startswith(reason)
+
+
+def test_too_few_rows_for_all_rules_together_are_not_passed_by_a_rule_that_has_enough() -> None:
+    rules = parse("rule film: movie -> film\nrule turn: movie -> reel\n  expect: label no\n")
+    data = rows_of("k" * 3 + "w" * 30)  # 33 rows tell about the label, 3 about flips
+    gates = Gates(rows_flipped=0.5, own=(Gate("turn", 1.0),))
+    verdict = audited(data, rules=rules, gates=gates).verdict
+    assert verdict.all_rules == "not judged"
+    assert verdict.outcome == "not judged"
+    assert verdict.reasons == (
+        "all rules together: too little support: 3 rows tested, 20 are needed to pass",
+    )
+
+
 def test_rules_that_cannot_be_judged_fail_where_that_is_demanded() -> None:
     document = audited(rows_of("k" * 30), gates=Gates(flip_rate=0.05, require_support=True))
     assert document.verdict.outcome == "failed"

@@ -15,8 +15,13 @@ from click.testing import CliRunner, Result
 from sears_dsl.cli.augmenting import augment_command
 from sears_dsl.cli.fixing import fix_command
 from sears_dsl.discovery.counted import Funnel
-from sears_dsl.discovery.labelled import read_labelled
+from sears_dsl.discovery.labelled import LabelledRows, read_labelled
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
+from sears_dsl.language.ruleset import load
+from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.merging import read_reviews
+from sears_dsl.vetting.outputs import write_vetted
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
@@ -232,7 +237,28 @@ def test_options_that_do_not_go_together_are_told_before_any_work(
     assert not list(folder.glob("fix*"))
 
 
-def test_rules_are_not_reported_on_the_rows_that_they_were_found_on(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--train", "train.json", "-o", "train.json"), "train.json is read by this command"),
+        (("--save-model", "held-out.csv"), "held-out.csv is read by this command"),
+        (("--save-model", "missing/model"), "lies in a folder that is not there"),
+        (("--save-model", "."), "is a folder already"),
+    ],
+)
+def test_what_fix_reads_is_not_written_and_places_are_looked_at_first(
+    folder: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    (folder / "train.json").write_text('[{"text": "a movie", "label": "positive"}]', "utf-8")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    done = fix(*arguments)
+    assert isinstance(done.exception, click.UsageError)
+    assert told in done.exception.message
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def found_on(rules: Path, data: LabelledRows) -> None:
+    """Write the manifest of a run of discovery on these rows."""
     pytest.importorskip("pydantic", reason="pydantic is not installed")
     from sears_dsl.discovery.manifest import (
         DataIdentity,
@@ -242,7 +268,6 @@ def test_rules_are_not_reported_on_the_rows_that_they_were_found_on(folder: Path
         write_manifest,
     )
 
-    data = read_labelled("held-out.csv", column="text", label="label")
     settings = SettingsRecord(
         rules=10, tau=0.5, tau_from="given", delta=0.1, minimum_flips=3, minimum_frequency=0.005,
         propose_from="paraphrases", context=1, holdout=0, beam=30, seed=0, budget_seconds=None,
@@ -250,18 +275,44 @@ def test_rules_are_not_reported_on_the_rows_that_they_were_found_on(folder: Path
     )  # fmt: skip
     manifest = Manifest(
         ruleset_sha256="0" * 64,
-        data=DataIdentity(sha256=data.digest, rows=6, column="text", label="label"),
+        data=DataIdentity(
+            sha256=data.digest,
+            rows=len(data.rows),
+            column="text",
+            label=None if data.labels is None else "label",
+        ),
         model="m", pivots=(), scorer="s", tagger="t", settings=settings,
         counts=Funnel(**dict.fromkeys(Funnel.__dataclass_fields__, 0)), base_rate=0.1, rules=(),
         versions={},
     )  # fmt: skip
-    write_manifest(manifest, manifest_path(Path("rules.sear")))
+    write_manifest(manifest, manifest_path(rules))
+
+
+@pytest.mark.parametrize("label", ["label", None])
+def test_rules_are_not_reported_on_the_rows_that_they_were_found_on(
+    folder: Path, label: str | None
+) -> None:
+    found_on(Path("rules.sear"), read_labelled("held-out.csv", column="text", label=label))
     refused = fix("--seeds", "1")
     assert isinstance(refused.exception, UsageError)
     assert "were found on the rows of held-out.csv" in str(refused.exception)
     allowed = fix("--seeds", "1", "--same-rows")
     assert allowed.exit_code == 0, allowed.output
     assert "very rows" in (folder / "fix.md").read_text("utf-8")
+
+
+def test_vetted_rules_are_still_known_by_the_rows_that_they_were_found_on(folder: Path) -> None:
+    found_on(Path("rules.sear"), read_labelled("held-out.csv", column="text", label="label"))
+    ruleset = load("rules.sear")
+    with Journal(folder / "ana.jsonl", ruleset=ruleset, reviewer="ana") as journal:
+        journal.append("accept", {"rule": "film", "shown": []})
+    reviews = read_reviews([folder / "ana.jsonl"], ruleset)
+    write_vetted(ruleset, reviews, Path("rules.vetted.sear"), tagger=PinnedTagger())
+    (folder / "rules.manifest.json").unlink()
+    refused = call(fix_command, "rules.vetted.sear", "--train", "train.csv", "--data",
+                   "held-out.csv", "--label", "label", "-o", "fix.json")  # fmt: skip
+    assert isinstance(refused.exception, UsageError)
+    assert "rules.vetted.sear were found on the rows of held-out.csv" in str(refused.exception)
 
 
 def test_a_row_without_text_is_kept_and_not_rewritten(folder: Path) -> None:

@@ -37,6 +37,10 @@ def test_balanced_rules_differ_by_one_unless_one_has_no_more(rules: list[int], m
             assert chosen[rule] >= chosen[other] - 1 or chosen[rule] == count
 
 
+def test_a_small_share_of_few_rows_is_one_row_and_not_none() -> None:
+    assert Amount.parse("1%").of(20) == 1
+
+
 def test_another_seed_chooses_others() -> None:
     rules = [[0]] * 100
     samples = {tuple(choose(rules, wanted=10, seed=seed)) for seed in range(5)}

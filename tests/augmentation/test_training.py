@@ -74,6 +74,31 @@ def test_rows_of_one_label_make_no_model(tmp_path: Path) -> None:
         BuiltInTrainer(text="text", label="label").train(alike, seed=0, place=tmp_path)
 
 
+def test_a_row_without_a_label_is_no_class_of_its_own(tmp_path: Path) -> None:
+    some = Table({"text": ["a", "b", "c"], "label": ["x", "y", None]}, "train.csv", "csv")
+    with pytest.raises(DataError, match=r"train\.csv: row 3 has no label"):
+        BuiltInTrainer(text="text", label="label").train(some, seed=0, place=tmp_path)
+
+
+def test_a_command_that_leaves_no_model_is_told_and_run_again(folder: Path) -> None:
+    whole = (folder / "train it.py").read_text("utf-8")
+    (folder / "train it.py").write_text("import sys\nprint('dry run')\n", "utf-8")
+    with pytest.raises(ModelError, match="ended well and left no model"):
+        trainer().train(ROWS, seed=7, place=folder / "place")
+    (folder / "train it.py").write_text(whole, "utf-8")
+    assert trainer().train(ROWS, seed=7, place=folder / "place").predict(GOOD) == ["1", "1"]
+
+
+def test_half_a_model_is_trained_again(folder: Path) -> None:
+    whole = (folder / "train it.py").read_text("utf-8")
+    half = "import sys\nopen(sys.argv[2], 'w').write('half')\n"
+    (folder / "train it.py").write_text(half, "utf-8")
+    with pytest.raises(ModelError, match="could not be unpickled"):
+        trainer().train(ROWS, seed=7, place=folder / "place")
+    (folder / "train it.py").write_text(whole, "utf-8")
+    assert trainer().train(ROWS, seed=7, place=folder / "place").predict(GOOD) == ["1", "1"]
+
+
 def test_a_command_trains_without_a_shell_and_once(folder: Path) -> None:
     model = trainer().train(ROWS, seed=7, place=folder / "place")
     assert model.predict(GOOD) == ["1", "1"]

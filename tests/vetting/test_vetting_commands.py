@@ -73,6 +73,25 @@ def test_a_journal_of_another_version_is_refused_before_the_model_is_asked(folde
     assert "another version of the rules" in error.message
 
 
+def test_a_journal_without_decisions_is_not_left_behind(folder: Path) -> None:
+    assert isinstance(vet("--reviewer", "ana").exception, ModelError)
+    assert not list(folder.glob("*.jsonl"))
+    assert isinstance(vet("--reviewer", "ana", "--data", "none.csv").exception, DataError)
+    assert not list(folder.glob("*.jsonl"))
+
+
+def test_another_vet_of_the_same_rules_touches_nothing_of_ours(folder: Path) -> None:
+    """Neither the journal nor what the model has answered so far, with --resume or without."""
+    ruleset = load(folder / "words.sear")
+    answers = folder / "words.ana.vetting.jsonl.partial" / "predictions.sqlite3"
+    answers.parent.mkdir()
+    answers.write_bytes(b"")
+    with Journal(folder / "words.ana.vetting.jsonl", ruleset=ruleset, reviewer="ana"):
+        assert isinstance(vet("--reviewer", "ana").exception, UsageError)
+        assert isinstance(vet("--reviewer", "ben").exception, ModelError)
+        assert answers.exists()
+
+
 def test_a_model_that_fails_is_told(folder: Path) -> None:
     error = vet("--reviewer", "ana").exception
     assert isinstance(error, ModelError)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset, load, parse
 from sears_dsl.vetting.decisions import replay, task_of
 from sears_dsl.vetting.journal import Entry, Journal, read_journal, ruleset_digest
 
@@ -56,8 +56,6 @@ while True:
     process.wait()
     told += [int(line) for line in process.stdout.read().split()]
     process.stdout.close()
-    from sears_dsl.language.ruleset import load
-
     with Journal(path, ruleset=load(rules_file), reviewer="ana") as journal:
         kept = [each.content["rule"] for each in journal.entries]
         assert kept[: len(told)] == [f"r-{number}" for number in told]
@@ -87,6 +85,61 @@ def test_another_version_of_the_ruleset_is_refused_with_the_reason(
         Journal(path, ruleset=parse("movie -> flick"), reviewer="ana")
     assert ruleset_digest(ruleset)[:12] in refused.value.message
     assert "--journal" in refused.value.help
+
+
+def test_a_changed_import_makes_another_version(tmp_path: Path) -> None:
+    common, rules = tmp_path / "common.sear", tmp_path / "rules.sear"
+    rules.write_text('import "common.sear" as c\nvery @c.GOOD -> $2\n', "utf-8")
+    common.write_text("set GOOD = good | great\n", "utf-8")
+    before = ruleset_digest(load(rules))
+    common.write_text("# a remark\nset GOOD = good  |  great\n", "utf-8")
+    assert ruleset_digest(load(rules)) == before
+    common.write_text("set GOOD = good | bad\n", "utf-8")
+    assert ruleset_digest(load(rules)) != before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"milk\nbread",  # any file of somebody's, its last line without an end
+        b"notes to keep",
+        b'{"format": "sears-audit"',
+        b'{"format": "sears-vetting", "version": 2}\n{"n": 1',
+    ],
+)
+def test_a_file_that_is_refused_stays_as_it_is(
+    tmp_path: Path, ruleset: Ruleset, content: bytes
+) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(DataError):
+        Journal(path, ruleset=ruleset, reviewer="ana")
+    assert path.read_bytes() == content
+
+
+def test_a_refused_journal_keeps_its_torn_line(tmp_path: Path, ruleset: Ruleset) -> None:
+    path = tmp_path / "ana.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        journal.append("skip", {"rule": "r-1"})
+    path.write_bytes(path.read_bytes() + b'{"n": 2, "ti')
+    content = path.read_bytes()
+    for rules, name in ((parse("movie -> flick"), "ana"), (ruleset, "ben")):
+        with pytest.raises(DataError):
+            Journal(path, ruleset=rules, reviewer=name)
+        assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("length", [1, 20, 60])
+def test_a_first_line_that_was_torn_is_written_again(
+    tmp_path: Path, ruleset: Ruleset, length: int
+) -> None:
+    path = tmp_path / "ana.jsonl"
+    Journal(path, ruleset=ruleset, reviewer="ana").close()
+    path.write_bytes(path.read_bytes()[:length])
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        assert journal.torn
+        journal.append("skip", {"rule": "r-1"})
+    assert len(read_journal(path)[1]) == 1
 
 
 def test_comments_do_not_make_another_version() -> None:

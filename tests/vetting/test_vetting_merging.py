@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.discovery.judgements import read_judgements
+from sears_dsl.discovery.manifest import manifest_path
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset, load, parse
 from sears_dsl.text.pinned import PinnedTagger
@@ -167,6 +168,22 @@ def test_the_vetted_ruleset_never_replaces_its_source(
         write_vetted(ruleset, reviews, rules_file, tagger=PinnedTagger())
     with pytest.raises(UsageError, match="no name for a ruleset"):
         write_vetted(ruleset, reviews, tmp_path / "o.txt", tagger=PinnedTagger())
+
+
+def test_the_manifest_of_a_found_ruleset_goes_with_it(
+    tmp_path: Path, rules_file: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    reviews = read_reviews(
+        [journal_of(tmp_path, ruleset, "ana", {MOVIE: "accept"}, clock=clock)], ruleset
+    )
+    out = tmp_path / "o.sear"
+    manifest_path(rules_file).write_bytes(b'{"of": "the run"}')
+    write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
+    assert manifest_path(out).read_bytes() == b'{"of": "the run"}'
+    # One of other rules, which were there before, would say something untrue.
+    manifest_path(rules_file).unlink()
+    write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
+    assert not manifest_path(out).exists()
 
 
 def test_judged_pairs_are_what_calibrate_reads(

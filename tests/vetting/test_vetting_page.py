@@ -243,6 +243,43 @@ def test_rows_are_mistakes_or_all_and_pairs_are_judged(sit: Callable[..., Sittin
     sync_api.expect(pressed).to_have_text("differs")
 
 
+def test_what_was_chosen_to_be_seen_stays(sit: Callable[..., Sitting]) -> None:
+    """A rule without mistakes shows all rows; the next one mistakes only, as before."""
+    sitting = sit()
+    page = sitting.page
+    shown = "document.querySelector('input[name=only]:checked').value"
+    page.click("#queue button:has-text('book -> novel')")
+    sitting.shows("#examples", "novel")
+    assert page.evaluate(shown) == "all"
+    page.click("#queue button:has-text('movie -> film')")
+    sitting.rule("movie -> film")
+    sync_api.expect(page.locator("#examples li")).to_have_count(12)
+    assert page.evaluate(shown) == "mistakes"
+    # More that was asked for stays too, when a pair far below is judged.
+    page.keyboard.press("m")
+    page.click("#more")
+    sync_api.expect(page.locator("#examples li")).to_have_count(24)
+    page.click("#examples li >> nth=22 >> text=same")
+    sitting.wait("pair")
+    sync_api.expect(page.locator("#examples li")).to_have_count(24)
+    row = page.locator("#examples li").nth(22)
+    sync_api.expect(row.locator("button[aria-pressed=true]")).to_be_focused()
+
+
+def test_keys_in_a_hurry_decide_what_is_shown(sit: Callable[..., Sitting]) -> None:
+    """The next rule is asked for, and its decision with it: the dialog is about that one."""
+    sitting = sit()
+    page = sitting.page
+    page.route("**/api/rule?*", lambda route: (page.wait_for_timeout(150), route.continue_()))
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    sync_api.expect(page.locator("#reject-dialog")).to_be_visible()
+    assert sitting.text("#reject-rule") == "movie -> film"
+    page.keyboard.press("Enter")
+    sitting.wait("reject")
+    assert sitting.entries()[-1]["text"] == "movie -> film"
+
+
 def test_a_rule_is_edited_with_what_the_new_one_does(sit: Callable[..., Sitting]) -> None:
     sitting = sit()
     page = sitting.page
@@ -516,6 +553,23 @@ def test_texts_have_contrast_and_controls_have_names(
     assert page.locator("h1").count() == 1
 
 
+def test_the_header_is_one_row_and_the_buttons_stand_under_their_card(
+    sit: Callable[..., Sitting],
+) -> None:
+    sitting = sit()
+    tops = {
+        round(box["y"] + box["height"] / 2)
+        for name in (".brand", ".tabs", ".tools")
+        if (box := sitting.page.locator(name).bounding_box())
+    }
+    assert max(tops) - min(tops) <= 2
+    card, first, last = (
+        sitting.page.locator(name).bounding_box() for name in ("#rule", "#accept", "#undo-judge")
+    )
+    assert abs(card["x"] - first["x"]) < 1
+    assert abs(card["x"] + card["width"] - last["x"] - last["width"]) < 1
+
+
 def test_at_200_percent_nothing_is_cut_off(sit: Callable[..., Sitting]) -> None:
     """A window of 1280 by 900 at 200% has 640 by 450 CSS pixels."""
     sitting = sit(viewport={"width": 640, "height": 450})
@@ -541,9 +595,9 @@ def test_pictures_for_the_readme(sit: Callable[..., Sitting], update_golden: boo
     page = sitting.page
     folder = Path(__file__).resolve().parents[2] / "docs" / "pictures"
     folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / "vetting-judge.png")
+    page.screenshot(path=folder / "vetting-judge.png", animations="disabled")
     page.click("#tab-write")
     page.fill("#antecedent", "good movie")
     page.fill("#consequent", "nice movie")
     sitting.shows("#numbers-write", "if this rule is saved")
-    page.screenshot(path=folder / "vetting-write.png")
+    page.screenshot(path=folder / "vetting-write.png", animations="disabled")

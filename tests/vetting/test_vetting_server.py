@@ -227,6 +227,16 @@ def test_two_reviewers_at_once_have_a_journal_each(place: Place) -> None:
         assert {each.reviewer for each in entries} == {name}
 
 
+def test_a_typed_import_opens_no_file(place: Place) -> None:
+    secret = place.folder / "secret.txt"
+    secret.write_text("\n" * 9 + "the hidden word\n", "utf-8")
+    for text in (f'import "{secret}" as s', "option case = exact", "set A = b | c", "ruleset a 1"):
+        told = place.post("api/typed", {"text": text})
+        assert told.json["text"] == ""
+        assert "this is no rule" in told.json["findings"][0]["text"]
+        assert b"hidden" not in told.body
+
+
 def test_questions_are_answered(place: Place) -> None:
     overview = place.get("api/overview").json
     assert overview["reviewer"] == "ana"
@@ -276,6 +286,20 @@ def test_a_port_in_use_is_said_with_the_next_free_one() -> None:
     suggested = int(refused.value.help.rsplit(" ", 1)[1])
     found, remark = listen(suggested)
     found.close()
+    assert remark == ""
+
+
+def test_a_port_that_was_served_just_now_is_free_again() -> None:
+    """So that after kill -9 the same command with the same --port goes on."""
+    first, _ = listen()
+    port = first.getsockname()[1]
+    visitor = socket.create_connection((LOOPBACK, port))
+    served, _ = first.accept()
+    served.close()  # the server's end goes first, and lingers
+    visitor.close()
+    first.close()
+    again, remark = listen(port)
+    again.close()
     assert remark == ""
 
 

@@ -109,7 +109,8 @@ def test_the_journal_alone_brings_everything_back(
     decide(session, "accept", rule=rule["movie -> film"])
     decide(session, "edit", rule=rule["good -> fine"], new="good book -> fine book")
     decide(session, "save", text="a -> the")
-    decide(session, "pair", original="x", rewritten="y", same=True)
+    decide(session, "pair", rule=rule["movie -> film"], row=1, same=True)
+    assert session.state.pairs == {("a good movie no 0 .", "a good film no 0 ."): True}
     before = session.overview()
     session.journal.close()
     with Journal(session.journal.path, ruleset=ruleset, reviewer="ana") as journal:
@@ -206,9 +207,12 @@ def test_the_closest_adversary_or_none(session: Session, bench: Workbench) -> No
         ("reject", {"rule": "shout", "reason": ["other"]}),
         ("reject", {"rule": "shout", "reason": "other", "note": 5}),
         ("reject", {"rule": "shout", "reason": "other", "note": "half of \ud83d"}),
-        ("pair", {"original": "a", "rewritten": "b", "same": 1}),
+        ("pair", {"rule": "shout", "row": 1, "same": 1}),
+        ("pair", {"rule": "shout", "row": 0, "same": True}),
+        ("pair", {"rule": "shout", "row": "1", "same": True}),
         ("remove", {"text": "x -> y"}),
-        ("pair", {"original": "a", "rewritten": "b", "same": "yes"}),
+        ("pair", {"rule": "r-none", "row": 1, "same": True}),
+        ("pair", {"original": "a", "rewritten": "b", "same": True}),
         ("dance", {}),
         ("undo", {"task": "dance"}),
     ],

@@ -10,16 +10,23 @@ let task;
 let current = null;
 let shown = null;
 let loaded = 0;
+let wanted = "mistakes";
+let showing = null; // what was asked for, until it is on the page
 
 export function start(given) {
   task = given;
   find("accept").addEventListener("click", () => decide("accept"));
   find("skip").addEventListener("click", () => decide("skip"));
-  find("reject").addEventListener("click", openReject);
-  find("edit").addEventListener("click", openEdit);
+  find("reject").addEventListener("click", () => openReject());
+  find("edit").addEventListener("click", () => openEdit());
   find("undo-judge").addEventListener("click", undo);
-  find("more").addEventListener("click", () => examples(false));
-  for (const radio of document.getElementsByName("only")) radio.addEventListener("change", () => examples(true));
+  find("more").addEventListener("click", () => examples(PAGE, loaded));
+  for (const radio of document.getElementsByName("only")) {
+    radio.addEventListener("change", () => {
+      wanted = only();
+      examples();
+    });
+  }
   find("reject-dialog").querySelector("form").addEventListener("submit", () => {
     const reason = find("reasons").querySelector("input:checked").value;
     decide("reject", { reason, note: find("note").value });
@@ -28,7 +35,10 @@ export function start(given) {
     event.preventDefault();
     saveEdit();
   });
-  find("edit-text").addEventListener("input", tryEdit);
+  find("edit-text").addEventListener("input", () => {
+    find("edit-save").disabled = true; // until this text was tried
+    tryEdit();
+  });
 }
 
 const items = () => task.overview.judge.items;
@@ -46,7 +56,8 @@ export function render({ keep = true } = {}) {
   const undoButton = find("undo-judge");
   undoButton.disabled = judge.undo === null;
   undoButton.title = judge.undo === null ? "Nothing to undo" : `Undo: ${judge.undo}`;
-  return show();
+  showing = show().catch((error) => tell(error.message));
+  return showing;
 }
 
 function queued(item) {
@@ -82,7 +93,8 @@ async function show() {
   }
   const id = current;
   const rule = await ask("rule", { id });
-  if (id !== current) return;
+  if (id !== current) return showing;
+  const again = shown?.id === id;
   shown = rule;
   const at = place();
   const item = items()[at];
@@ -103,8 +115,8 @@ async function show() {
     why,
   ];
   find("rule").replaceChildren(...parts.filter((part) => part !== null));
-  if (rule.summary.flips === 0) document.getElementsByName("only")[1].checked = true;
-  await examples(true);
+  if (!again) choose(rule.summary.flips === 0 ? "all" : wanted);
+  await examples(again ? Math.max(PAGE, loaded) : PAGE);
 }
 
 function withArrow(text) {
@@ -121,31 +133,36 @@ function told(verdict) {
 
 const only = () => [...document.getElementsByName("only")].find((radio) => radio.checked).value;
 
-async function examples(fresh) {
+function choose(value) {
+  for (const radio of document.getElementsByName("only")) radio.checked = radio.value === value;
+}
+
+async function examples(most = PAGE, first = 0) {
   const id = current;
-  if (fresh) loaded = 0;
-  const found = await ask("examples", { id, only: only(), first: loaded, most: PAGE });
-  if (id !== current) return;
+  const which = only();
+  const found = await ask("examples", { id, only: which, first, most });
+  if (id !== current || which !== only()) return;
   const made = found.examples.map((each) => example(each, judgePair));
   const list = find("examples");
-  if (fresh) list.replaceChildren(...made);
-  else list.append(...made);
-  loaded += made.length;
-  if (!found.total) list.replaceChildren(make("li", { className: "quiet" }, only() === "mistakes" ? "The model makes no mistake on a row that this rule changes." : "The rule changes no row."));
+  if (first) list.append(...made);
+  else list.replaceChildren(...made);
+  loaded = first + made.length;
+  if (!found.total) list.replaceChildren(make("li", { className: "quiet" }, which === "mistakes" ? "The model makes no mistake on a row that this rule changes." : "The rule changes no row."));
   const left = found.total - loaded;
   find("more").hidden = left <= 0;
   find("more").textContent = `Show more (${left.toLocaleString("en")} left)`;
-  if (!fresh) made[0]?.querySelector("button")?.focus();
+  if (first) made[0]?.querySelector("button")?.focus();
 }
 
 const judgePair = alone(async (each, same) => {
   const from = [...find("examples").querySelectorAll("button")].indexOf(document.activeElement);
-  await task.decide("pair", { original: each.original, rewritten: each.rewritten, same });
+  await task.decide("pair", { rule: current, row: each.row, same });
   find("examples").querySelectorAll("button")[from]?.focus();
 });
 
 const decide = alone(async (kind, content = {}) => {
-  if (current === null) return;
+  await showing;
+  if (current === null || shown?.id !== current) return;
   const text = shown?.text ?? current;
   const word = WORDS[kind];
   const after = items()[place() + 1];
@@ -169,8 +186,9 @@ const undo = alone(async () => {
   say(`Undone: ${what}`);
 });
 
-function openReject() {
-  if (current === null) return;
+const openReject = alone(async () => {
+  await showing;
+  if (current === null || shown?.id !== current) return;
   find("reject-rule").textContent = shown.text;
   find("note").value = "";
   const reasons = Object.entries(task.overview.reasons).map(([key, word], at) =>
@@ -178,23 +196,25 @@ function openReject() {
   find("reasons").replaceChildren(make("legend", { className: "hidden" }, "Reason"), ...reasons);
   find("reject-dialog").showModal();
   find("reasons").querySelector("input").focus();
-}
+});
 
-function openEdit() {
-  if (current === null) return;
+const openEdit = alone(async () => {
+  await showing;
+  if (current === null || shown?.id !== current) return;
   find("edit-text").value = shown.verdict?.new || shown.text;
   find("edit-dialog").showModal();
   find("edit-text").focus();
+  find("edit-save").disabled = true;
   tryEdit();
-}
+});
 
 const tryEdit = latest(async (signal) => {
-  const text = find("edit-text").value;
+  const text = find("edit-text").value.trim();
   try {
     const typed = await send("typed", { text });
     findings(find("edit-findings"), typed.findings);
     const changed = typed.text && typed.text !== shown.text;
-    find("edit-save").disabled = !changed;
+    if (!signal.aborted) find("edit-save").disabled = !changed;
     find("edit-numbers").replaceChildren(...(typed.text ? [number(typed.changed.toLocaleString("en"), "rows changed in all")] : []));
     find("edit-examples").replaceChildren(...typed.examples.slice(0, 5).map((each) => make("li", {}, make("div", { className: "text" }, marked(each.pieces)))));
     if (!typed.text) return;
@@ -210,7 +230,7 @@ const tryEdit = latest(async (signal) => {
 });
 
 async function saveEdit() {
-  const text = find("edit-text").value;
+  const text = find("edit-text").value.trim();
   find("edit-dialog").close();
   await decide("edit", { new: text });
 }

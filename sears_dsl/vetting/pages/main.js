@@ -90,8 +90,8 @@ async function finish() {
   }
 }
 
-/** Of a model in a file the name of the file, without its folders. */
-const short = (model) => (model.startsWith("http") ? model : model.replace(/[^\s:]*\//g, ""));
+/** Of a model in a file the name of the file, without its folders and its hash. */
+const short = (model) => (model.startsWith("http") ? model : model.replace(/[^\s:]*\//g, "").replace(/ \([0-9a-f]+\)$/, ""));
 
 async function begin() {
   try {
@@ -105,6 +105,7 @@ async function begin() {
   find("title").textContent = `Vetting ${ruleset.name}`;
   document.title = `Vetting ${ruleset.name} – sears`;
   find("about").textContent = `${reviewer} · ${data.rows.toLocaleString("en")} rows, ${data.right.toLocaleString("en")} right · ${short(model)}`;
+  find("about").title = model;
   for (const each of Object.values(TASKS)) each.start(task);
   find("help-button").addEventListener("click", () => find("help-dialog").showModal());
   find("finish").addEventListener("click", alone(finish));

@@ -5,6 +5,7 @@ import { alone, find, make, marked, say, tell } from "./parts.js";
 let task;
 let at = null;
 let shown = null;
+let showing = null; // the sentence that was asked for, until it is on the page
 
 export function start(given) {
   task = given;
@@ -17,7 +18,12 @@ export function start(given) {
   find("undo-pick").addEventListener("click", undo);
 }
 
-export async function render({ keep = true } = {}) {
+export function render(options) {
+  showing = show(options).catch((error) => tell(error.message));
+  return showing;
+}
+
+async function show({ keep = true } = {}) {
   const pick = task.overview.pick;
   find("count-pick").textContent = `${pick.done}/${pick.sentences}`;
   find("picker").hidden = pick.sentences === 0;
@@ -29,7 +35,7 @@ export async function render({ keep = true } = {}) {
   find("pick-forward").disabled = at === pick.sentences - 1;
   const number = at;
   const found = await ask("choice", { number });
-  if (number !== at) return;
+  if (number !== at) return showing;
   shown = found;
   find("pick-place").textContent = `Sentence ${at + 1} of ${pick.sentences}. The model says “${found.label}”, rightly.`;
   find("pick-original").textContent = found.original;
@@ -47,7 +53,12 @@ function option(value, key, text, facts, checked) {
     make("kbd", { "aria-hidden": "true" }, key), text, make("span", { className: "facts" }, facts));
 }
 
-const choose = alone(async () => {
+const choose = alone(async (value = null) => {
+  await showing;
+  if (shown?.number !== at) return;
+  const wanted = value === null ? null : find("pick-choices").querySelector(`input[value="${value}"]`);
+  if (value !== null && wanted === null) return;
+  if (wanted) wanted.checked = true;
   const chosen = find("pick-choices").querySelector("input:checked");
   if (!chosen) return;
   const choice = chosen.value === "none" ? null : Number(chosen.value);
@@ -80,11 +91,7 @@ export function key(pressed) {
   else if (pressed === "k") step(-1);
   else if (pressed === "u") undo();
   else if (/^[0-5]$/.test(pressed)) {
-    const value = pressed === "0" ? "none" : String(Number(pressed) - 1);
-    const radio = find("pick-choices").querySelector(`input[value="${value}"]`);
-    if (!radio) return false;
-    radio.checked = true;
-    choose();
+    choose(pressed === "0" ? "none" : String(Number(pressed) - 1));
   } else return false;
   return true;
 }
