@@ -48,6 +48,7 @@ docs: $(READY)  ## the documentation site, in build/site
 	$(BIN)/sears rules --pages docs/rules
 	$(BIN)/python -m editors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo build/site/index.html
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -142,7 +142,8 @@ def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
     tagger = load_tagger()
     pivot = load_team(Recipe(scorer="pivot"), jobs=JOBS)
     strict = load_team(Recipe(scorer="strict"), jobs=JOBS)
-    source = Remembering(pivot)
+    # Searched by the team of the default scorer, as `sears discover` does it.
+    source = Remembering(strict)
     rows = []
     runs: list[tuple[str, Scorer, float, float | None]] = [
         ("paper's filter", pivot, PAPER_TAU, EXPERIMENT_AT_PAPER),

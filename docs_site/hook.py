@@ -1,7 +1,8 @@
 """MkDocs' hook: adds the generated pages to the site and to its navigation.
 
 In: the configuration and the files of ``docs/``. Out: the same with generated pages. Nothing is
-written into ``docs/``.
+written into ``docs/``. Always holds: the pages load nothing from outside, and are searched from the
+disk too: what the theme would fetch for that is in ``docs/assets``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from sears_dsl._resources import resource_folder
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.main import sears
 
-__all__ = ["on_config", "on_files"]
+__all__ = ["on_config", "on_files", "on_post_build"]
+
+# What the theme would load for the search of a site on the disk, and what stands for it.
+_WORKER = "https://unpkg.com/iframe-worker/shim"
+_OUR_WORKER = "assets/worker-from-disk.js"
 
 ROOT = Path(__file__).resolve().parents[1]
 # Where the navigation of mkdocs.yml says so, the generated pages come in.
@@ -77,3 +82,12 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         for page in pages:
             files.append(File.generated(config, page.path, content=page.text))
     return files
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Let pages load our own worker."""
+    folder = Path(config.site_dir)
+    for page in folder.rglob("*.html"):
+        above = "../" * (len(page.relative_to(folder).parts) - 1)
+        text = page.read_text("utf-8")
+        page.write_text(text.replace(_WORKER, above + _OUR_WORKER), "utf-8")

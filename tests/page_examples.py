@@ -7,6 +7,8 @@
 | `python` that begins with `>>>` | a session of the page; what it prints must stand there |
 | `console` | each `$ ` line runs in bash and prints the lines under it; `…` is anything |
 | `text`, `yaml`, `lua`, … | shown only |
+
+On the pages in `docs/` a console shows all that is printed, but for `…`.
 """
 
 from __future__ import annotations
@@ -70,6 +72,7 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def _run(page: Path, folder: Path) -> int:
+    whole = page.parent.name == "docs"
     names: dict[str, Any] = {}
     ran = 0
     for example in examples(page.read_text("utf-8")):
@@ -85,7 +88,7 @@ def _run(page: Path, folder: Path) -> int:
         elif example.language == "python" and not example.title:
             run_session(example.text, where, names)
         elif example.language == "console":
-            run_commands(example.text, where, folder)
+            run_commands(example.text, where, folder, whole=whole)
         elif example.title or example.language in _SHOWN:
             continue
         else:
@@ -110,7 +113,8 @@ def run_session(text: str, where: str, names: dict[str, Any]) -> None:
     assert not runner.summarize(verbose=False).failed, "".join(told)
 
 
-def run_commands(text: str, where: str, folder: Path) -> None:
+def run_commands(text: str, where: str, folder: Path, *, whole: bool = False) -> None:
+    """Run commands; what is shown is printed, and with ``whole`` all that is printed is shown."""
     commands = _COMMAND.findall(text)
     assert commands, where
     for written, expected in commands:
@@ -118,6 +122,10 @@ def run_commands(text: str, where: str, folder: Path) -> None:
         printed = _printed(command, folder)
         for part in _parts(expected):
             assert part in _squeezed(printed), f"{where}: $ {command}\n{printed}"
+        shown = r"\s*.*?\s*".join(re.escape(_squeezed(part)) for part in expected.split("…"))
+        assert not whole or re.fullmatch(shown, _squeezed(printed)), (
+            f"{where}: $ {command} prints more than the page shows:\n{printed}"
+        )
 
 
 def _printed(command: str, folder: Path) -> str:

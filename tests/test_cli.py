@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -63,6 +64,13 @@ def test_check_passes_and_counts(run: Run) -> None:
     done = run("check", "wh.sear")
     assert done.returncode == 0
     assert "1 file, 1 rule: 0 errors, 0 warnings" in done.stdout
+
+
+def test_the_example_of_the_help_works(run: Run) -> None:
+    [line] = [each for each in run("--help").stdout.splitlines() if "Example: sears" in each]
+    done = run(*shlex.split(line.partition("Example: sears")[2]))
+    assert done.returncode == 0, done.stderr
+    assert "tray" in done.stdout
 
 
 def test_check_tells_all_errors_with_place_caret_and_help(run: Run, tmp_path: Path) -> None:

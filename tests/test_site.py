@@ -104,6 +104,16 @@ def test_the_site_loads_nothing_from_outside(site: Path) -> None:
         assert not outside, f"{page.name} loads {outside}"
 
 
+def test_the_site_is_searched_from_the_disk_too(site: Path) -> None:
+    """By an index that is a script, and a worker of our own: the theme would fetch one."""
+    assert (site / "search" / "search_index.js").is_file()
+    for name in ("index.html", "errors/E201.html"):
+        found = _Loaded()
+        found.feed((site / name).read_text("utf-8"))
+        [worker] = [each for each in found.addresses if "worker" in each]
+        assert ((site / name).parent / worker).is_file()
+
+
 def test_rules_are_coloured_on_the_site(site: Path) -> None:
     found = _Loaded()
     found.feed((site / "language" / "tags.html").read_text("utf-8"))

@@ -325,6 +325,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
             f"{repeated:,} of {len(data.rows):,} rows repeat another row. Each counts, so the "
             f"intervals are narrower than the data deserves."
         )
+    notes += _unknown_labels(effects)
     silent = [effect.id for effect in effects.rules if not len(effect)]
     if silent:
         shown = ", ".join(silent[:_SHOWN]) + (", …" if len(silent) > _SHOWN else "")
@@ -347,6 +348,19 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
             f"that of the rest (q < {CERTAIN})."
         )
     return tuple(notes)
+
+
+def _unknown_labels(effects: Effects) -> Iterator[str]:
+    """A label that a rule expects and nobody knows is a slip of the pen more often than a bug."""
+    known = {label for of_row in effects.data.labels or () for label in of_row}
+    known |= {answer.label for answer in effects.answers}
+    for effect in effects.rules:
+        label = effect.expect.label
+        if label and len(effect) and effect.failed.all() and label not in known:
+            yield (
+                f"{effect.id} expects the label {_whole(label)!r}, which no row has and the model "
+                f"says of none."
+            )
 
 
 def _nothing_right(effects: Effects) -> str:

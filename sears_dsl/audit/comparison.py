@@ -139,7 +139,7 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
     every = set(range(1, first.data.rows + 1))
     accuracy = _pairs(every, *right) if labelled else None
     kept = [good - bad for good, bad in zip(right, flips, strict=True)]
-    worst = _pairs(every, *kept) if labelled else None
+    worst = _pairs(every, *kept) if labelled and common else None
     return ComparisonDocument(
         first_model=first.model,
         second_model=second.model,

@@ -6,9 +6,9 @@ that of the document; text of rules stays text. Costs nothing to speak of.
 
 from __future__ import annotations
 
+from sears_dsl.audit.cells import code_cell
 from sears_dsl.audit.charts import comparison_axis, comparison_bar, difference_scale
 from sears_dsl.audit.comparison import ComparisonDocument, Paired, RuleChange
-from sears_dsl.audit.markdown import code_cell
 from sears_dsl.audit.shares import told
 from sears_dsl.audit.sheet import chip, css_class, escaped, page_of, table
 

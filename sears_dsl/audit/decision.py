@@ -50,7 +50,7 @@ def decide(
     unjudged = list(_unjudged(judgements))
     if all_rules == "not judged" and all_rules not in fails:
         unjudged.append(told_of_all)
-    if not counts["passed"] and all_rules != "passed" and not unjudged:
+    if not (failures or unjudged or counts["passed"] or all_rules == "passed"):
         unjudged.append("no rule was tested on enough rows to pass")
     outcome: Outcome = "failed" if failures else "not judged" if unjudged else "passed"
     return Verdict(

@@ -64,7 +64,7 @@ class Gates:
         tolerated: the rate that a rule without a limit is tested against.
 
     Raises:
-        UsageError: rates that are none, or a support below 1.
+        UsageError: rates that are none, a support below 1, or two limits of one selector.
     """
 
     flip_rate: float | None = None
@@ -84,6 +84,10 @@ class Gates:
                 f"{self} demands what cannot be",
                 help="rates lie between 0 and 1, the support is at least 1",
             )
+        selectors = [gate.selector for gate in self.own]
+        twice = [each for each in selectors if selectors.count(each) > 1]
+        if twice:
+            raise UsageError(f"the gate {twice[0]} is there twice", help="give it one rate")
 
     @property
     def any_limit(self) -> bool:

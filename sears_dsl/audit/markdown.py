@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from sears_dsl.audit.cells import code_cell
 from sears_dsl.audit.document import AuditDocument, Example, RuleRecord
 from sears_dsl.audit.shares import Share, told
 from sears_dsl.audit.slices import SliceResult
 
-__all__ = ["audit_markdown", "change_cell", "code_cell", "interval", "number", "worst_first"]
+__all__ = ["audit_markdown", "change_cell", "interval", "number", "worst_first"]
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
 _SLICES_SHOWN = 10
@@ -170,19 +171,6 @@ def change_cell(example: Example) -> str:
         f"{_escaped(example.original)} → {_escaped(example.rewritten)} "
         f"({_escaped(example.before)} → {_escaped(example.after)})"
     )
-
-
-def code_cell(text: str) -> str:
-    """Text as code in the cell of a table, whatever it holds."""
-    one_line = " ".join(text.split()).replace("|", "\\|")
-    fence = "`" * (max(map(len, _runs(one_line)), default=0) + 1)
-    pad = " " if "`" in one_line else ""
-    return f"{fence}{pad}{one_line}{pad}{fence}"
-
-
-def _runs(text: str) -> list[str]:
-    """The runs of backticks in a text."""
-    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]
 
 
 def _escaped(text: str) -> str:

@@ -95,6 +95,7 @@ def expand(
     *,
     labels: Sequence[str] | None,
     known: Sequence[str] = (),
+    rule_ids: Sequence[str] | None = None,
     scope: Scope = "first",
     unit: Unit = "text",
 ) -> Expansion:
@@ -105,6 +106,8 @@ def expand(
         texts: the rows.
         labels: of each row; an empty one is no label. None where there are none.
         known: all labels that there are; without, those of the rows.
+        rule_ids: what the rules are called, each by a name of its own; None for their ids, which
+            two files may share.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once.
 
@@ -123,7 +126,8 @@ def expand(
     """
     expectations = expectations_of(matcher)
     names = list(dict.fromkeys(known or filter(None, labels or ())))
-    _check(matcher, expectations, names if labels is not None else None)
+    rule_ids = matcher.rule_ids if rule_ids is None else rule_ids
+    _check(rule_ids, expectations, names if labels is not None else None)
     done = matcher.apply(texts, scope=scope, unit=unit)
     distinct = done.distinct()
     written: list[list[int]] = [[] for _ in distinct.texts]
@@ -138,7 +142,7 @@ def expand(
             left_out[found.reason] += 1
         else:
             rewrites.append(Rewritten(row, text, tuple(rules), None if found == own else found))
-    return Expansion(rewrites, matcher.rule_ids, Counter(done.rules.tolist()), left_out)
+    return Expansion(rewrites, rule_ids, Counter(done.rules.tolist()), left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +168,9 @@ def _expected(expectation: Expectation, own: str, known: Sequence[str]) -> str |
 
 
 def _check(
-    matcher: Matcher, expectations: Sequence[Expectation], known: Sequence[str] | None
+    rule_ids: Sequence[str], expectations: Sequence[Expectation], known: Sequence[str] | None
 ) -> None:
-    for name, each in zip(matcher.rule_ids, expectations, strict=True):
+    for name, each in zip(rule_ids, expectations, strict=True):
         if each.kind == "same":
             continue
         if known is None:

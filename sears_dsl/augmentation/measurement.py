@@ -9,7 +9,10 @@ Two things vary: another sample of rows, and another training. The interval of a
 for as many trials as distinct rows count, since rewrites of one row are not independent. The one
 over seeds is Student's t for the mean of the errors of single seeds. The interval of a change
 resamples rows and seeds together, 2,000 times (Owen 2007, "The pigeonhole bootstrap"): before and
-after are compared on the same rows and seeds, and a row takes all of its rewrites along.
+after are compared on the same rows and seeds, and a row takes all of its rewrites along. Where all
+samples say the same (no row changed, or no error is left) that is for want of rows, and is no
+certainty: then the interval is that of Agresti and Min for paired shares, or Wilson's of what is
+left.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
-from sears_dsl.statistics import mean_interval, wilson_interval
+from sears_dsl.statistics import mean_interval, paired_difference_interval, wilson_interval
 
 __all__ = ["Change", "Estimate", "Outcomes", "change", "estimate"]
 
@@ -29,6 +32,7 @@ Interval = tuple[float, float]
 
 _SAMPLES = 2_000
 _AT_ONCE = 100
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +174,31 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> Change:
     error, left = float(first[0, 0]), float(second[0, 0])
     with np.errstate(divide="ignore", invalid="ignore"):
         falls = 1 - now / was
+    rows = min(estimate(before).rows, estimate(after).rows)
+    interval = _middle(now - was)
+    if _is_point(interval):
+        interval = _paired(left - error, rows)
+    fall_interval = _middle(falls[np.isfinite(falls)]) if error else None
+    if _is_point(fall_interval):
+        low, high = (float(end) for end in wilson_interval(left * rows, rows))
+        fall_interval = (1 - high / error, 1 - low / error)
     return Change(
         difference=left - error,
-        interval=_middle(now - was),
+        interval=interval,
         fall=1 - left / error if error else None,
-        fall_interval=_middle(falls[np.isfinite(falls)]) if error else None,
+        fall_interval=fall_interval,
     )
+
+
+def _is_point(interval: Interval | None) -> bool:
+    return interval is not None and interval[1] - interval[0] < _ROUNDING
+
+
+def _paired(difference: float, rows: float) -> Interval:
+    """The interval of a difference that is the same for all rows."""
+    less, more = max(0.0, -difference) * rows, max(0.0, difference) * rows
+    low, high = paired_difference_interval(less, more, rows)
+    return float(low), float(high)
 
 
 def _resampled(

@@ -167,6 +167,7 @@ def repair(
     folder: Path,
     journal: Journal,
     settings: RepairSettings = RepairSettings(),
+    rule_ids: Sequence[str] | None = None,
     on_training: OnTraining | None = None,
 ) -> Repair:
     """Train on rows with and without rewrites, and compare.
@@ -181,6 +182,7 @@ def repair(
         folder: for the files of the trainings, one folder each.
         journal: remembers answers.
         settings: the choices.
+        rule_ids: what the rules are called, as `expand` takes them.
         on_training: told before each training.
 
     Raises:
@@ -195,7 +197,9 @@ def repair(
     labels = training.labels(columns.label)
     known = list(dict.fromkeys(filter(None, labels)))
     _check_labels(held_out, known, training.path)
-    rewritten_by = partial(expand, matcher, known=known, scope=settings.scope, unit=settings.unit)
+    rewritten_by = partial(
+        expand, matcher, known=known, rule_ids=rule_ids, scope=settings.scope, unit=settings.unit
+    )
     added = rewritten_by(training.texts(columns.text), labels=labels)
     asked = rewritten_by(held_out.texts, labels=[of_row[0] for of_row in held_out.labels])
     added.require_some(training.path)
@@ -226,7 +230,7 @@ def repair(
                 original=estimate(of_rule["original"]),
                 augmented=estimate(of_rule["augmented"]),
             )
-            for number, (name, rule) in enumerate(zip(matcher.rule_ids, matcher.rules, strict=True))
+            for number, (name, rule) in enumerate(zip(added.rule_ids, matcher.rules, strict=True))
             for of_rule in [items.outcomes(rewritten, own, rule=number)]
         ),
         training_rows=len(training),

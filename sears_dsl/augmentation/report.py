@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl import __version__
+from sears_dsl.audit.cells import code_cell
 from sears_dsl.augmentation.augmented import Augmented
 from sears_dsl.augmentation.measurement import Change, Estimate
 from sears_dsl.augmentation.repair import Measured, Repair, RepairSettings
@@ -216,7 +217,7 @@ def _markdown(done: Repair, settings: RepairSettings, participants: Participants
         "| rule | new rows | texts | original | augmented |",
         "|---|---:|---:|---:|---:|",
         *(
-            _line((f"`{each.text}`", f"{each.added:,}", f"{each.original.counted:.0f}",
+            _line((code_cell(each.text), f"{each.added:,}", f"{each.original.counted:.0f}",
                    _error(each.original), _error(each.augmented)))
             for each in done.rules
         ),
@@ -229,7 +230,7 @@ def _markdown(done: Repair, settings: RepairSettings, participants: Participants
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return f"| {' | '.join(cells)} |"
 
 
 def _error(found: Estimate) -> str:

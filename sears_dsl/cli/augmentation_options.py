@@ -6,7 +6,8 @@ and rules. Always holds: nothing heavy is imported before the command runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +23,7 @@ __all__ = [
     "chosen_columns",
     "read_rows",
     "recipe_and_tagger",
+    "refuse_overwriting",
     "ruleset_names",
 ]
 
@@ -55,6 +57,14 @@ def augmentation_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def refuse_overwriting(read: Iterable[str], written: Iterable[Path]) -> None:
+    """What a command reads it does not write; names of shipped rulesets are no files."""
+    there = [Path(each) for each in read if Path(each).exists()]
+    for path in written:
+        if path.exists() and any(path.samefile(each) for each in there):
+            raise click.UsageError(f"{path} is read by this command: write to another file")
 
 
 def read_rows(path: str, options: dict[str, Any]) -> Table:

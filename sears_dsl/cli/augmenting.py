@@ -14,6 +14,7 @@ from sears_dsl.cli.augmentation_options import (
     chosen_columns,
     read_rows,
     recipe_and_tagger,
+    refuse_overwriting,
     ruleset_names,
 )
 from sears_dsl.cli.console import console, counted, echo_json
@@ -42,6 +43,7 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     is that of its source, or what the rule's `expect` makes of it. The columns source_row,
     source_rule and source_ruleset say of every row where it comes from.
     """
+    from sears_dsl.audit.effects import distinct_ids
     from sears_dsl.augmentation.augmented import augmented, named_rules
     from sears_dsl.augmentation.choice import Amount
     from sears_dsl.augmentation.expansion import expand
@@ -54,8 +56,7 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     *rules, data = rules_and_data
     if not rules:
         raise click.UsageError("name the rules and then the data: sears augment RULES... DATA -o …")
-    if output.exists() and Path(data).exists() and output.samefile(data):
-        raise click.UsageError(f"-o {output} is the data itself: write another file")
+    refuse_overwriting(rules_and_data, (output,))
     form = format_of(str(output), options["output_format"], reading=False)
     amount = Amount.parse(options["amount"])
     table = read_rows(data, options)
@@ -66,6 +67,7 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
         matcher,
         table.texts(columns.text),
         labels=None if columns.label is None else table.labels(columns.label),
+        rule_ids=distinct_ids(recipe.rulesets),
         scope=options["scope"],
         unit=options["unit"],
     )

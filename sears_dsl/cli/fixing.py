@@ -15,6 +15,7 @@ from sears_dsl.cli.augmentation_options import (
     chosen_columns,
     read_rows,
     recipe_and_tagger,
+    refuse_overwriting,
     ruleset_names,
 )
 from sears_dsl.cli.console import console, counted, echo_json
@@ -73,6 +74,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     and one on the rows and random copies of them. Reported are the error on held-out rows, and the
     error on the sensitivity set: what the rules make of the held-out rows that the model has right.
     """
+    from sears_dsl.audit.effects import distinct_ids
     from sears_dsl.augmentation.origin import check_origin
     from sears_dsl.augmentation.repair import repair
     from sears_dsl.augmentation.report import Participants, write_repair
@@ -113,6 +115,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
                 folder=folder,
                 journal=journal,
                 settings=settings,
+                rule_ids=distinct_ids(recipe.rulesets),
                 on_training=None if options["quiet"] else _tell,
             )
     record = write_repair(done, output, settings=settings, participants=participants)
@@ -131,11 +134,9 @@ def _check_fix(rules: tuple[str, ...], output: Path, options: dict[str, Any]) ->
     """Before an hour of work, not after it."""
     if output.suffix != ".json":
         raise click.UsageError(f"-o {output}: the report's name ends in .json")
-    read = [Path(each) for each in (*rules, options["training"], options["data"])]
     target = options["save_model"]
-    for written in filter(None, (output, output.with_suffix(".md"), target)):
-        if any(written.exists() and each.exists() and written.samefile(each) for each in read):
-            raise click.UsageError(f"{written} is read by this command: write to another file")
+    read = (*rules, options["training"], options["data"])
+    refuse_overwriting(read, filter(None, (output, output.with_suffix(".md"), target)))
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
         what = "is a folder already" if target.is_dir() else "lies in a folder that is not there"
         raise click.UsageError(f"--save-model {target} {what}: name a new place")

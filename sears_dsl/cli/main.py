@@ -37,7 +37,7 @@ class _InOrder(click.Group):
 @click.group(
     cls=_InOrder,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: sears explain paper/questions 'What color is the tray?'",
+    epilog="Example: sears explain paper/visual-questions 'What color is the tray?'",
 )
 @click.version_option(__version__, prog_name="sears")
 def sears() -> None:

@@ -167,13 +167,14 @@ def asking(output: Path, options: dict[str, Any]) -> Iterator[Asked]:
     """
     import shutil
 
+    from sears_dsl.errors import ModelError
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.text.tagger import load_tagger
 
     data = read_data(options)
     output = output.absolute()  # `.` has no name to go by
-    folder = output.with_name(output.name + ".partial")
+    folder = output.parent / f"{output.name}.partial"
     if not options["resume"]:
         shutil.rmtree(folder, ignore_errors=True)
     _make(folder)
@@ -182,7 +183,14 @@ def asking(output: Path, options: dict[str, Any]) -> Iterator[Asked]:
         predictor = load_predictor(
             options["model"], store=store, **{name: options[name] for name in given}
         )
-        yield Asked(data, predictor, load_tagger(options["tagger"]), folder)
+        try:
+            yield Asked(data, predictor, load_tagger(options["tagger"]), folder)
+        except ModelError:
+            # Predictions in a file stay there; that error says itself how to go on.
+            if not options["model"].startswith("file:"):
+                told = f"what was answered so far is in {folder.name}: --resume goes on"
+                click.echo(told, err=True)
+            raise
     shutil.rmtree(folder, ignore_errors=True)
 
 

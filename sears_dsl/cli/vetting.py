@@ -269,7 +269,11 @@ def _say_hello(pages: Mapping[str, str], options: dict[str, Any]) -> None:
 def _say_goodbye(place: _Place, sessions: dict[str, Session]) -> None:
     for name, session in sessions.items():
         judge = session.overview()["judge"]
-        kept = f"decisions are in {place.journals[name]}" if session.journal.entries else "no decisions"
+        kept = (
+            f"decisions are in {place.journals[name]}"
+            if session.journal.entries
+            else "no decisions"
+        )
         click.echo(
             f"\n{name}: {judge['accepted']} accepted, {judge['rejected']} rejected, "
             f"{judge['left']} left; {kept}",
@@ -280,7 +284,7 @@ def _say_goodbye(place: _Place, sessions: dict[str, Session]) -> None:
 def _told(written: Written) -> str:
     """What was written, in a sentence."""
     counts = written.counts
-    told = [f"{counts.get('kept', 0) + counts.get('edited', 0)} rules kept"]
+    told = [f"{counted(counts.get('kept', 0) + counts.get('edited', 0), 'rule')} kept"]
     if counts.get("edited"):
         told.append(f"{counts['edited']} of them edited")
     if written.added:

@@ -104,9 +104,9 @@ def read_labelled(
             where = f"{path}: row {batch.row_number(index)}"
             rows.append({name: _text(batch, name, index, where) for name in (chosen, *also)})
             if label is not None:
-                labels.append(label_alternatives(batch.columns[label][index], f"{where}: {label}"))
+                labels.append(label_alternatives(_value(batch, label, index), f"{where}: {label}"))
     if not rows:
-        raise DataError(f"{path} has no rows", help="discovery needs rows that a model gets right")
+        raise DataError(f"{path} has no rows", help="give a file with at least one row")
     return LabelledRows(tuple(rows), chosen, tuple(labels) if label is not None else None, path)
 
 
@@ -116,8 +116,14 @@ def _text_column(batch: Batch, *, label: str | None, where: str) -> str:
     return default_column(Batch(batch.first, batch.rows, others), where=where)
 
 
+def _value(batch: Batch, column: str, index: int) -> Any:
+    """What stands in a column; None where no row of this part of the file has it."""
+    values = batch.columns.get(column)
+    return None if values is None else values[index]
+
+
 def _text(batch: Batch, column: str, index: int, where: str) -> str:
-    value = batch.columns[column][index]
+    value = _value(batch, column, index)
     if not isinstance(value, str):
         raise DataError(
             f"{where}: {column} is {value!r}, which is no text",

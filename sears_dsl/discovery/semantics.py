@@ -171,7 +171,7 @@ class PivotScorer:
         """Log P(rewrite | original) − log P(original | original), which may be above 0."""
         ratios = np.zeros(len(pairs))
         for group in _groups(pairs):
-            originals = self._read(group)
+            originals = self._read_together(group)
             rewrites = [self._totals(group, number, read) for number, read in enumerate(originals)]
             base = _log_sum([read.totals for read in originals])
             ratios[group.numbers] = _log_sum(rewrites) - base[group.rows]
@@ -242,10 +242,21 @@ class PivotScorer:
         return found
 
     def _read(self, group: _Group) -> list[Originals]:
-        """The group's originals through each pivot."""
+        """The group's originals through each pivot, remembered for the next questions."""
         return [
             join_originals(self._read_one_by_one(number, group.originals))
             for number in range(len(self.pivots))
+        ]
+
+    def _read_together(self, group: _Group) -> list[Originals]:
+        """The same for one question, in half the time and with nothing remembered."""
+        return [
+            read_originals(
+                pivot.back,
+                self._translated(number, group.originals),
+                [pivot.back.target_pieces(text) for text in group.originals],
+            )
+            for number, pivot in enumerate(self.pivots)
         ]
 
     def _read_one_by_one(self, number: int, sentences: list[str]) -> list[Originals]:

@@ -106,6 +106,12 @@ class Columnar:
         for name, values in columns.items():
             try:
                 arrays[name] = arrow.array(values)
+            except UnicodeEncodeError as error:
+                raise DataError(
+                    f"column {name} has half a character, U+{ord(error.object[error.start]):04X}, "
+                    f"which {self.name} cannot hold",
+                    help="write json or jsonl, or mend the text",
+                ) from error
             except (arrow.ArrowInvalid, arrow.ArrowTypeError):
                 texts = [None if value is None else json_text(value) for value in values]
                 arrays[name] = arrow.array(texts, arrow.string())

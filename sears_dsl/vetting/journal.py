@@ -334,6 +334,10 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
 
 
 def _damaged(path: Path, number: int, why: str) -> DataError:
+    if number == 1:
+        return DataError(
+            f"{path} is no journal of sears vet: {why}", help="name a file that `sears vet` wrote"
+        )
     return DataError(
         f"{path}: line {number} of the journal is damaged: {why}",
         help="bring back the file as sears vet wrote it (each line is one decision)",
@@ -342,9 +346,7 @@ def _damaged(path: Path, number: int, why: str) -> DataError:
 
 def _header(line: Mapping[str, Any], path: Path) -> Header:
     if line.get("format") != FORMAT:
-        raise DataError(
-            f"{path} is no journal of sears vet", help="name a file that `sears vet` wrote"
-        )
+        raise _damaged(path, 1, f"it does not begin with the format {FORMAT}")
     if line.get("version") != VERSION:
         raise DataError(
             f"{path} is a journal of version {line.get('version')}; this sears reads {VERSION}",

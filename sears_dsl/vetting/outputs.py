@@ -2,9 +2,9 @@
 
 In: a ruleset and reviews. Out: files, each written whole or not at all. Always holds: the same
 journals write the same bytes; a ruleset with imports stays in its folder, where they are found; the
-manifest of a discovered ruleset lies beside the vetted one too, byte for byte, since it tells of the
-run that found the rules: the hash in it is that of the ruleset as it was found. Costs the running of
-a few tests.
+manifest of a discovered ruleset lies beside the vetted one too, byte for byte, since it tells of
+the run that found the rules: the hash in it is that of the ruleset as it was found. Costs the
+running of a few tests.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 In: requests. Out: the same requests, or a refusal with its reason. Always holds: nothing is read or
 changed without the token; a request that names another host (DNS rebinding) or comes from another
-origin is refused before anything else is looked at; no body of more than `BODY_LIMIT` bytes is
-read, whatever its header says; every answer forbids the browser to load anything from elsewhere, to
+origin is refused before anything else is looked at; of no body more than `BODY_LIMIT` bytes are
+kept, whatever its header says; every answer forbids the browser to load anything from elsewhere, to
 frame the page and to keep it. Costs nothing to speak of.
 
 The first part of the path is the token: ``http://127.0.0.1:8765/TOKEN/``. The page names everything
@@ -13,6 +13,7 @@ it.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Mapping
 
@@ -27,6 +28,8 @@ BODY_LIMIT = 64 * 1024
 """Bytes of the largest request: some hundred times a decision."""
 
 _TOO_LARGE = f"requests of more than {BODY_LIMIT // 1024} KiB are refused"
+# Seconds in which a body that was refused may still be sent, to be forgotten.
+_SENDING = 10.0
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -60,9 +63,10 @@ class Guard:
             return
         headers = Headers(scope=scope)
         refusal = self._refusal(headers, scope)
-        sending = _with_headers(send)
+        body = _Body(receive, asked="expect" in headers)
+        sending = _answering(send, body)
         if refusal is not None:
-            await refusal(scope, receive, sending)
+            await refusal(scope, body.receive, sending)
             return
         token, _, rest = scope["path"].removeprefix("/").partition("/")
         inner = {
@@ -71,7 +75,7 @@ class Guard:
             "raw_path": f"/{rest}".encode(),
             "state": {**scope.get("state", {}), "reviewer": self._owner(token)},
         }
-        await self._app(inner, _limited(receive), sending)
+        await self._app(inner, body.receive, sending)
 
     def _refusal(self, headers: Headers, scope: Scope) -> JSONResponse | None:
         host = headers.get("host", "")
@@ -103,27 +107,61 @@ class Guard:
         return owner
 
 
-def _limited(receive: Receive) -> Receive:
-    """The body, chunked ones too, as far as it may be long."""
-    seen = 0
+class _Body:
+    """The body of a request, chunked ones too, as far as it may be long.
 
-    async def limited() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > BODY_LIMIT:
+    Args:
+        receive: gives it.
+        asked: whether the sender asked first, and sends nothing until we begin to read.
+    """
+
+    def __init__(self, receive: Receive, *, asked: bool) -> None:
+        self._receive = receive
+        self._waiting = asked
+        self._seen = 0
+
+    async def receive(self) -> Message:
+        """The next part.
+
+        Raises:
+            HTTPException: there are too many.
+        """
+        self._waiting = False
+        message = await self._receive()
+        self._seen += len(message.get("body", b""))
+        if self._seen > BODY_LIMIT:
             raise HTTPException(413, _TOO_LARGE, headers={"Connection": "close"})
         return message
 
-    return limited
+    async def forget(self) -> None:
+        """Read the rest, and keep nothing of it."""
+        if self._waiting:
+            return
+        try:
+            async with asyncio.timeout(_SENDING):
+                while (await self._receive()).get("more_body", False):
+                    continue
+        except TimeoutError:
+            return  # who sends as slowly as that is reset
 
 
-def _with_headers(send: Send) -> Send:
+def _answering(send: Send, body: _Body) -> Send:
+    """Answers with our headers; who sends too much gets to read that it was refused."""
+    refused = False
+
     async def sending(message: Message) -> None:
+        nonlocal refused
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers[name] = value
+            refused = message["status"] == 413
+        elif refused and not message.get("more_body", False):
+            # The connection is closed after the answer; with unread bytes in it that would be a
+            # reset, and most programs read no answer before they have sent everything.
+            await send({**message, "more_body": True})
+            await body.forget()
+            message = {"type": "http.response.body", "body": b""}
         await send(message)
 
     return sending

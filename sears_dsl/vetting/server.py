@@ -206,7 +206,7 @@ async def _content(request: Request) -> dict[str, Any]:
         raise UsageError("the request is no JSON", help="load the page again")
     try:
         found = json.loads(await request.body())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"the request is no JSON: {error}", help="load the page again") from error
     if not isinstance(found, dict):
         raise UsageError("the request is no JSON object", help="load the page again")

@@ -305,6 +305,7 @@ class Session:
             if written.text != text:
                 saved |= self.trials.known(written.text).rows_flipped(0)
         total, found = bench.examples(effects, 0, mistakes=True, most=most)
+        _, rows = bench.examples(effects, 0, mistakes=False, most=most)
         return {
             "complete": effects.complete,
             "asked": asked,
@@ -314,6 +315,7 @@ class Session:
             "mistakes": len(saved),
             "with_this": len(saved | effects.rows_flipped(0)),
             "examples": [self._example(each) for each in found],
+            "rows": [self._example(each) for each in rows],
         }
 
     def prepare(self, kind: str, content: Mapping[str, Any]) -> None:

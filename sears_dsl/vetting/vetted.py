@@ -142,9 +142,8 @@ def _edited(entry: Entry, rule: Rule, outcome: Outcome, ruleset: Ruleset, tagger
     new = _read(outcome.new, ruleset)
     authors = [name for name, each in outcome.verdicts.items() if each.new == outcome.new]
     shown = [pair for name in authors for pair in outcome.verdicts[name].shown]
-    tests = (*rule.metadata.tests, *(RuleTest(*pair) for pair in dict.fromkeys(shown)))
     node = replace(new, name=rule.name, metadata=replace(rule.metadata, tests=()))
-    node = _tested(node, tests, ruleset, tagger)
+    node = _tested(node, rule.metadata.tests, shown, ruleset, tagger)
     remark = f"# edited by {', '.join(authors)}; it was: {print_rule(rule)}"
     return replace(entry, node=node, leading=(*entry.leading, remark), metadata=())
 
@@ -152,8 +151,7 @@ def _edited(entry: Entry, rule: Rule, outcome: Outcome, ruleset: Ruleset, tagger
 def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger) -> Entry:
     metadata = Metadata(author=author, why=f"written while vetting, {written.time}")
     rule = replace(_read(written.text, ruleset), metadata=metadata)
-    tests = [RuleTest(*pair) for pair in written.examples]
-    return Entry(_tested(rule, tests, ruleset, tagger), ("",))
+    return Entry(_tested(rule, (), written.examples, ruleset, tagger), ("",))
 
 
 def _read(text: str, ruleset: Ruleset) -> Rule:
@@ -162,18 +160,36 @@ def _read(text: str, ruleset: Ruleset) -> Rule:
     return parse(f"{above.format()}{text}\n", path=ruleset.path).rules[-1]
 
 
-def _tested(rule: Rule, tests: Sequence[RuleTest], ruleset: Ruleset, tagger: Tagger) -> Rule:
-    """The rule with those tests that hold: all silent ones, and the first firing ones."""
+def _tested(
+    rule: Rule,
+    own: Sequence[RuleTest],
+    pairs: Sequence[tuple[str, str]],
+    ruleset: Ruleset,
+    tagger: Tagger,
+) -> Rule:
+    """The rule with those tests that hold: the silent ones of its own, and the first firing ones.
+
+    Where it has no silent one, a text that it wrote becomes one: most rules change a row once.
+    """
     kept: list[RuleTest] = []
-    for test in dict.fromkeys(tests):
-        firing = sum(each.expected is not None for each in kept)
-        if len(test.text) > _LONGEST_TEST or (test.expected is not None and firing == _TESTS):
-            continue
-        alone = replace(rule, metadata=Metadata(tests=(test,)))
-        scoped = replace(ruleset, rules=(alone,), layout=(), trailing=())
-        if all(result.outcome == "ok" for result in run_tests(scoped, tagger=tagger)):
+    firing = [RuleTest(*pair) for pair in pairs]
+    written = [RuleTest(rewritten, None) for _, rewritten in pairs]
+    for test in dict.fromkeys([*own, *firing, *written]):
+        same = [each for each in kept if (each.expected is None) == (test.expected is None)]
+        most = _TESTS if test.expected is not None else len(own) or 1
+        if (
+            len(test.text) <= _LONGEST_TEST
+            and len(same) < most
+            and _holds(rule, test, ruleset, tagger)
+        ):
             kept.append(test)
     return replace(rule, metadata=replace(rule.metadata, tests=tuple(kept)))
+
+
+def _holds(rule: Rule, test: RuleTest, ruleset: Ruleset, tagger: Tagger) -> bool:
+    alone = replace(rule, metadata=Metadata(tests=(test,)))
+    scoped = replace(ruleset, rules=(alone,), layout=(), trailing=())
+    return all(result.outcome == "ok" for result in run_tests(scoped, tagger=tagger))
 
 
 # ---------------------------------------------------------------- the file

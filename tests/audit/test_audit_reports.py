@@ -11,12 +11,13 @@ from xml.etree import ElementTree
 import pytest
 from audited import audited, rows_of
 
+from sears_dsl.audit.cells import code_cell
 from sears_dsl.audit.comparison import compare
 from sears_dsl.audit.comparison_page import comparison_markdown, comparison_page
 from sears_dsl.audit.document import AuditDocument, read_audit, write_audit
 from sears_dsl.audit.gates import Gates
 from sears_dsl.audit.junit import junit_xml
-from sears_dsl.audit.markdown import audit_markdown, code_cell
+from sears_dsl.audit.markdown import audit_markdown
 from sears_dsl.audit.page import audit_page
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.errors import DataError, UsageError
@@ -113,6 +114,14 @@ def test_a_model_that_has_no_row_right_is_told_why_that_may_be() -> None:
     document = audited(data, gates=GATES)
     assert document.verdict.outcome == "not judged"
     assert "The model has no row right. It says 'yes'; the labels are '1'." in document.notes[0]
+
+
+def test_a_label_that_nobody_knows_is_told() -> None:
+    rules = parse("movie -> film\n  expect: label ye\nmovie -> reel\n  expect: label no\n")
+    notes = audited(rows_of("k" * 25 + "w"), rules=rules).notes
+    told = [each for each in notes if "expects the label" in each]
+    assert len(told) == 1
+    assert "expects the label 'ye', which no row has and the model says of none." in told[0]
 
 
 class Page(HTMLParser):
@@ -259,11 +268,20 @@ def test_rules_of_one_audit_alone_are_listed() -> None:
     assert notes["b"] == "the rule was movie -> tape"
     assert notes["c"] == "only the second audit has it"
     assert notes["a"] == "only the first audit has it"
+    apart = compare(
+        audited(data, rules=parse("rule a: movie -> film")),
+        audited(data, rules=parse("rule c: movie -> reel")),
+    )
+    assert apart.worst_accuracy is None
+    assert apart.rows_flipped.second == 0
 
 
 def test_a_rule_that_one_audit_alone_has_does_not_make_a_model_worse() -> None:
     data = rows_of("k" * 60)
-    short, long = parse("rule b: movie -> tape"), parse("rule a: movie -> film\nrule b: movie -> tape")
+    short, long = (
+        parse("rule b: movie -> tape"),
+        parse("rule a: movie -> film\nrule b: movie -> tape"),
+    )
     first, second = audited(data, rules=short), audited(data, rules=long)
     failing = replace(second.rules[0], outcomes="f" * 60)
     second = second.model_copy(update={"rules": (failing, second.rules[1])})

@@ -92,6 +92,8 @@ def test_gates_hold_only_what_can_be() -> None:
         Gates(flip_rate=1.5)
     with pytest.raises(UsageError):
         Gates(support=0)
+    with pytest.raises(UsageError, match="the gate a is there twice"):
+        Gates(own=(Gate("a", 0.0), Gate("a", 1.0)))
 
 
 def test_all_rules_together_have_a_limit_of_their_own() -> None:

@@ -104,6 +104,32 @@ def test_augmented_data_has_the_old_rows_the_new_ones_and_a_manifest(folder: Pat
     assert (folder / "again.csv").read_bytes() == written
 
 
+def test_rules_of_one_name_in_two_files_are_counted_apart(folder: Path) -> None:
+    (folder / "more.sear").write_text("rule film: movie -> picture\n", "utf-8")
+    done = call(augment_command, "rules.sear", "more.sear", "train.csv", "-o", "out.csv",
+                "--label", "label", "--amount", "10")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    record = json.loads((folder / "out.csv.manifest.json").read_text("utf-8"))
+    assert record["rules"] == {"found/film": 5, "not": 0, "more/film": 5}
+    done = call(fix_command, "rules.sear", "more.sear", "--train", "train.csv", "--data",
+                "held-out.csv", "--label", "label", "-o", "fix.json", "--seeds", "1")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    rules = json.loads((folder / "fix.json").read_text("utf-8"))["result"]["rules"]
+    assert {rule["id"]: rule["added"] for rule in rules} == {
+        "found/film": 16, "not": 0, "more/film": 16
+    }  # fmt: skip
+
+
+def test_half_a_character_is_told_before_a_table_is_written(folder: Path) -> None:
+    (folder / "train.jsonl").write_text('{"text": "a movie \\ud83d"}\n', "utf-8")
+    (folder / "plain.sear").write_text("movie -> film\n", "utf-8")
+    for name in ("out.parquet", "out.csv"):
+        done = call(augment_command, "plain.sear", "train.jsonl", "-o", name)
+        assert isinstance(done.exception, DataError)
+        assert "U+D83D" in str(done.exception)
+        assert not (folder / name).exists()
+
+
 def test_new_rows_alone_in_another_format(folder: Path) -> None:
     assert augment("-o", "new.jsonl.gz", "--only-new").exit_code == 0
     rows = read_labelled("new.jsonl.gz", column="text", label="label")
@@ -140,6 +166,9 @@ def test_the_data_itself_is_not_overwritten(folder: Path) -> None:
     before = (folder / "train.csv").read_bytes()
     assert isinstance(augment("-o", "train.csv").exception, click.UsageError)
     assert (folder / "train.csv").read_bytes() == before
+    done = augment("-o", "rules.sear", "--output-format", "csv")
+    assert isinstance(done.exception, click.UsageError)
+    assert (folder / "rules.sear").read_text("utf-8") == RULES
 
 
 def test_fix_trains_compares_and_reports(folder: Path) -> None:
@@ -157,7 +186,7 @@ def test_fix_trains_compares_and_reports(folder: Path) -> None:
     assert by_rule["film"]["augmented"]["error"] == 0
     report = (folder / "fix.md").read_text("utf-8")
     assert "| validation error | 0.0%" in report
-    assert "`movie -> film`" in report
+    assert "| `movie -> film` | 16 |" in report
     assert not (folder / "fix.json.partial").exists()
     from sears_dsl.models.loading import load_predictor
 
@@ -167,6 +196,14 @@ def test_fix_trains_compares_and_reports(folder: Path) -> None:
     first = (folder / "fix.json").read_bytes(), (folder / "fix.md").read_bytes()
     assert fix("--seeds", "2", "--quiet").output == ""
     assert ((folder / "fix.json").read_bytes(), (folder / "fix.md").read_bytes()) == first
+
+
+def test_rules_of_quotes_and_bars_stay_in_their_cells(folder: Path) -> None:
+    (folder / "rules.sear").write_text('(movie|film) -> "``" movie\n', "utf-8")
+    assert fix("--seeds", "1", "--no-control").exit_code == 0
+    [line] = [each for each in (folder / "fix.md").read_text("utf-8").splitlines()
+              if each.startswith("| `")]  # fmt: skip
+    assert line.startswith('| ``` (movie\\|film) -> "``" movie ``` | 16 |')
 
 
 def test_what_makes_a_report_doubtful_stands_in_it(folder: Path) -> None:

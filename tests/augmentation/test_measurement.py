@@ -108,6 +108,23 @@ def test_the_interval_of_no_change_holds_zero_about_95_times_in_100() -> None:
     assert held >= 52
 
 
+def test_a_change_that_no_sample_varies_is_no_certainty() -> None:
+    nothing, everything = np.zeros((2, 20), np.bool_), np.ones((2, 20), np.bool_)
+    same = change(outcomes(nothing), outcomes(nothing)).interval
+    assert same is not None
+    assert -0.2 < same[0] < -0.05 < 0.05 < same[1] < 0.2
+    gone = change(outcomes(everything), outcomes(nothing))
+    assert gone.difference == -1
+    assert gone.interval is not None
+    assert gone.interval[0] == -1 < gone.interval[1] < -0.6
+    # Nothing wrong in 20 rows leaves 16% open (Wilson), of an error of half of them 32%.
+    half = outcomes(np.tile(np.arange(20) < 10, (2, 1)))
+    mended = change(half, outcomes(nothing))
+    assert mended.fall == 1
+    assert mended.fall_interval == pytest.approx((0.678, 1), abs=0.001)
+    assert change(half, half).fall_interval == pytest.approx((-0.402, 0.402), abs=0.002)
+
+
 def test_only_counted_items_count() -> None:
     wrong = np.array([[True, True, False, False]])
     counted = np.array([[True, False, True, False]])

@@ -203,3 +203,7 @@ def test_a_score_does_not_depend_on_what_was_scored_before() -> None:
     used.scores([("Bad!", "Worse!"), ("What is this about?", "What's this about?")])
     used.at_least([(original, "Something else.") for original, _ in pairs[:2]], 0.01)
     assert used.scores(pairs).tolist() == fresh.scores(pairs).tolist()
+    # The second time all originals are read already.
+    first = fresh.at_least(pairs, 0.01).tolist()
+    assert used.at_least(pairs, 0.01).tolist() == first
+    assert used.at_least(pairs, 0.01).tolist() == first

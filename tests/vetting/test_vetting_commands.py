@@ -83,13 +83,14 @@ def test_a_journal_without_decisions_is_not_left_behind(folder: Path) -> None:
 def test_another_vet_of_the_same_rules_touches_nothing_of_ours(folder: Path) -> None:
     """Neither the journal nor what the model has answered so far, with --resume or without."""
     ruleset = load(folder / "words.sear")
-    answers = folder / "words.ana.vetting.jsonl.partial" / "predictions.sqlite3"
-    answers.parent.mkdir()
-    answers.write_bytes(b"")
+    assert isinstance(vet("--reviewer", "ana").exception, ModelError)
+    [answers] = folder.glob("*.partial/*.sqlite3")
+    ours = answers.with_name("ours")
+    ours.touch()
     with Journal(folder / "words.ana.vetting.jsonl", ruleset=ruleset, reviewer="ana"):
         assert isinstance(vet("--reviewer", "ana").exception, UsageError)
         assert isinstance(vet("--reviewer", "ben").exception, ModelError)
-        assert answers.exists()
+        assert ours.exists()
 
 
 def test_a_model_that_fails_is_told(folder: Path) -> None:

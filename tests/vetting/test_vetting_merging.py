@@ -128,11 +128,13 @@ def test_the_diff_of_the_vetted_file_shows_what_was_decided_and_nothing_else(
         "+# edited by ana; it was: good -> fine",
         "+good tale -> fine tale",
         '+  test "a good tale" => "a fine tale"',
+        '+  test "a fine tale" => none',
         "-book -> novel",
         "+bad -> poor",
         '+  author: "ana"',
         '+  why: "written while vetting, 2026-11-21T00:05:00Z"',
         '+  test "a bad day" => "a poor day"',
+        '+  test "a poor day" => none',
     ]
     assert after[0].startswith("# Vetted from words.sear (sha256 ")
     assert "by ana, 2026-11-21T00:05:00Z: 2 kept, 1 edited" in after[0]

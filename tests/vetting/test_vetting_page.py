@@ -390,6 +390,17 @@ def test_rules_are_written_and_tried_while_typing(sit: Callable[..., Sitting]) -
     page.click("#undo-write")
     sitting.wait("undo")
     sitting.shows("#saved-total", "24 mistakes induced by 2 rules")
+    # Every row says what the model makes of it, not only the mistakes.
+    page.fill("#antecedent", "bad")
+    page.fill("#consequent", "poor")
+    sitting.shows("#numbers-write", "mistakes if this rule is saved")
+    assert sitting.text("#applies li >> nth=0").split()[-5:] == [
+        "negative",
+        "→",
+        "negative",
+        "row",
+        "3",
+    ]
 
 
 def test_the_closest_adversary_is_picked_or_none(sit: Callable[..., Sitting]) -> None:
@@ -449,7 +460,7 @@ def test_a_sitting_survives_kill_9(browser: Any, tmp_path: Path) -> None:
     again = opened(browser, server.pages["ana"], "ana", tmp_path)
     again.shows("#tally", "1 accepted, 0 rejected, 4 left")
     again.page.click("#finish")
-    again.shows("#alert", "1 rules kept, in words.vetted.sear; 4 left out")
+    again.shows("#alert", "1 rule kept, in words.vetted.sear; 4 left out")
     again.page.close()
     assert [len(load(tmp_path / "words.vetted.sear").rules)] == [1]
     told = end(server)

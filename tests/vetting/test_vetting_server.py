@@ -166,8 +166,22 @@ def test_an_upload_of_a_hundred_megabytes_is_refused_unread(place: Place) -> Non
         assert connection.recv(1024).startswith(b"HTTP/1.1 413 ")
 
 
-def test_a_long_body_without_its_length_is_refused_too(place: Place) -> None:
-    chunks = (b" " * 8192 for _ in range(BODY_LIMIT // 8192 + 2))
+def test_who_sends_a_hundred_megabytes_reads_the_refusal(place: Place) -> None:
+    """A client that sends everything before it reads, as most do."""
+    reply = place.request(
+        "POST",
+        "/ana-token/api/decide",
+        body=b" " * 104_857_600,
+        headers={"Content-Type": "application/json"},
+    )
+    assert reply.status == 413
+    assert "64 KiB" in reply.json["error"]
+    assert place.get("api/overview").status == 200
+
+
+@pytest.mark.parametrize("size", [BODY_LIMIT + 1, 16 * BODY_LIMIT])
+def test_a_long_body_without_its_length_is_refused_too(place: Place, size: int) -> None:
+    chunks = (b" " * 8192 for _ in range(size // 8192 + 1))
     reply = place.request(
         "POST", "/ana-token/api/typed", body=chunks, headers={"Content-Type": "application/json"}
     )
@@ -181,6 +195,7 @@ def test_a_long_body_without_its_length_is_refused_too(place: Place) -> None:
         (b'{"kind": "undo"}', "text/plain"),
         (b"{", "application/json"),
         (b"[]", "application/json"),
+        (b"[" * 30_000, "application/json"),
         (b"\xff\xfe", "application/json"),
         (b'{"kind": "accept", "revision": "0"}', "application/json"),
         (b'{"kind": ["accept"], "revision": 0}', "application/json"),

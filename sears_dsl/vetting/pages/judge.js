@@ -3,6 +3,7 @@ import { ask, send } from "./server.js";
 import { alone, example, find, findings, latest, make, marked, number, say, signs, summary, tell } from "./parts.js";
 
 const PAGE = 20;
+const LONG = 60; // characters from which on a rule is set smaller
 const MARKS = { accept: "✓", edit: "✎", reject: "✕", skip: "↷", "": "•" };
 const WORDS = { accept: "accepted", edit: "edited", reject: "rejected", skip: "skipped", "": "to judge" };
 
@@ -52,7 +53,10 @@ export function render({ keep = true } = {}) {
   find("progress").max = Math.max(1, decided + judge.left);
   find("progress").value = decided;
   find("count-judge").textContent = `${decided}/${decided + judge.left}`;
-  find("queue").replaceChildren(...items().map(queued));
+  const queue = find("queue");
+  queue.replaceChildren(...items().map(queued));
+  const chosen = queue.querySelector("[aria-current]");
+  if (chosen) queue.scrollTop = chosen.offsetTop - (queue.clientHeight - chosen.offsetHeight) / 2;
   const undoButton = find("undo-judge");
   undoButton.disabled = judge.undo === null;
   undoButton.title = judge.undo === null ? "Nothing to undo" : `Undo: ${judge.undo}`;
@@ -63,7 +67,7 @@ export function render({ keep = true } = {}) {
 function queued(item) {
   const button = make("button", { type: "button" },
     make("span", { className: `mark ${item.verdict}`, "aria-hidden": "true" }, MARKS[item.verdict]),
-    make("span", { className: "mono" }, item.new || item.text),
+    make("span", { className: "mono", title: item.new || item.text }, item.new || item.text),
     make("span", { className: "flips", title: "mistakes induced" }, item.flips.toLocaleString("en")),
     make("span", { className: "hidden" }, ` mistakes, ${WORDS[item.verdict]}`));
   if (item.id === current) button.setAttribute("aria-current", "true");
@@ -106,7 +110,7 @@ async function show() {
     make("div", { className: "row spread" },
       make("p", { className: "quiet", id: "rule-place" }, `Rule ${at + 1} of ${items().length}`),
       verdict ? make("span", { className: `verdict ${verdict.verdict}` }, told(verdict)) : null),
-    make("h2", { id: "rule-text", className: "rule-text", tabIndex: -1 }, ...withArrow(rule.text)),
+    make("h2", { id: "rule-text", className: `rule-text ${rule.text.length > LONG ? "long" : ""}`, tabIndex: -1 }, ...withArrow(rule.text)),
     make("p", {}, rule.words),
     item.twin ? make("p", { className: "quiet" }, `Says nearly the same as ${item.twin}, which is in the list.`) : null,
     !item.verdict && !item.twin && item.gain === 0 ? make("p", { className: "quiet" }, "Adds no mistakes to those of the rules before it.") : null,

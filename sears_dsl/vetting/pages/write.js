@@ -74,6 +74,7 @@ const tryRule = latest(async (signal) => {
     do {
       found = await send("mistakes", { text: rule }, signal);
       mistakes = found.examples;
+      all = found.rows;
       numbers(found, typed);
       list();
     } while (!found.complete);
@@ -87,12 +88,7 @@ const tryRule = latest(async (signal) => {
 
 function list() {
   const only = [...document.getElementsByName("only-write")].find((radio) => radio.checked).value;
-  let rows = all;
-  if (only === "mistakes") rows = mistakes ?? [];
-  else if (mistakes) {
-    const known = new Set(mistakes.map((each) => each.row));
-    rows = [...mistakes, ...all.filter((each) => !known.has(each.row))].slice(0, 20);
-  }
+  const rows = only === "mistakes" ? mistakes ?? [] : all;
   find("applies").replaceChildren(...rows.map((each) => example(each)));
   find("applies-empty").hidden = rows.length > 0;
   const broken = find("findings").querySelector(".error") !== null;
