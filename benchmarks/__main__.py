@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHMARKS = ["matching", "mined", "literals", "tagging", "endtoend", "startup", "memory"]
+BENCHMARKS = [
+    "matching", "mined", "literals", "tagging", "endtoend", "startup", "memory", "typing_rules",
+    "scoring", "paraphrasing", "selecting", "agreement", "sentiment", "comprehension", "fixing",
+]  # fmt: skip
 
 
 def main() -> None:
