@@ -298,7 +298,7 @@ def _paper_rules(
 def _sweep(data: LabelledRows, model: FastTextLike) -> Sequence[Row]:
     tagger = load_tagger()
     rows = []
-    for sentences, beam in ((100, 10), (100, 30), (100, 60), (200, 30), (400, 30)):
+    for sentences, beam in ((50, 10), (50, 30), (50, 60), (100, 30), (200, 30)):
         part = LabelledRows(
             data.rows[:sentences], data.column, (data.labels or ())[:sentences], data.path
         )
