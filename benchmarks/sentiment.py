@@ -210,7 +210,7 @@ def _row(
             | {f"s {stage}": spent for stage, spent in seconds.items() if spent >= 1},
             at_least=asked or f"{MINUTES} minutes",
             aim=f"{PAPER_FLIPS} flipped" if experiment else "",
-            reached=with_inverses > (experiment or 0) and total <= 60 * MINUTES,
+            reached=(experiment is None or with_inverses > experiment) and total <= 60 * MINUTES,
         )
         if judged
         else Row(
