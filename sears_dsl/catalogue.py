@@ -17,7 +17,10 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset, load
 
-__all__ = ["find_rule_files", "load_rulesets", "ruleset_page", "shipped"]
+__all__ = ["LEFT_OUT", "find_rule_files", "load_rulesets", "ruleset_page", "shipped"]
+
+LEFT_OUT = ".left-out.sear"
+"""How the name of a file ends that holds what reviewers rejected."""
 
 
 def shipped() -> dict[str, Path]:
@@ -67,8 +70,18 @@ def _files_of(name: str) -> Iterator[Path]:
 
 
 def load_rulesets(names: Iterable[str]) -> list[Ruleset]:
-    """Load everything that the names stand for; see `find_rule_files`."""
-    return [load(file) for file in find_rule_files(names)]
+    """Load what the names stand for; see `find_rule_files`.
+
+    Of a folder the files of rules that reviewers rejected are left; by their own name they are
+    loaded like any other.
+    """
+    named = list(names)
+    own = {Path(name) for name in named}
+    return [
+        load(file)
+        for file in find_rule_files(named)
+        if file in own or not file.name.endswith(LEFT_OUT)
+    ]
 
 
 def ruleset_page(name: str, ruleset: Ruleset) -> str:

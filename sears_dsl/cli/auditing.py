@@ -13,7 +13,7 @@ import click
 
 from sears_dsl.cli.console import console, counted, echo_json
 from sears_dsl.cli.extras import need_audit, need_discovery
-from sears_dsl.cli.model_options import asking, scored_options, scoring_team
+from sears_dsl.cli.model_options import asking, make_folder, scored_options, scoring_team
 
 if TYPE_CHECKING:
     from sears_dsl.audit.comparison import ComparisonDocument
@@ -202,23 +202,11 @@ def _write(document: AuditDocument, folder: Path) -> None:
     from sears_dsl.audit.page import audit_page
     from sears_dsl.text.writing import write_atomically
 
-    _make(folder)
+    make_folder(folder)
     write_atomically(folder / "audit.html", audit_page(document).encode("utf-8", "replace"))
     write_atomically(folder / "audit.md", audit_markdown(document).encode("utf-8", "replace"))
     write_atomically(folder / "junit.xml", junit_xml(document))
     write_audit(document, folder / "audit.json")
-
-
-def _make(folder: Path) -> None:
-    from sears_dsl.errors import DataError
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"{folder} could not be made: {error.strerror}",
-            help="name another folder with -o",
-        ) from error
 
 
 @contextmanager
@@ -331,7 +319,7 @@ def _write_comparison(comparison: ComparisonDocument, folder: Path) -> None:
     from sears_dsl.audit.comparison_page import comparison_markdown, comparison_page
     from sears_dsl.text.writing import write_atomically
 
-    _make(folder)
+    make_folder(folder)
     write_atomically(folder / "comparison.html", comparison_page(comparison).encode())
     write_atomically(folder / "comparison.md", comparison_markdown(comparison).encode())
     content = comparison.model_dump_json(indent=1) + "\n"

@@ -28,6 +28,7 @@ __all__ = [
     "Workplace",
     "asking",
     "asking_options",
+    "make_folder",
     "model_options",
     "read_data",
     "scored_options",
@@ -177,7 +178,7 @@ def asking(output: Path, options: dict[str, Any]) -> Iterator[Asked]:
     folder = output.parent / f"{output.name}.partial"
     if not options["resume"]:
         shutil.rmtree(folder, ignore_errors=True)
-    _make(folder)
+    make_folder(folder)
     with PredictionStore(folder / "predictions.sqlite3") as store:
         given = ("batch_size", "request_map", "response_map", "timeout", "retries", "inputs")
         predictor = load_predictor(
@@ -227,7 +228,8 @@ def _cores(device: str) -> int:
     return min(os.cpu_count() or 1, _MOST_JOBS) if device == "cpu" else 1
 
 
-def _make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder for what is written, or say why that cannot be."""
     from sears_dsl.errors import DataError
 
     try:
@@ -235,5 +237,5 @@ def _make(folder: Path) -> None:
     except OSError as error:
         raise DataError(
             f"{folder} could not be made: {error.strerror}",
-            help="a run keeps there what it has found so far; choose another place with -o",
+            help="choose another place with -o",
         ) from error

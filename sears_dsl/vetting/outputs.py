@@ -16,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from sears_dsl.catalogue import LEFT_OUT
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.text.batches import Frame
@@ -55,7 +56,7 @@ def left_out_path(vetted: Path) -> Path:
         >>> left_out_path(Path("found.vetted.sear")).name
         'found.vetted.left-out.sear'
     """
-    return vetted.with_name(f"{vetted.stem}.left-out.sear")
+    return vetted.with_name(f"{vetted.stem}{LEFT_OUT}")
 
 
 def write_vetted(
