@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sears_dsl.text.tokens import Token
 
-__all__ = ["Change", "minimal_change", "words_changed"]
+__all__ = ["Change", "minimal_change"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +64,3 @@ def minimal_change(original: Sequence[Token], paraphrase: Sequence[Token]) -> Ch
             for place, token in enumerate(paraphrase)
         ),
     )
-
-
-def words_changed(original: str, paraphrase: str) -> int:
-    """How long the smallest run of words is that was changed, on its longer side.
-
-    Words are what stands between spaces here: the count needs no tokenizer.
-
-    Example:
-        >>> words_changed("It is a good movie.", "It's a good movie.")
-        2
-    """
-    one, other = original.split(), paraphrase.split()
-    shorter = min(len(one), len(other))
-    start = 0
-    while start < shorter and one[start] == other[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and one[-1 - end] == other[-1 - end]:
-        end += 1
-    return max(len(one), len(other)) - start - end

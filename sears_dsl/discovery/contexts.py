@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,19 +122,12 @@ def join_contexts(
             continue  # a rule as it is
         length = len(rules[change].antecedent)
         sites = [(row, starts[number, row], starts[number, row] + length) for row in rows]
-        for after in (False, True):
-            for fine in (False, True):
-                tallies: dict[Tag | Anchor, _Tally] = {}
-                for site, keep, flip in zip(sites, keeps, flips[rewrites], strict=True):
-                    neighbour = _neighbour(tokens, site, after=after, fine=fine)
-                    if neighbour is not None:
-                        tally = tallies.setdefault(neighbour, _Tally())
-                        tally.rows += 1
-                        tally.failures += not keep
-                        tally.flips += bool(flip)
-                rule = _joined(rules[change], tallies, delta, minimum_flips, after=after)
-                if rule is not None:
-                    joined[rule] = None
+        for after, fine in product((False, True), repeat=2):
+            neighbours = [_neighbour(tokens, site, after=after, fine=fine) for site in sites]
+            tallies = _tallied(neighbours, keeps, flips[rewrites])
+            rule = _joined(rules[change], tallies, delta, minimum_flips, after=after)
+            if rule is not None:
+                joined[rule] = None
     there = set(rules)
     return [rule for rule in joined if rule not in there]
 
@@ -227,6 +221,20 @@ def _neighbour(
     tag = row[place].fine if fine else row[place].coarse
     names = FINE if fine else COARSE[MINED.tagset]
     return Tag(tag) if tag in names and tag.isalpha() else None
+
+
+def _tallied(
+    neighbours: Sequence[Tag | Anchor | None], keeps: NDArray[np.bool_], flips: NDArray[np.bool_]
+) -> Mapping[Tag | Anchor, _Tally]:
+    """What the change does beside each neighbour that a rule can name."""
+    tallies: dict[Tag | Anchor, _Tally] = {}
+    for neighbour, keep, flip in zip(neighbours, keeps.tolist(), flips.tolist(), strict=True):
+        if neighbour is not None:
+            tally = tallies.setdefault(neighbour, _Tally())
+            tally.rows += 1
+            tally.failures += not keep
+            tally.flips += flip
+    return tallies
 
 
 def _joined(

@@ -12,9 +12,9 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from sears_dsl._closing import Closing
 from sears_dsl.errors import DataError
 
 __all__ = ["Journal"]
@@ -23,7 +23,7 @@ _VERSION = 1
 _KEYS_A_QUERY = 500
 
 
-class Journal:
+class Journal(Closing):
     """A file of findings.
 
     Args:
@@ -104,17 +104,6 @@ class Journal:
     def close(self) -> None:
         """Close the file; the journal is of no use afterwards."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _unusable(self, error: Exception) -> DataError:
         return DataError(

@@ -13,9 +13,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from sears_dsl._closing import Closing
 from sears_dsl.errors import CacheError
 from sears_dsl.models.confident import Answer
 
@@ -34,7 +33,7 @@ _KEYS_A_QUERY = 1_000
 _SECONDS_TO_WAIT = 60.0
 
 
-class PredictionStore:
+class PredictionStore(Closing):
     """A file of predictions; close it, or use it in a ``with`` statement.
 
     Args:
@@ -144,17 +143,6 @@ class PredictionStore:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _model(self, identity: str) -> int | None:
         query = "SELECT id FROM models WHERE identity = ?"

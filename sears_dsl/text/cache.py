@@ -23,13 +23,12 @@ from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from sears_dsl._closing import Closing
 from sears_dsl.errors import CacheError, TaggerError
 from sears_dsl.text.cache_file import PART_SUFFIXES, CacheFile, number_of, pragma, transaction
 from sears_dsl.text.tagger import ChunkTagger, Tagger
@@ -64,7 +63,7 @@ class CacheInfo:
     taggers: dict[str, int]
 
 
-class TagCache:
+class TagCache(Closing):
     """A file of tagged texts.
 
     Args:
@@ -216,17 +215,6 @@ class TagCache:
     def close(self) -> None:
         """Close the file; using the cache again opens it again."""
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[object, tuple[Path]]:
         # Another process opens the file itself.

@@ -21,12 +21,12 @@ from hashlib import blake2b
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl._closing import Closing
 from sears_dsl.errors import TaggerError
 from sears_dsl.text.coarse_tags import CoarseTags, remembered
 from sears_dsl.text.tokenizer import ChunkTokenizer, Cut
@@ -59,7 +59,7 @@ _SHARE_CHARACTERS = 120_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class SpacyTagger:
+class SpacyTagger(Closing):
     """Tokens and tags by a spaCy model, which is loaded when it is first used.
 
     Args:
@@ -156,17 +156,6 @@ class SpacyTagger:
         if self._workers is not None:
             self._workers.close()
             self._workers = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _tag(self, texts: Sequence[str]) -> Tokens:
         shares = list(text_groups(texts, characters=_SHARE_CHARACTERS)) if self._jobs > 1 else []

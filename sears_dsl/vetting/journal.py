@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
+from sears_dsl._closing import Closing
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 
@@ -104,7 +104,7 @@ class Entry:
     content: Mapping[str, Any]
 
 
-class Journal:
+class Journal(Closing):
     """A journal that is being written; `entries` has all that it holds.
 
     `torn` is the part of a line that was cut off, `new` says whether the file was begun now.
@@ -200,17 +200,6 @@ class Journal:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # ------------------------------------------------------------ the file
 
