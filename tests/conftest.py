@@ -10,6 +10,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 
+from sears_dsl._compiled import ENOUGH, expect
+
+# What most users run on more than a few rows; processes that tests start decide for themselves.
+expect(ENOUGH + 1)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Layers from the bottom; a module imports its own layer and lower ones only.
 LAYERS = [
-    {"errors", "_resources", "_children", "_closing", "highlighting"},
+    {"errors", "_resources", "_children", "_closing", "_compiled", "highlighting"},
     {"language", "text"},
     {"engine"},
     {"rule_tests", "catalogue", "batch", "statistics", "models"},
@@ -35,7 +35,7 @@ ONLY_IN = {
     "lark": {"language/parser.py", "language/grammar.py", "language/messages.py"},
     "spacy": {"text/spacy_tagger.py"},
     "lemminflect": {"text/inflection.py"},
-    "numba": {"engine/kernels.py"},
+    "numba": {"_compiled.py"},
     "ahocorasick_rs": {"engine/prefilter.py"},
     "click": {"cli"},
     "torch": {"discovery", "models"},

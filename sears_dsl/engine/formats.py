@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl._compiled import kernel
 from sears_dsl.engine.forms import Characters, number_sequences, touches
-from sears_dsl.engine.kernels import kernel
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.pieces import kept_punctuation
 from sears_dsl.engine.spacing import CLITIC_INITIALS, begins_with_clitic

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.kernels import first_slot, kernel
+from sears_dsl._compiled import kernel
+from sears_dsl.engine.kernels import first_slot
 
 __all__ = ["Characters", "characters_of", "describe_windows", "number_sequences", "touches"]
 

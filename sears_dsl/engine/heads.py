@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, asks_edges, find_child, kernel
+from sears_dsl._compiled import kernel
+from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, asks_edges, find_child
 
 __all__ = ["remember"]
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.engine.kernels import FOCUS, ORDER_BITS, ORDER_MASK, RANK, RANK_BITS, kernel
+from sears_dsl._compiled import kernel
+from sears_dsl.engine.kernels import FOCUS, ORDER_BITS, ORDER_MASK, RANK, RANK_BITS
 
 __all__ = ["count_instances", "expand_hits"]
 

@@ -1,10 +1,7 @@
-"""What the compiled inner loops share: the compiler, the layout of their arrays, an edge's place.
+"""What the inner loops share: the layout of their arrays, an edge's place.
 
-The kernels are plain functions from arrays to arrays, in `preparation` (once per program or
-batch), `heads`, `scan` and `instances` (once per block of rows, in that order). This module is the
-only user of numba. Always holds, for all of them: what a kernel gives depends on its arguments
-alone; the GIL is not held, so that blocks of rows may run in threads; with NUMBA_DISABLE_JIT=1 the
-same code runs as plain Python, slowly, with the same result.
+The kernels (see `_compiled`) are in `preparation` (once per program or batch), `heads`, `scan` and
+`instances` (once per block of rows, in that order).
 
 Three numbers stand for several things at once:
 
@@ -17,10 +14,11 @@ Three numbers stand for several things at once:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
+
+from sears_dsl._compiled import kernel
 
 __all__ = [
     "ANCHORS",
@@ -45,7 +43,6 @@ __all__ = [
     "find_child",
     "first_slot",
     "is_protected",
-    "kernel",
 ]
 
 EXTENT_FIRST = 0
@@ -66,18 +63,6 @@ RANK_BITS = 37  # 31 for a position in a row and 6 for the order
 RANK = (1 << RANK_BITS) - 1
 ORDER_MASK = (1 << ORDER_BITS) - 1
 NODE_SHIFT = 32  # bits of a node in the key of an edge
-
-F = TypeVar("F")
-
-
-def kernel(function: F) -> F:
-    """Compile a function when it is first called, without the GIL; keep the code on disk."""
-    try:
-        compiled: Any = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        # Neither the package nor the user has a folder that can be written: compiled each time.
-        compiled = numba.njit(nogil=True)(function)
-    return cast(F, compiled)
 
 
 class Rules(NamedTuple):

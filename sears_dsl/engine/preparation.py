@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, Classes, first_slot, kernel
+from sears_dsl._compiled import kernel
+from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, Classes, first_slot
 
 # Classes times words of symbols, 64 to a word: 64 MiB.
 _MOST_WORDS = 1 << 23

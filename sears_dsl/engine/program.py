@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl._compiled import expect
 from sears_dsl.engine.kernels import NO_CHILD, Rules
 from sears_dsl.engine.patterns import Split, Variant, expand
 from sears_dsl.engine.predicates import PatternError, Predicates
@@ -216,6 +217,7 @@ def _trie(sequences: Sequence[tuple[int, ...]], predicates: int) -> tuple[Int32A
     # Predicates that no path tests itself, such as the members of a set, have no symbol.
     used = np.zeros(predicates, np.bool_)
     used[flat] = True
+    expect(len(flat))
     symbols = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
     return symbols, _Trie(*build_trie(symbols[flat], offsets, _table_size(len(flat))))
 

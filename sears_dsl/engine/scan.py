@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sears_dsl._compiled import kernel
 from sears_dsl.engine.heads import remember
 from sears_dsl.engine.kernels import (
     ANCHORS,
@@ -31,7 +32,6 @@ from sears_dsl.engine.kernels import (
     find_child,
     first_slot,
     is_protected,
-    kernel,
 )
 
 __all__ = ["collect"]

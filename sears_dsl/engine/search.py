@@ -19,6 +19,7 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl._compiled import expect
 from sears_dsl.engine import kernels, preparation
 from sears_dsl.engine.instances import count_instances, expand_hits
 from sears_dsl.engine.matches import Matches
@@ -83,6 +84,7 @@ def search(
     row_offsets = _plain(tokens.row_offsets)
     type_ids = _plain(tokens.type_ids)
     satisfied = program.predicates.satisfied(tokens.types, symbols=program.symbols)
+    expect(len(type_ids) + len(satisfied.ids))
     classes = preparation.classify(satisfied.offsets, satisfied.ids, program.rules)
     classes = classes._replace(of_type=classes.of_type[satisfied.group_of])
     protection = _protection(tokens, row_offsets, protected)

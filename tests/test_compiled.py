@@ -1,0 +1,111 @@
+"""Kernels run plain on little work and compiled on much, with the same results."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sears_dsl._compiled import ENOUGH, Kernel, kernel
+
+SEARS = str(Path(sys.executable).with_name("sears"))
+
+
+@kernel
+def _double(value):  # type: ignore[no-untyped-def]
+    return 2 * value
+
+
+@kernel
+def _doubled_sum(values):  # type: ignore[no-untyped-def]
+    total = np.int64(0)
+    for value in values:
+        total += _double(value)
+    return total
+
+
+@kernel
+def _factorial(number):  # type: ignore[no-untyped-def]
+    if number <= 1:
+        return 1
+    return number * _factorial(number - 1)
+
+
+def test_a_kernel_that_calls_kernels_gives_the_same_plain_and_compiled() -> None:
+    values = np.arange(10)
+    assert isinstance(_doubled_sum, Kernel)
+    assert _doubled_sum.plain(values) == _doubled_sum.dispatcher()(values) == 90
+    assert _factorial.plain(5) == _factorial.dispatcher()(5) == 120
+
+
+_PROGRAM = """
+import json, sys
+import sears_dsl as sears
+from sears_dsl._compiled import compiles
+from sears_dsl.text.pinned import PinnedTagger
+rules = sears.parse("What NOUN -> Which NOUN\\nmovie -> film")
+matcher = rules.compile(tagger=PinnedTagger())
+told = []
+for times in (1, 1, int(sys.argv[1]), 1):
+    found = matcher.apply(["What/PRON/WP color/NOUN/NN is it ?", "A movie ."] * times)
+    told.append([[r.text for r in found][:2], len(found), compiles(), "numba" in sys.modules])
+print(json.dumps(told))
+"""
+
+
+def _run(times: int, **environment: str) -> list[list[object]]:
+    clean = {k: v for k, v in os.environ.items() if k not in ("SEARS_COMPILE", "NUMBA_DISABLE_JIT")}
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(times)],
+        capture_output=True,
+        text=True,
+        env={**clean, **environment},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told: list[list[object]] = json.loads(done.stdout)
+    return told
+
+
+def test_little_work_needs_no_compiler_and_much_work_gets_it() -> None:
+    times = ENOUGH // 5
+    texts = ["Which color is it ?", "A film ."]
+    assert _run(times) == [
+        [texts, 2, False, False],
+        [texts, 2, False, False],
+        [texts, 2 * times, True, True],
+        [texts, 2, True, True],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "compiled"),
+    [
+        ({"SEARS_COMPILE": "never"}, False),
+        ({"SEARS_COMPILE": "always"}, True),
+        ({"NUMBA_DISABLE_JIT": "1"}, False),
+        ({"SEARS_COMPILE": "always", "NUMBA_DISABLE_JIT": "1"}, False),
+    ],
+)
+def test_the_environment_may_decide(environment: dict[str, str], compiled: bool) -> None:
+    told = _run(10, **environment)
+    assert [step[2] for step in told] == [compiled] * 4
+    assert [step[3] for step in told] == [compiled] * 4
+
+
+def test_a_wrong_choice_is_told() -> None:
+    done = subprocess.run(
+        [SEARS, "test", "questions/wh-words"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SEARS_COMPILE": "sometimes"},
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "SEARS_COMPILE is 'sometimes'" in done.stderr
+    assert "auto, always, never" in done.stderr
