@@ -150,10 +150,13 @@ def test_blocks_and_threads_do_not_change_the_result() -> None:
         assert np.array_equal(getattr(one, column), getattr(two, column))
 
 
-def test_what_is_remembered_of_pairs_changes_no_hit() -> None:
+@pytest.mark.parametrize("negations", [0, 80])
+def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
     words = ("good", "movie", "a", "x", "?")
     ngrams = [pair for first in words for pair in ((first,), (first, "movie"), (first, "a", "x"))]
     written = [" ".join(ngram) + " -> y" for ngram in ngrams]
+    # Every token satisfies many of these, so that candidates are sorted out by bits too.
+    written += [f"!w{k} {words[k % 5]} -> y" for k in range(negations)]
     program = build("\n".join([*written, "<s> good -> y", "NOUN movie -> y / a __"]))
     tokens = TAGGER.tag([" ".join(random.Random(k).choices(words, k=12)) for k in range(300)])
     found = program.predicates.satisfied(tokens.types, symbols=program.symbols)
@@ -161,15 +164,23 @@ def test_what_is_remembered_of_pairs_changes_no_hit() -> None:
     classes = classes._replace(of_type=classes.of_type[found.group_of])
     nothing = Protection(np.zeros(0, np.int32), np.zeros(0, np.uint8))
     hits = []
-    for slots, arena in ((1 << 10, 1 << 16), (2, 300), (1, 1)):
+    for slots, arena, bits in (
+        (1 << 10, 1 << 16, 1),
+        (1 << 10, 1 << 16, 0),
+        (2, 900, 1),
+        (1, 1, 1),
+    ):
         heads = Heads(
             slots=np.full((slots, 2), -1, np.int64),
             masks=np.zeros(slots, np.uint64),
             arena=np.zeros(arena, np.int32),
             used=np.zeros(1, np.int64),
+            follows=np.zeros((len(classes.holds), bits * classes.holds.shape[1]), np.uint64),
+            known=np.zeros(len(classes.holds), np.bool_),
+            candidates=np.zeros(len(program.rules.root), np.int32),
         )
         rows = (0, len(tokens), EXTENT_FIRST, tokens.row_offsets, tokens.type_ids)
         by_row, offsets = collect(*rows, classes, program.rules, heads, nothing)
         hits.append([sorted(by_row[a:b].tolist()) for a, b in pairwise(offsets.tolist())])
     assert sum(map(len, hits[0])) > 1000
-    assert hits[0] == hits[1] == hits[2]
+    assert hits[0] == hits[1] == hits[2] == hits[3]

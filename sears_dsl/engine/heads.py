@@ -17,6 +17,9 @@ from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, asks_edges, find_chil
 
 __all__ = ["remember"]
 
+# A class with so few symbols is asked for each of them.
+_FEW = 8
+
 
 @kernel
 def _accepts_more(node: Any, rules: Any) -> Any:
@@ -25,6 +28,52 @@ def _accepts_more(node: Any, rules: Any) -> Any:
         if rules.accepts[at] < 0:
             return True
     return False
+
+
+@kernel
+def _work_out_follows(following: Any, classes: Any, rules: Any, heads: Any) -> None:
+    """For a class of second tokens: which children of the root it lets go on."""
+    one = np.uint64(1)
+    for symbol in range(rules.root.shape[0]):
+        child = rules.root[symbol]
+        if child < 0:
+            continue
+        for at in range(rules.edge_offsets[child], rules.edge_offsets[child + 1]):
+            wanted = rules.edge_symbols[at]
+            if (classes.holds[following, wanted >> 6] >> np.uint64(wanted & 63)) & one != 0:
+                heads.follows[following, symbol >> 6] |= one << np.uint64(symbol & 63)
+                break
+    heads.known[following] = True
+
+
+@kernel
+def _candidates(kind: Any, following: Any, classes: Any, rules: Any, heads: Any) -> Any:
+    """Put the symbols of a class that may begin something before another one into the room.
+
+    Returns how many they are. Where types satisfy hundreds of symbols, nearly all of them are
+    ruled out by a few words of bits.
+    """
+    begin, end = classes.offsets[kind], classes.offsets[kind + 1]
+    words = heads.follows.shape[1]
+    if words == 0 or end - begin < _FEW:
+        heads.candidates[: end - begin] = classes.symbols[begin:end]
+        return np.int64(end - begin)
+    if following >= 0 and not heads.known[following]:
+        _work_out_follows(following, classes, rules, heads)
+    one = np.uint64(1)
+    count = np.int64(0)
+    for word in range(words):
+        bits = rules.opens[word]
+        if following >= 0:
+            bits |= heads.follows[following, word]
+        bits &= classes.holds[kind, word]
+        if bits == 0:
+            continue
+        for bit in range(64):
+            if (bits >> np.uint64(bit)) & one != 0:
+                heads.candidates[count] = 64 * word + bit
+                count += 1
+    return count
 
 
 @kernel
@@ -57,8 +106,8 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
     nodes = np.int64(0)
     always = False
     mask = np.uint64(0)
-    for at in range(classes.offsets[kind], classes.offsets[kind + 1]):
-        child = np.int64(rules.root[classes.symbols[at]])
+    for at in range(_candidates(kind, following, classes, rules, heads)):
+        child = np.int64(rules.root[heads.candidates[at]])
         if child == NO_CHILD:
             continue
         if child < 0:

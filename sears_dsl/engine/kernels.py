@@ -71,6 +71,9 @@ class Rules(NamedTuple):
     Attributes:
         masks: uint64 (nodes,): the symbols, modulo 64, that a node has edges for.
         root: int32 (symbols,): child of the root, `NO_CHILD` where there is none.
+        opens: uint64 (words,): a bit for each symbol whose child of the root matters whatever
+            comes next, since something ends there.
+        root_edges: edges of all nodes under the root.
         edges: int64 (size, 2): hashed edges, (node << 32 | symbol, child); -1 is free.
         edge_offsets: int32 (nodes + 1,): the same edges by node, with the next two.
         edge_symbols: int32 (edges,): what an edge asks for.
@@ -87,6 +90,8 @@ class Rules(NamedTuple):
 
     masks: Any
     root: Any
+    opens: Any
+    root_edges: Any
     edges: Any
     edge_offsets: Any
     edge_symbols: Any
@@ -139,12 +144,19 @@ class Heads(NamedTuple):
         masks: uint64 (slots,): the symbols, modulo 64, that nodes of the entry have edges for.
         arena: int32.
         used: int64 (1,): how much of the arena.
+        follows: uint64 (classes, words): a bit for each symbol whose child of the root has an edge
+            that a token of the class satisfies; no words where `remember` looks itself.
+        known: bool (classes,): whether that was worked out for a class.
+        candidates: int32 (symbols,): room.
     """
 
     slots: Any
     masks: Any
     arena: Any
     used: Any
+    follows: Any
+    known: Any
+    candidates: Any
 
 
 class Protection(NamedTuple):

@@ -231,13 +231,13 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
         symbols: how many symbols there are.
     """
     parents, labels, final = trie
-    ending = np.bincount(final, minlength=len(parents) + 1)
-    inner = np.zeros(len(ending), np.bool_)
+    endings = np.bincount(final, minlength=len(parents) + 1)
+    inner = np.zeros(len(endings), np.bool_)
     inner[parents] = True
     # Where one plain pattern ends and no path goes on, the edge tells it and needs no node.
     variants = np.arange(len(final), dtype=np.int32)
-    last = (variants < plain) & (ending[final] == 1) & ~inner[final] & (final > 0)
-    is_node = np.ones(len(ending), np.bool_)
+    last = (variants < plain) & (endings[final] == 1) & ~inner[final] & (final > 0)
+    is_node = np.ones(len(endings), np.bool_)
     is_node[final[last]] = False
     children = (np.cumsum(is_node) - 1).astype(np.int32)
     parents, final_nodes = children[parents], children[final[~last]]
@@ -250,9 +250,16 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
     under_root = np.flatnonzero(parents == 0)
     root[labels[under_root]] = children[under_root + 1]
     by_node = np.argsort(parents, kind="stable")
+    accepting = np.bincount(final_nodes, minlength=nodes) > 0
+    ends = (root != NO_CHILD) & ((root < 0) | accepting[np.maximum(root, 0)])
+    opens = np.zeros((symbols + 63) // 64, np.uint64)
+    ending = np.flatnonzero(ends)
+    np.bitwise_or.at(opens, ending >> 6, np.uint64(1) << (ending & 63).astype(np.uint64))
     return {
         "masks": masks,
         "root": root,
+        "opens": opens,
+        "root_edges": int(np.isin(parents, root[root >= 0]).sum()),
         "edges": build_table(parents, labels, children[1:], _table_size(len(parents))),
         "edge_offsets": _offsets(parents, nodes),
         "edge_symbols": labels[by_node],

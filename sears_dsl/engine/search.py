@@ -46,8 +46,10 @@ _EXTENTS = {
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
 # Pairs of classes that a thread remembers, and the numbers that it keeps about them.
-_PAIRS = 1 << 15
+_PAIRS = 1 << 17
 _ARENA = 1 << 21
+# With more edges under the root (rules that were mined) types satisfy few symbols: those are asked.
+_MOST_ROOT_EDGES = 1 << 14
 
 
 def search(
@@ -93,7 +95,7 @@ def search(
     workers = min(jobs, len(blocks))
     idle: SimpleQueue[kernels.Heads] = SimpleQueue()
     for _ in range(workers):
-        idle.put(_fresh_heads(len(type_ids)))
+        idle.put(_fresh_heads(len(type_ids), classes, program.rules))
 
     def scan(block: tuple[int, int]) -> _Hits:
         low, high = block
@@ -155,13 +157,19 @@ def _blocks(row_offsets: Int32Array) -> list[tuple[int, int]]:
     return list(pairwise(bounds)) or [(0, rows)]
 
 
-def _fresh_heads(tokens: int) -> kernels.Heads:
+def _fresh_heads(tokens: int, classes: kernels.Classes, rules: kernels.Rules) -> kernels.Heads:
     pairs = min(_PAIRS, 1 << tokens.bit_length())
+    count, words = classes.holds.shape
+    if rules.root_edges > _MOST_ROOT_EDGES:
+        words = 0
     return kernels.Heads(
         slots=np.full((pairs, 2), -1, np.int64),
         masks=np.zeros(pairs, np.uint64),
         arena=np.empty(_ARENA, np.int32),
         used=np.zeros(1, np.int64),
+        follows=np.zeros((count, words), np.uint64),
+        known=np.zeros(count, np.bool_),
+        candidates=np.empty(len(rules.root), np.int32),
     )
 
 
