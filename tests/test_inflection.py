@@ -168,3 +168,19 @@ def test_unknown_tags_print_nothing(capfd: pytest.CaptureFixture[str]) -> None:
         inflect("Qwertys", fine, "NNS")
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+def test_the_tables_come_without_spacy_and_leave_the_package_importable() -> None:
+    program = (
+        "import sys\n"
+        "from sears_dsl.text.inflection import inflect, lemma\n"
+        "told = [lemma('films', 'NNS'), *inflect('film', 'NN', 'NNS').forms]\n"
+        "told.append('spacy' in sys.modules)\n"
+        "import lemminflect\n"
+        "told += lemminflect.getInflection('watch', tag='VBD')\n"
+        "print(told)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "['film', 'films', False, 'watched']"

@@ -3,18 +3,19 @@
 In: a word as it stands in a text and its fine (Penn) tag. Out: a lower-cased lemma, or an
 `Inflection`: the one form, or the several forms that English has, or none. Always holds: the
 answer depends on the arguments alone, never on the sentence or on a model, so that a pinned test
-and a tagged text agree. This module is the only user of lemminflect, which is imported at the
-first word that needs its tables (it also imports spaCy where that is installed, about a second);
-words in their base form and contracted words need no table. Answers are cached: a repeated word
-costs a dictionary look-up.
+and a tagged text agree. This module is the only user of lemminflect, whose tables are read at the
+first word that needs them (some 0.3 s); words in their base form and contracted words need none.
+Answers are cached: a repeated word costs a dictionary look-up.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, cast
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec
 
 __all__ = [
     "BASE_TAGS",
@@ -84,18 +85,6 @@ _BE = {
 }
 
 
-class _Tables(Protocol):
-    """What is used of lemminflect."""
-
-    def getLemma(  # noqa: N802 - its name there
-        self, word: str, upos: str, lemmatize_oov: bool = True
-    ) -> tuple[str, ...]: ...
-
-    def getInflection(  # noqa: N802 - its name there
-        self, lemma: str, tag: str, inflect_oov: bool = True
-    ) -> tuple[str, ...]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Inflection:
     """The forms that a word has under a tag, most usual first: one, several or none.
@@ -118,12 +107,39 @@ class Inflection:
         return len(self.forms) > 1
 
 
-@lru_cache(maxsize=1)
-def _tables() -> _Tables:
-    """The word tables, loaded once; importing them costs a second where spaCy is installed."""
-    import lemminflect  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+class _Lemminflect:
+    """Its two tables, without what importing the package brings."""
 
-    return cast(_Tables, lemminflect)
+    def __init__(self) -> None:
+        # The package imports spaCy, a second, to hook itself in there. Its modules do not: they
+        # are imported from under an empty package, which then makes room for the real one.
+        name = "lemminflect"
+        spec = find_spec(name)
+        if spec is None or name in sys.modules:
+            import_module(name)
+        else:
+            sys.modules[name] = module_from_spec(spec)
+        try:
+            self._lemmas = import_module(f"{name}.core.Lemmatizer").Lemmatizer()
+            self._forms = import_module(f"{name}.core.Inflections").Inflections()
+        finally:
+            if getattr(sys.modules.get(name), "__version__", None) is None:
+                sys.modules.pop(name, None)
+
+    def lemmas(self, word: str, upos: str, *, guess: bool = True) -> tuple[str, ...]:
+        """The lemmas of a word of a class, those in the tables first."""
+        found: tuple[str, ...] = self._lemmas.getLemma(word, upos, guess)
+        return found
+
+    def forms(self, lemma: str, tag: str, *, guess: bool = True) -> tuple[str, ...]:
+        """The forms of a lemma under a Penn tag."""
+        found: tuple[str, ...] = self._forms.getInflection(lemma, tag, guess)
+        return found
+
+
+@lru_cache(maxsize=1)
+def _tables() -> _Lemminflect:
+    return _Lemminflect()
 
 
 def _plain(word: str) -> str:
@@ -152,9 +168,9 @@ def lemma(word: str, fine: str) -> str:
     word_class = _WORD_CLASS.get(fine)
     if word_class is None or fine in BASE_TAGS or not plain.isascii() or not plain.isalpha():
         return word.lower()
-    candidates = [form.lower() for form in _tables().getLemma(plain, upos=word_class)]
+    candidates = [form.lower() for form in _tables().lemmas(plain, word_class)]
     for candidate in candidates:
-        if plain in _tables().getInflection(candidate, tag=fine.replace("NNPS", "NNS")):
+        if plain in _tables().forms(candidate, fine.replace("NNPS", "NNS")):
             return candidate
     return candidates[0] if candidates else plain
 
@@ -192,7 +208,7 @@ def inflect(word: str, fine: str | None, target: str) -> Inflection:
     table_tag = "NNS" if target == "NNPS" else target
     guess = target not in _DEGREES and (fine is None or _WORD_CLASS.get(fine) == word_class)
     guess = guess and base.isalpha()
-    found = _tables().getInflection(base, tag=table_tag, inflect_oov=guess)
+    found = _tables().forms(base, table_tag, guess=guess)
     return Inflection(_distinct(found, base))
 
 
@@ -225,9 +241,9 @@ def _base_without_tag(plain: str, target: str) -> str:
     word_class = _WORD_CLASS.get(target)
     if word_class is None or target in BASE_TAGS or not plain.isascii() or not plain.isalpha():
         return plain
-    if _tables().getInflection(plain, tag=target.replace("NNPS", "NNS"), inflect_oov=False):
+    if _tables().forms(plain, target.replace("NNPS", "NNS"), guess=False):
         return plain
-    found = _tables().getLemma(plain, upos=word_class, lemmatize_oov=False)
+    found = _tables().lemmas(plain, word_class, guess=False)
     return found[0].lower() if found else plain
 
 
