@@ -1,0 +1,178 @@
+"""The rules of spaCy's English tokenizer, as data.
+
+In: ``english.json`` beside this file, which ``python -m training.tokenizer_tables`` makes from an
+installed spaCy. Out: `Tables`. Always holds: the file has this module's format and the hash of its
+own content, so a damaged file or one of another version is an error and never a wrong token.
+Costs two milliseconds; the regular expressions, some ten milliseconds more for plain text and
+thirty for other characters, are compiled when the first chunk needs them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.errors import TaggerError
+
+__all__ = ["FORMAT", "REACH", "Patterns", "Tables", "encode", "english", "read"]
+
+#: To be raised whenever the file's fields or their meaning change.
+FORMAT = 1
+#: Characters at the end of a string that decide about a suffix, runs of dots aside.
+REACH = 24
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """The regular expressions, each compiled when it is first needed.
+
+    Attributes:
+        prefix: what is cut off at the start of a string.
+        suffix: what is cut off at its end; it ends with the string.
+        infix: what cuts a string that has neither.
+        url: whole strings that infixes do not cut.
+    """
+
+    prefix: str
+    suffix: str
+    infix: str
+    url: str
+
+    @cached_property
+    def prefix_regex(self) -> re.Pattern[str]:
+        """To be matched where a string starts."""
+        return re.compile(self.prefix)
+
+    @cached_property
+    def suffix_regex(self) -> re.Pattern[str]:
+        """To be searched in the last `REACH` characters of a string."""
+        return re.compile(self.suffix)
+
+    @cached_property
+    def infix_regex(self) -> re.Pattern[str]:
+        """To be found throughout a string."""
+        return re.compile(self.infix)
+
+    @cached_property
+    def url_regex(self) -> re.Pattern[str]:
+        """To be matched with a whole string."""
+        return re.compile(self.url)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> Patterns:
+        """Those in a file."""
+        return cls(fields["prefix"], fields["suffix"], fields["infix"], fields["url"])
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What a tokenizer of spaCy's kind is told about its language.
+
+    Attributes:
+        version: format and hash of the file.
+        source: the version of spaCy that it was made from.
+        patterns: of affixes, infixes and URLs.
+        plain_patterns: the same for plain strings, compiled much sooner: sets name plain
+            characters only. Plain are ASCII and plain_marks.
+        plain_marks: other characters that are common in English.
+        specials: strings that have tokens of their own; these make up the string.
+        joined: of those special strings that an affix would cut: the tokens that affixes alone
+            make of them, which a second pass puts together again.
+        units: what is cut off after a digit.
+        classes: single characters by what affixes do with them, see `training.tokenizer_tables`.
+    """
+
+    version: str
+    source: str
+    patterns: Patterns
+    plain_patterns: Patterns
+    plain_marks: str
+    specials: Mapping[str, tuple[str, ...]]
+    joined: Mapping[str, tuple[str, ...]]
+    units: tuple[str, ...]
+    classes: Mapping[str, str]
+
+    def patterns_for(self, string: str) -> Patterns:
+        """The patterns to be used on a string."""
+        plain = string.isascii() or self._not_plain.search(string) is None
+        return self.plain_patterns if plain else self.patterns
+
+    @cached_property
+    def _not_plain(self) -> re.Pattern[str]:
+        return re.compile(rf"[^\x00-\x7f{self.plain_marks}]")
+
+    @cached_property
+    def longest_special(self) -> int:
+        """Characters of the longest special case."""
+        return max(map(len, self.specials), default=0)
+
+
+def encode(fields: Mapping[str, Any]) -> bytes:
+    """The content of a file of tables: a JSON object whose first line is the hash of the others.
+
+    Args:
+        fields: everything but the hash and the format.
+    """
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=True)}"
+        for name, value in {"format": FORMAT, **fields}.items()
+    ]
+    body = (",\n".join(lines) + "}\n").encode("ascii")
+    return f'{{"hash": "{_hash(body)}",\n'.encode("ascii") + body
+
+
+def read(path: Path) -> Tables:
+    """The tables in a file.
+
+    Raises:
+        TaggerError: there is no such file, or it is damaged or of another version.
+    """
+    try:
+        content = path.read_bytes()
+        fields = json.loads(content)
+        version = fields["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _broken(path, f"could not be read: {error}") from error
+    if version != FORMAT:
+        raise _broken(path, f"has the format {version}, this version of sears reads {FORMAT}")
+    if fields.get("hash") != _hash(content.partition(b"\n")[2]):
+        raise _broken(path, "is damaged: its hash is not that of its content")
+    return Tables(
+        version=f"{FORMAT}.{fields['hash']}",
+        source=fields["source"],
+        patterns=Patterns.of(fields["patterns"]),
+        plain_patterns=Patterns.of(fields["plain_patterns"]),
+        plain_marks=fields["plain_marks"],
+        specials={string: tuple(tokens.split()) for string, tokens in fields["specials"].items()},
+        joined={string: tuple(tokens.split()) for string, tokens in fields["joined"].items()},
+        units=tuple(fields["units"].split()),
+        classes=fields["classes"],
+    )
+
+
+@cache
+def english() -> Tables:
+    """The tables that ship with the package.
+
+    Example:
+        >>> english().specials["don't"]
+        ('do', "n't")
+    """
+    return read(Path(__file__).with_name("english.json"))
+
+
+def _hash(content: bytes) -> str:
+    return blake2b(content, digest_size=8).hexdigest()
+
+
+def _broken(path: Path, what: str) -> TaggerError:
+    return TaggerError(
+        f"the table of the tokenizer, {path}, {what}",
+        help="install it again: pip install --force-reinstall sears-dsl",
+    )

@@ -1,0 +1,232 @@
+"""Makes the tables of the English tokenizer from an installed spaCy.
+
+In: spaCy's language data for English. Out: ``sears_dsl/text/fast/english.json``. Always holds: the
+same version of spaCy gives the same bytes. What our tokenizer takes for granted about the rules
+is checked here, so that a spaCy of which it does not hold ends in an error and not in a file.
+
+    python -m training.tokenizer_tables
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.errors import SearsError, TaggerError
+from sears_dsl.text.fast import tables
+from sears_dsl.text.fast.cutting import cut_affixes
+from sears_dsl.text.fast.tables import Patterns, Tables
+from sears_dsl.text.writing import write_atomically
+
+LICENCE = """\
+The patterns and special cases are spaCy's.
+
+The MIT License (MIT)
+
+Copyright (C) 2016-2024 ExplosionAI GmbH, 2016 spaCy GmbH, 2015 Matthew Honnibal
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in
+all copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN
+THE SOFTWARE.
+"""
+
+MARKS = "‘’“”–—…"
+# Characters whose behaviour the kernels know by class: ASCII, Latin letters, typographic marks.
+KNOWN = (
+    [chr(code) for code in range(0x21, 0x7F)]
+    + [chr(code) for code in range(0xC0, 0x180) if chr(code) not in "×÷"]
+    + list(MARKS)
+)
+# An escape; or a set, and in it a character or a range of them.
+_PART = re.compile(r"\\.|\[((?:\\.|[^\]\\])*)\]", re.DOTALL)
+_CODE = r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})|([^\x00-\x7f])"
+_RANGE = re.compile(f"(?:{_CODE})(?:-(?:{_CODE}))?")
+_OUTPUT = Path(tables.__file__).with_name("english.json")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the file, or say why not."""
+    options = argparse.ArgumentParser(description="Make the English tokenizer's tables from spaCy.")
+    options.add_argument("--out", type=Path, default=_OUTPUT, help="the file to write")
+    out: Path = options.parse_args(arguments).out
+    try:
+        write_atomically(out, tables.encode(collect()))
+    except SearsError as error:
+        sys.stderr.write(f"error: {error.render()}\n")
+        return 2
+    return 0
+
+
+def collect() -> dict[str, Any]:
+    """The fields of the file, from the installed spaCy.
+
+    Raises:
+        TaggerError: its rules are of another kind than those that our tokenizer knows.
+    """
+    import spacy  # noqa: PLC0415 - a second to import
+    from spacy.lang import char_classes  # noqa: PLC0415 - likewise
+
+    own: Any = spacy.blank("en").tokenizer
+    defaults = spacy.util.get_lang_class("en").Defaults
+    prefixes = [str(piece) for piece in defaults.prefixes or () if str(piece).strip()]
+    patterns = {
+        "prefix": own.prefix_search.__self__.pattern,
+        "suffix": own.suffix_search.__self__.pattern,
+        "infix": own.infix_finditer.__self__.pattern,
+        "url": own.url_match.__self__.pattern,
+    }
+    _demand(own.token_match is None, "it has a pattern for whole tokens")
+    _demand(
+        patterns["prefix"] == "|".join("^" + piece for piece in prefixes),
+        "its prefixes are put together otherwise",
+    )
+    # Without the anchors it can be matched anywhere in a string.
+    patterns["prefix"] = "|".join(prefixes)
+    plain = {name: _narrowed(pattern) for name, pattern in patterns.items()}
+    specials: dict[str, str] = {}
+    for special in sorted(own.rules):
+        tokens = [_orth(own, token) for token in own.rules[special]]
+        if special.isspace():
+            _demand(tokens == [special], "it cuts white space")
+            continue
+        _demand(
+            "".join(tokens) == special and len(special.split()) == 1 and all(tokens),
+            f"its special case {special!r} has white space or other characters than its tokens",
+        )
+        specials[special] = " ".join(tokens)
+    currency = [piece.replace("\\", "") for piece in char_classes.LIST_CURRENCY]
+    fields: dict[str, Any] = {
+        "language": "en",
+        "source": f"spaCy {metadata.version('spacy')}",
+        "licence": LICENCE,
+        "units": " ".join(dict.fromkeys(["+", *currency, *char_classes.LIST_UNITS])),
+        "patterns": patterns,
+        "plain_patterns": plain,
+        "plain_marks": MARKS,
+        "specials": specials,
+    }
+    rules = _tables(fields)
+    joined = {special: _joined(special, rules) for special in specials}
+    for special, run in joined.items():
+        _demand(
+            len(run) != 1 or specials[special] == special,
+            f"its second pass changes the single token {special!r}",
+        )
+    fields["joined"] = {special: " ".join(run) for special, run in joined.items() if run}
+    fields["classes"] = _classes(rules)
+    return fields
+
+
+def _narrowed(pattern: str) -> str:
+    """A pattern whose sets name plain characters only."""
+
+    def plain(found: re.Match[str]) -> str:
+        groups = [group for group in found.groups() if group]
+        codes = [ord(group) if len(group) == 1 else int(group, 16) for group in groups]
+        _demand(codes[0] > 0x7F, f"it writes {found[0]} for ASCII")
+        return "".join(mark for mark in MARKS if codes[0] <= ord(mark) <= codes[-1])
+
+    def narrow(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        _demand(not found[1].startswith("^"), f"it has the negated set {found[0]}")
+        # Two bars are reserved by `re`.
+        kept = re.sub(r"\|+", "|", _RANGE.sub(plain, found[1]))
+        return f"[{kept}]" if kept else "(?!)"
+
+    return _PART.sub(narrow, pattern)
+
+
+def _orth(own: Any, token: dict[int | str, str]) -> str:
+    from spacy.attrs import ORTH  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    return token[ORTH] if ORTH in token else token["ORTH"]
+
+
+def _tables(fields: dict[str, Any]) -> Tables:
+    specials = {string: tuple(tokens.split()) for string, tokens in fields["specials"].items()}
+    return Tables(
+        version="",
+        source=fields["source"],
+        patterns=Patterns.of(fields["patterns"]),
+        plain_patterns=Patterns.of(fields["plain_patterns"]),
+        plain_marks=fields["plain_marks"],
+        specials=specials,
+        joined={},
+        units=(),
+        classes={},
+    )
+
+
+def _joined(special: str, rules: Tables) -> list[str]:
+    """What affixes alone make of a special case; nothing where there is none in it."""
+    if not (
+        rules.patterns.prefix_regex.match(special)
+        or rules.patterns.suffix_regex.search(special)
+        or rules.patterns.infix_regex.search(special)
+    ):
+        return []
+    ends = cut_affixes(special, rules, {})
+    return [special[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _classes(rules: Tables) -> dict[str, str]:
+    """Known characters by what affixes do with them; dots and leading plus signs are kernels' own.
+
+    prefix, suffix: cut off wherever they begin or end a string. alpha: letters to infixes.
+    before, after: a dot between such two is an infix. closes: a dot after it is a suffix.
+    capital: a dot after two of them is a suffix.
+    """
+    marks = [mark for mark in KNOWN if mark != "."]
+    patterns = rules.patterns
+    prefix, suffix, infix = patterns.prefix_regex, patterns.suffix_regex, patterns.infix_regex
+
+    def second(found: re.Match[str] | None) -> bool:
+        """Whether it is the second of the characters."""
+        return found is not None and found.span() == (1, 2)
+
+    closes = [mark for mark in marks if second(suffix.search(mark + "."))]
+    capital = [mark for mark in marks if mark not in closes and suffix.search(2 * mark + ".")]
+    classes = {
+        "known": KNOWN,
+        "prefix": [mark for mark in marks if mark != "+" and prefix.match(mark)],
+        "suffix": [mark for mark in marks if second(suffix.search("a" + mark))],
+        "alpha": [mark for mark in marks if second(infix.search(f"a,{mark}"))],
+        "before": [mark for mark in marks if second(infix.search(f"{mark}.A"))],
+        "after": [mark for mark in marks if second(infix.search(f"a.{mark}"))],
+        "closes": closes,
+        "capital": capital,
+    }
+    return {name: "".join(marks) for name, marks in classes.items()}
+
+
+def _demand(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise TaggerError(
+            f"this spaCy's English tokenizer is of another kind than ours: {otherwise}",
+            help="install the version of spaCy that pyproject.toml asks for, or extend "
+            "sears_dsl/text/fast/cutting.py",
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
