@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
+from hashlib import blake2b
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["ENOUGH", "Kernel", "compiles", "expect", "kernel"]
+__all__ = ["ENOUGH", "Kernel", "compiles", "expect", "kernel", "kernels"]
 
 F = TypeVar("F")
 
@@ -49,6 +50,7 @@ class _Decision:
 
 
 _decision = _Decision()
+_made: list[Kernel] = []
 
 
 def expect(steps: int) -> None:
@@ -77,8 +79,7 @@ class Kernel:
 
     def __init__(self, function: FunctionType) -> None:
         functools.update_wrapper(self, function)
-        self.plain: Callable[..., Any] = function
-        self._function = function
+        self.plain = function
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -86,6 +87,18 @@ class Kernel:
         if _decision.compiled:
             return self.dispatcher()(*arguments)
         return self.plain(*arguments)
+
+    @property
+    def misses(self) -> int:
+        """How often it had to be compiled in this process, since no code was on disk."""
+        if self._dispatcher is None:
+            return 0
+        return sum(self._dispatcher.stats.cache_misses.values())
+
+    @property
+    def used(self) -> bool:
+        """Whether it is compiled and has code."""
+        return self._dispatcher is not None and bool(self._dispatcher.signatures)
 
     def dispatcher(self) -> Any:
         """Numba's compiled form, which compiles (or reads from disk) when it is called."""
@@ -96,13 +109,15 @@ class Kernel:
     def _compiled(self) -> Any:
         import numba  # noqa: PLC0415 - half a second to import
 
-        source = self._function
+        source = self.plain
         # Compiled code calls other kernels in their compiled form: those stand in place of them
         # among the globals of a copy of the function.
         names = dict(source.__globals__)
         copy = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
         copy.__module__ = source.__module__
-        copy.__qualname__ = source.__qualname__
+        # Under this name the code lies on disk: numba looks whether the file of a function has
+        # changed, but code of kernels that it calls, and numbers of other modules, are in it too.
+        copy.__qualname__ = f"{source.__qualname__}-{_fingerprint(self)}"
         try:
             compiled: Any = numba.njit(cache=True, nogil=True)(copy)
         except RuntimeError:
@@ -113,6 +128,30 @@ class Kernel:
             if isinstance(names.get(name), Kernel):
                 names[name] = names[name].dispatcher()
         return compiled
+
+
+def _fingerprint(kernel: Kernel) -> str:
+    """A hash of all that the compiled code of a kernel is made of."""
+    digest = blake2b(digest_size=6)
+    waiting, seen = [kernel], {kernel}
+    for each in waiting:
+        function = each.plain
+        code = function.__code__
+        digest.update(repr((function.__qualname__, code.co_code, code.co_consts)).encode())
+        for name in code.co_names:
+            value = function.__globals__.get(name)
+            if isinstance(value, Kernel):
+                if value not in seen:
+                    seen.add(value)
+                    waiting.append(value)
+            elif isinstance(value, int | float | str | tuple):
+                digest.update(f"{name}={value!r}".encode())
+    return digest.hexdigest()
+
+
+def kernels() -> Sequence[Kernel]:
+    """All kernels of the modules that were imported so far."""
+    return tuple(_made)
 
 
 def kernel(function: F) -> F:
@@ -131,4 +170,6 @@ def kernel(function: F) -> F:
         >>> int(total(np.arange(4)))
         6
     """
-    return cast(F, Kernel(cast(FunctionType, function)))
+    made = Kernel(cast(FunctionType, function))
+    _made.append(made)
+    return cast(F, made)

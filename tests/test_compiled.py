@@ -109,3 +109,41 @@ def test_a_wrong_choice_is_told() -> None:
     assert done.returncode == 2
     assert "SEARS_COMPILE is 'sometimes'" in done.stderr
     assert "auto, always, never" in done.stderr
+
+
+_TWO_MODULES = """
+import sys
+from pathlib import Path
+folder = Path(sys.argv[1])
+sys.path.insert(0, str(folder))
+import caller
+print(caller.outer(1), caller.outer.misses)
+"""
+_CALLER = """
+from sears_dsl._compiled import kernel
+from callee import inner, STEP
+@kernel
+def outer(value):
+    return inner(value) + STEP
+"""
+
+
+def test_code_on_disk_is_not_used_when_what_it_calls_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text(_CALLER)
+    environment = {**os.environ, "SEARS_COMPILE": "always", "PYTHONDONTWRITEBYTECODE": "1"}
+    told = []
+    for inner, step in (("value + 1", 10), ("value + 1", 10), ("value + 2", 10), ("value + 2", 20)):
+        (tmp_path / "callee.py").write_text(
+            f"from sears_dsl._compiled import kernel\nSTEP = {step}\n"
+            f"@kernel\ndef inner(value):\n    return {inner}\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", _TWO_MODULES, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        told.append(done.stdout.split())
+    assert told == [["12", "1"], ["12", "0"], ["13", "1"], ["23", "1"]]
