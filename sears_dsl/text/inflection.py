@@ -169,9 +169,10 @@ def lemma(word: str, fine: str) -> str:
     if word_class is None or fine in BASE_TAGS or not plain.isascii() or not plain.isalpha():
         return word.lower()
     candidates = [form.lower() for form in _tables().lemmas(plain, word_class)]
-    for candidate in candidates:
-        if plain in _tables().forms(candidate, fine.replace("NNPS", "NNS")):
-            return candidate
+    if len(candidates) > 1:
+        for candidate in candidates:
+            if plain in _tables().forms(candidate, fine.replace("NNPS", "NNS")):
+                return candidate
     return candidates[0] if candidates else plain
 
 
