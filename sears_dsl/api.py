@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,9 @@ def apply(
     Returns:
         A dataset of the same kind.
 
+    Warns:
+        UserWarning: the rules read tags and were validated with another tagger.
+
     Raises:
         RuleSyntaxError: a rule file with errors.
         DataError: a column that is not there, a value that is no text.
@@ -53,6 +57,7 @@ def apply(
         'A fun film.'
     """
     from sears_dsl.batch.memory import apply_to
+    from sears_dsl.batch.validated import tagger_findings
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.language.ruleset import Ruleset
@@ -61,9 +66,12 @@ def apply(
     rulesets: list[Ruleset] = []
     for given in [ruleset] if single else ruleset:  # type: ignore[union-attr]
         rulesets += [given] if isinstance(given, Ruleset) else load_rulesets([str(given)])
+    matcher = compile_rules(rulesets, tagger=tagger)
+    for finding in tagger_findings(rulesets, lambda: matcher.tagger):
+        warnings.warn(finding.render(), stacklevel=2)
     return apply_to(
         dataset,
-        compile_rules(rulesets, tagger=tagger),
+        matcher,
         column=column,
         mode=mode,
         scope=scope,

@@ -238,7 +238,7 @@ def test_rules_lists_the_catalogue(run: Run) -> None:
 
 def test_cache_info_and_clear(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEARS_CACHE", str(tmp_path / "cache"))
-    run("apply", "wh.sear", "rows.csv", "-o", "out.csv", "--column", "text")
+    run("apply", "wh.sear", "rows.csv", "-o", "out.csv", "--column", "text", "--tagger", "spacy")
     assert json.loads(run("cache", "info", "--json").stdout)["entries"] == 1
     assert run("cache", "clear").returncode == 0
     assert json.loads(run("cache", "info", "--json").stdout)["entries"] == 0

@@ -111,8 +111,9 @@ def test_a_killed_run_leaves_the_old_output_and_is_resumed(source: Path, jobs: i
 
 
 def test_the_processes_of_a_killed_run_end(source: Path) -> None:
-    process = start(source, seconds=0.2, jobs=2)
-    wait_for(source.with_name("out.csv.sears-partial") / "00000000.part")
+    process = start(source, seconds=0.2, jobs=3)
+    # The first batch is done before any process is started.
+    wait_for(source.with_name("out.csv.sears-partial") / "00000002.part")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     if not children.exists():
         process.kill()
@@ -242,10 +243,23 @@ def test_a_link_keeps_pointing_to_its_file(source: Path) -> None:
 
 
 def test_a_process_that_dies_is_an_error_and_no_hang(source: Path) -> None:
-    source.write_text(source.read_text().replace("movie 31", "movie die"))
-    request = replace(request_for(source, jobs=2), recipe=WordRecipe(deadly=True))
+    # Slow enough for the other process to start while this one works.
+    request = replace(request_for(source, jobs=2), recipe=WordRecipe(deadly=True, seconds=0.4))
     with pytest.raises(SearsError, match="a worker process died"):
         apply_file(request)
     request = replace(request_for(source, resume=True), recipe=WordRecipe())
     apply_file(request)
     assert source.with_name("out.csv").read_bytes() == expected(source)
+
+
+@pytest.mark.parametrize("left", [0, 1, -1])
+def test_a_part_that_a_stopped_machine_tore_is_made_again(source: Path, left: int) -> None:
+    folder = interrupted(source)
+    part = folder / "00000001.part"
+    content = part.read_bytes()
+    # Nothing of it, its first byte alone, or all of it with zeros where the last bytes were.
+    part.write_bytes(content[:left] if left >= 0 else content[:-8] + bytes(8))
+    report = apply_file(request_for(source, resume=True))
+    assert report.note == "resumed after 1 finished batches"
+    assert source.with_name("out.csv").read_bytes() == expected(source)
+    assert report.rules["film"].rows == ROWS

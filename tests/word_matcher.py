@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import time
@@ -110,7 +111,7 @@ FILM = {"film": ("movie", "film"), "which": ("What", "Which"), "never": ("xyzzy"
 
 @dataclass(frozen=True)
 class WordRecipe:
-    """A recipe for tests; it can be slow, and it can kill its process."""
+    """A recipe for tests; it can be slow, and it can kill worker processes."""
 
     rules: tuple[tuple[str, str, str], ...] = tuple((k, *v) for k, v in FILM.items())
     seconds: float = 0.0
@@ -131,15 +132,15 @@ class _Troubled:
         self._matcher, self._recipe = matcher, recipe
         self.rule_ids = matcher.rule_ids
 
-    def _trouble(self, texts: Sequence[str]) -> None:
+    def _trouble(self) -> None:
         time.sleep(self._recipe.seconds)
-        if self._recipe.deadly and any("die" in text for text in texts):
+        if self._recipe.deadly and multiprocessing.parent_process() is not None:
             os._exit(9)
 
     def apply(self, texts: Sequence[str], **options: Any) -> Any:
-        self._trouble(texts)
+        self._trouble()
         return self._matcher.apply(texts, **options)
 
     def chain(self, texts: Sequence[str], **options: Any) -> Any:
-        self._trouble(texts)
+        self._trouble()
         return self._matcher.chain(texts, **options)

@@ -46,7 +46,8 @@ def audit_markdown(document: AuditDocument) -> str:
         "is the false-discovery rate over all rules (exact binomial tests, Benjamini and "
         "Hochberg).",
         f"- Model: {code_cell(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
-        f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}.",
+        f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}. Tagger: "
+        f"{code_cell(document.tagger)}.",
     ]
     return "\n".join(lines) + "\n"
 

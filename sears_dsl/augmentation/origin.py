@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from sears_dsl.batch.validated import found_by_discovery, manifest_path
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.errors import UsageError
 
@@ -61,10 +62,9 @@ def check_origin(
 
 def _found_on(file: Path) -> str | None:
     """SHA-256 of the rows that a rule file was found on; None where no manifest tells."""
-    manifest = file.with_suffix(".manifest.json")
-    if not manifest.exists():
+    if not found_by_discovery(file):
         return None
     # The manifest's reader brings pydantic, which rules written by hand do without.
     from sears_dsl.discovery.manifest import read_manifest  # noqa: PLC0415
 
-    return read_manifest(manifest).data.sha256
+    return read_manifest(manifest_path(file)).data.sha256

@@ -224,7 +224,8 @@ def _markdown(done: Repair, settings: RepairSettings, participants: Participants
         "",
         f"Trainer: `{participants.trainer}`. Training rows: SHA-256 `{participants.training}`. "
         f"Held-out rows: SHA-256 `{participants.held_out}`. Rules: "
-        f"{', '.join(participants.rulesets)}, hash `{participants.rules}`.",
+        f"{', '.join(participants.rulesets)}, hash `{participants.rules}`. "
+        f"Tagger: `{participants.tagger}`.",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

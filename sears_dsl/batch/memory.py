@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from sears_dsl.batch.chained import rewrite_chain
+from sears_dsl.batch.records import rewrite_each
 from sears_dsl.batch.rewriting import (
     Mode,
     Plan,
@@ -18,8 +20,6 @@ from sears_dsl.batch.rewriting import (
     TextMatcher,
     Touched,
     Unit,
-    rewrite_chain,
-    rewrite_each,
 )
 from sears_dsl.batch.tally import Tally
 from sears_dsl.errors import UsageError

@@ -1,14 +1,16 @@
 """Output that can be killed at any time and resumed: finished batches beside their output.
 
 In: the parts of a file, in order. Out: the file, or ``OUTPUT.sears-partial/`` with the parts that
-are finished. Always holds: OUTPUT is what it was before, or complete; a part in the folder is
-complete; parts are resumed only for the same job, as the manifest tells; two processes never work
-on one output. Costs a second copy of the output on disk until it is complete.
+are finished. Always holds: OUTPUT is what it was before, or complete; a part that is resumed is
+whole, as its checksum tells (so that no part has to wait for the disk); parts are resumed only for
+the same job, as the manifest tells; two processes never work on one output. Costs a second copy of
+the output on disk until it is complete.
 
     OUTPUT.sears-partial/
         manifest.json      what the job is: input, rules, options, versions
         lock               held by the process at work
-        00000000.part      a line of JSON (the batch's counts), then the bytes of the batch
+        00000000.part      a line of JSON (size and checksum of what follows, the batch's counts),
+                           then the bytes of the batch
         output             the file while it is put together
 """
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -125,7 +128,7 @@ class PartialOutput:
                     before = json.loads(path.read_bytes())
                 except ValueError:
                     before = None
-        found = self._complete_parts()
+        found = self._whole_parts()
         if resume and before is not None:
             self._compare(before, manifest)
             self.finished = self._count = found
@@ -156,10 +159,10 @@ class PartialOutput:
                 help="run without --resume to start again from the beginning",
             )
 
-    def _complete_parts(self) -> int:
-        """How many parts there are without a gap."""
+    def _whole_parts(self) -> int:
+        """How many parts there are without a gap; one that a stopped machine tore is none."""
         count = 0
-        while self._part_path(count).is_file():
+        while _is_whole(self._part_path(count)):
             count += 1
         return count
 
@@ -167,14 +170,11 @@ class PartialOutput:
         return self.folder / f"{number:08}.part"
 
     def _put_file(self, name: str, pieces: Iterable[bytes]) -> None:
-        """A file of the folder, entirely or not at all, even if the machine stops."""
+        """A file of the folder, entirely or not at all, if this process is killed."""
         temporary = self.folder / f"{name}.new"
         with open(temporary, "wb") as file:
             file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
         os.replace(temporary, self.folder / name)
-        _sync_folder(self.folder)
 
     def put(self, number: int, counts: Mapping[str, Any], part: bytes) -> None:
         """Keep a finished part.
@@ -188,14 +188,15 @@ class PartialOutput:
             DataError: the disk is full or the folder is gone; earlier parts are kept.
         """
         with self._writing():
-            head = json.dumps(counts).encode() + b"\n"
-            self._put_file(self._part_path(number).name, [head, part])
+            head = {"bytes": len(part), "crc32": zlib.crc32(part), "counts": counts}
+            line = json.dumps(head).encode() + b"\n"
+            self._put_file(self._part_path(number).name, [line, part])
         self._count = number + 1
 
     def counts(self, number: int) -> Any:
         """The counts that were put with a part."""
         with open(self._part_path(number), "rb") as file:
-            return json.loads(file.readline())
+            return json.loads(file.readline())["counts"]
 
     def parts(self) -> Iterable[bytes]:
         """All parts in order, one in memory at a time; can be gone through again."""
@@ -233,6 +234,20 @@ class _Parts(Iterable[bytes]):
             with open(path, "rb") as file:
                 file.readline()
                 yield file.read()
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a part is there, with the bytes that were put."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        line, part = file.readline(), file.read()
+    try:
+        head = json.loads(line)
+    except ValueError:
+        return False
+    told = {"bytes": len(part), "crc32": zlib.crc32(part)}
+    return isinstance(head, dict) and told.items() <= head.items()
 
 
 def _sync_folder(folder: Path) -> None:

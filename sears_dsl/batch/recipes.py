@@ -13,8 +13,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sears_dsl._defaults import DEFAULT_TAGGER
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.text.tagger import load_tagger
+from sears_dsl.text.tagger import identity_of, load_tagger
 
 if TYPE_CHECKING:
     from sears_dsl.batch.rewriting import TextMatcher
@@ -40,7 +41,7 @@ class RulesetRecipe:
     """
 
     rulesets: tuple[Ruleset, ...]
-    tagger: str = "spacy"
+    tagger: str = DEFAULT_TAGGER
     cached: bool = False
     cache: Path | None = None
 
@@ -66,8 +67,7 @@ class RulesetRecipe:
         digest = blake2b(digest_size=16)
         for ruleset in _with_imports(self.rulesets):
             digest.update(ruleset.format().encode() + b"\0")
-        tagger = load_tagger(self.tagger)
-        return {"rules": digest.hexdigest(), "tagger": f"{tagger.name} {tagger.version}"}
+        return {"rules": digest.hexdigest(), "tagger": identity_of(load_tagger(self.tagger))}
 
 
 def _with_imports(rulesets: tuple[Ruleset, ...]) -> Iterator[Ruleset]:

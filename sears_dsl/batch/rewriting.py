@@ -1,43 +1,44 @@
-"""What rules do to one batch of rows: the unit of work, a pure function.
+"""What rules may do to a batch of rows: the plan, and the texts and spans that it speaks of.
 
-In: a `Batch`, a compiled matcher and a `Plan`. Out: records (mode ``each``: one for every row and
-rule that changed it) or changes (mode ``chain``: rule after rule on each row), and a `Tally`.
-Always holds: the result depends on the batch alone, not on batches before it or on workers; a
-null is passed through; a protected span is never changed; spans that point into a rewritten text
-are carried along, or the row is kept, dropped or refused, as the plan says.
-Costs the matcher's work; rows without a change cost no object of their own.
+In: a `Batch` and a `Plan`. Out: the texts of its columns, and what is protected in them; `records`
+(mode each) and `chained` (mode chain) do the work, as pure functions. Always holds: their result
+depends on the batch alone, not on batches before it or on workers; a null is passed through; a
+protected span is never changed. Costs a look at every value of the columns in question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias
 
 from sears_dsl.batch.tally import Tally
 from sears_dsl.engine.matches import Edit, Rewrite
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.text.batches import Batch
-from sears_dsl.text.dataset import row_ids
-from sears_dsl.text.spans import SpanColumn, moved_spans, occurrences, row_spans, value_spans
+from sears_dsl.text.spans import SpanColumn, occurrences, row_spans, value_spans
 
 __all__ = [
     "ChainedText",
-    "Changed",
     "Mode",
     "Plan",
+    "Scope",
+    "Spans",
     "TextMatcher",
+    "Texts",
     "Touched",
-    "rewrite_chain",
-    "rewrite_each",
+    "Unit",
+    "count_unrenderable",
+    "in_row",
+    "present_texts",
+    "protected_spans",
 ]
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
 Scope: TypeAlias = Literal["first", "all"]
 Unit: TypeAlias = Literal["text", "sentence"]
-_Spans: TypeAlias = list[tuple[int, int]]
+Spans: TypeAlias = list[tuple[int, int]]
 
 
 class _CharacterMap(Protocol):
@@ -141,29 +142,19 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """What chain mode does to a batch.
-
-    Attributes:
-        values: row → column → new value; rows without a change are absent.
-        dropped: rows to leave out.
-        tally: the counts.
-    """
-
-    values: Mapping[int, Mapping[str, Any]]
-    dropped: frozenset[int]
-    tally: Tally
-
-
-@dataclass(frozen=True, slots=True)
-class _Texts:
+class Texts:
     """The texts of one column that are there, and the rows of the batch that they stand in."""
 
     texts: list[str]
     rows: Sequence[int]
 
 
-def _texts(batch: Batch, column: str) -> _Texts:
+def present_texts(batch: Batch, column: str) -> Texts:
+    """The texts of a column, nulls left out.
+
+    Raises:
+        DataError: a value that is no text, or half of a surrogate pair.
+    """
     values = batch.columns.get(column, ())
     rows: Sequence[int]
     if set(map(type, values)) == {str}:
@@ -174,7 +165,7 @@ def _texts(batch: Batch, column: str) -> _Texts:
         "\n".join(texts).encode()
     except UnicodeEncodeError:
         _refuse_surrogates(batch, column, texts, rows)
-    return _Texts(texts, rows)
+    return Texts(texts, rows)
 
 
 def _present(batch: Batch, column: str, values: Sequence[Any]) -> tuple[list[str], Sequence[int]]:
@@ -206,12 +197,16 @@ def _refuse_surrogates(batch: Batch, column: str, texts: list[str], rows: Sequen
             ) from error
 
 
-def _protected(batch: Batch, plan: Plan, column: str, texts: _Texts) -> list[_Spans] | None:
-    """Spans to keep intact in each text, or None where there are no such columns."""
+def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> list[Spans] | None:
+    """Spans to keep intact in each text, or None where there are no such columns.
+
+    Raises:
+        DataError: a value that is no span.
+    """
     names = [name for name in plan.protect if name not in plan.columns]
     if not names:
         return None
-    found: list[_Spans] = [[] for _ in texts.texts]
+    found: list[Spans] = [[] for _ in texts.texts]
     for name in names:
         declared = next((spec for spec in plan.spans if name in spec.columns), None)
         if declared is not None and declared.text_column != column:
@@ -225,11 +220,11 @@ def _protected(batch: Batch, plan: Plan, column: str, texts: _Texts) -> list[_Sp
                 else:
                     found[at] += _guarded(text, values[row])
             except DataError as error:
-                raise _in_row(batch, row, name, error) from error
+                raise in_row(batch, row, name, error) from error
     return found
 
 
-def _guarded(text: str, value: Any) -> _Spans:
+def _guarded(text: str, value: Any) -> Spans:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if value is None or value != value:  # noqa: PLR0124 - not a number is missing
@@ -243,190 +238,15 @@ def _guarded(text: str, value: Any) -> _Spans:
     return occurrences(text, str(value))
 
 
-def _in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
+def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
+    """The error, with its place before the message."""
     place = f"row {batch.row_number(row)}, column {column}"
     return DataError(f"{place}: {error.message}", help=error.help)
 
 
-# ---------------------------------------------------------------- mode each
-
-
-def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> tuple[dict[str, Any], Tally]:
-    """One record for every row and rule that changed it.
-
-    Returns:
-        Columns ``id``, ``rule``, ``column`` (where several are rewritten), ``original``,
-        ``rewritten`` and ``edits`` (lists of [start, end, old, new]), in the order of rows,
-        columns, rules; and the counts.
-
-    Raises:
-        DataError: a value that is no text, a row without an id.
-    """
-    tally = Tally(rows=batch.rows)
-    ids = row_ids(batch, plan.id_column)
-    rule_ids = matcher.rule_ids
-    found: list[tuple[int, int, Rewrite]] = []
-    for position, column in enumerate(plan.rewritten):
-        texts = _texts(batch, column)
-        tally.characters += sum(map(len, texts.texts))
-        rewrites = matcher.apply(
-            texts.texts,
-            scope=plan.scope,
-            protected=_protected(batch, plan, column, texts),
-            unit=plan.unit,
-        )
-        found.extend((texts.rows[rewrite.row], position, rewrite) for rewrite in rewrites)
-        _count_unrenderable(tally, rule_ids, rewrites)
-    if len(plan.rewritten) > 1:
-        found.sort(key=lambda item: (item[0], item[1], item[2].rule))
-    columns: dict[str, list[Any]] = {
-        "id": [ids[row] for row, _, _ in found],
-        "rule": [rule_ids[rewrite.rule] for _, _, rewrite in found],
-        "column": [plan.rewritten[position] for _, position, _ in found],
-        "original": [rewrite.original for _, _, rewrite in found],
-        "rewritten": [rewrite.text for _, _, rewrite in found],
-        "edits": [[list(edit) for edit in rewrite.edits] for _, _, rewrite in found],
-    }
-    if len(plan.rewritten) == 1:
-        del columns["column"]
-    rows_of_rules = {(row, rewrite.rule) for row, _, rewrite in found}
-    for _, rule in rows_of_rules:
-        tally.of(rule_ids[rule]).rows += 1
-    for _, _, rewrite in found:
-        tally.of(rule_ids[rewrite.rule]).count(rewrite.original, rewrite.text, rewrite.edits)
-    tally.changed = len({row for row, _, _ in found})
-    tally.records = len(found)
-    return columns, tally
-
-
-def _count_unrenderable(tally: Tally, rule_ids: Sequence[str], result: object) -> None:
+def count_unrenderable(tally: Tally, rule_ids: Sequence[str], result: object) -> None:
     """Count what a matcher found and could not render: rule position → instances."""
     counts = getattr(result, "unrenderable", None) or {}
     for rule, count in counts.items() if isinstance(counts, Mapping) else enumerate(counts):
         if count:
             tally.of(rule_ids[rule]).unrenderable += int(count)
-
-
-# ---------------------------------------------------------------- mode chain
-
-
-def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
-    """Each row once, all rules applied to it in order.
-
-    Raises:
-        DataError: a value that is no text; with ``on_touched`` error, a span that was touched.
-    """
-    tally = Tally(rows=batch.rows)
-    values: dict[int, dict[str, Any]] = {}
-    dropped: dict[int, str] = {}
-    kept: dict[int, str] = {}
-    rows_of_rules: set[tuple[int, int]] = set()
-    for column in plan.rewritten:
-        texts, members = _shared(batch, column)
-        tally.characters += sum(map(len, texts.texts))
-        protected = _protected_together(batch, plan, column, texts, members)
-        chained = matcher.chain(texts.texts, scope=plan.scope, protected=protected, unit=plan.unit)
-        _count_unrenderable(tally, matcher.rule_ids, chained)
-        specs = [spec for spec in plan.spans if spec.text_column == column]
-        for at, result in enumerate(chained):
-            text = texts.texts[at]
-            if not result.steps or result.text == text:
-                continue
-            rows: Sequence[int] = (texts.rows[at],) if members is None else members[at]
-            moved = {row: _moved(batch, row, text, result, specs) for row in rows} if specs else {}
-            touched = {row: why for row, why in moved.items() if isinstance(why, str)}
-            if touched and plan.on_touched == "error":
-                row, why = next(iter(touched.items()))
-                raise DataError(
-                    f"row {batch.row_number(row)}: {why} by rule "
-                    f"{matcher.rule_ids[result.steps[0][0]]} or one after it",
-                    help="--protect the column, or choose --on-touched keep or drop",
-                )
-            if touched and plan.on_touched == "keep":
-                kept |= {
-                    row: touched.get(row, "its text is shared with such a row") for row in rows
-                }
-                continue
-            dropped |= touched
-            left = [row for row in rows if row not in touched]
-            for row in left:
-                new = moved.get(row, {})
-                values.setdefault(row, {}).update({column: result.text, **_mapping(new)})
-            before = text
-            for rule, edits in result.steps if left else ():
-                rows_of_rules |= {(row, rule) for row in left}
-                after = _edited(before, edits)
-                tally.of(matcher.rule_ids[rule]).count(before, after, edits)
-                before = after
-    for _, rule in rows_of_rules:
-        tally.of(matcher.rule_ids[rule]).rows += 1
-    for row in dropped:
-        values.pop(row, None)
-    tally.changed = len(values)
-    tally.records = batch.rows - len(dropped)
-    if reasons := kept | dropped:
-        tally.give_reasons(reasons, row_ids(batch, plan.id_column))
-    return Changed(values, frozenset(dropped), tally)
-
-
-def _edited(text: str, edits: Sequence[Edit]) -> str:
-    pieces = []
-    at = 0
-    for edit in edits:
-        pieces += [text[at : edit.start], edit.new]
-        at = edit.end
-    return "".join([*pieces, text[at:]])
-
-
-def _mapping(new: dict[str, Any] | str) -> dict[str, Any]:
-    return {} if isinstance(new, str) else new
-
-
-def _shared(batch: Batch, column: str) -> tuple[_Texts, list[Sequence[int]] | None]:
-    """The texts of a column, each shared one once, and the rows that have it, if any are shared."""
-    texts = _texts(batch, column)
-    groups = batch.groups.get(column)
-    if groups is None:
-        return texts, None
-    members: dict[int, list[int]] = {}
-    for row in texts.rows:
-        members.setdefault(groups[row], []).append(row)
-    firsts = [rows[0] for rows in members.values()]
-    of_row = dict(zip(texts.rows, texts.texts, strict=True))
-    return _Texts([of_row[row] for row in firsts], firsts), list(members.values())
-
-
-def _protected_together(
-    batch: Batch, plan: Plan, column: str, texts: _Texts, members: list[Sequence[int]] | None
-) -> list[_Spans] | None:
-    """What any of the rows that share a text protects in it."""
-    if members is None:
-        return _protected(batch, plan, column, texts)
-    of_text = dict(zip(texts.rows, texts.texts, strict=True))
-    rows = [row for group in members for row in group]
-    spread = [of_text[group[0]] for group in members for _ in group]
-    spans = _protected(batch, plan, column, _Texts(spread, rows))
-    if spans is None:
-        return None
-    of_row = dict(zip(rows, spans, strict=True))
-    return [sorted({span for row in group for span in of_row[row]}) for group in members]
-
-
-def _moved(
-    batch: Batch, row: int, text: str, result: ChainedText, specs: Sequence[SpanColumn]
-) -> dict[str, Any] | str:
-    new: dict[str, Any] = {}
-    for spec in specs:
-        cells = {name: batch.columns[name][row] for name in spec.columns}
-        try:
-            moved = moved_spans(spec, cells, text, partial(_carry, result))
-        except DataError as error:
-            raise _in_row(batch, row, "/".join(spec.columns), error) from error
-        if isinstance(moved, str):
-            return moved
-        new |= moved
-    return new
-
-
-def _carry(result: ChainedText, start: int, end: int) -> tuple[int, int] | None:
-    return result.span_map.map(start, end)

@@ -8,7 +8,7 @@ keep theirs on disk. Costs at most two examples a rule and a thousand reasons.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from sears_dsl.engine.matches import Edit
@@ -96,7 +96,17 @@ class Tally:
 
     def to_json(self) -> dict[str, Any]:
         """The tally as values that JSON knows."""
-        return asdict(self)
+        plain = {slot.name: getattr(self, slot.name) for slot in fields(self)}
+        rules = {
+            rule: {
+                "rows": of.rows,
+                "edits": of.edits,
+                "unrenderable": of.unrenderable,
+                "examples": [(each.original, each.rewritten, each.edits) for each in of.examples],
+            }
+            for rule, of in self.rules.items()
+        }
+        return plain | {"rules": rules}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Tally:
@@ -110,8 +120,8 @@ class Tally:
         rules = {}
         for rule, counts in value["rules"].items():
             examples = [
-                Example(item["original"], item["rewritten"], tuple(Edit(*e) for e in item["edits"]))
-                for item in counts["examples"]
+                Example(original, rewritten, tuple(Edit(*edit) for edit in edits))
+                for original, rewritten, edits in counts["examples"]
             ]
             rules[rule] = RuleTally(**{**counts, "examples": examples})
         reasons = [(row, why) for row, why in value["reasons"]]

@@ -2,30 +2,34 @@
 
 In: batches, and a recipe for the matcher. Out: for each batch its part of the output and its
 tally, in the order of the batches. Always holds: the same bytes for any number of processes; at
-most two batches a process are on their way; a process whose parent dies ends itself.
-Costs one compilation of the rules in each process.
+most four batches a process are held. Costs one compilation of the rules in each process, while the
+first batches are worked on here.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
-from sears_dsl.batch.rewriting import Mode, Plan, TextMatcher, rewrite_chain, rewrite_each
+from sears_dsl._closing import Closing
+from sears_dsl.batch.chained import rewrite_chain
+from sears_dsl.batch.processes import Process
+from sears_dsl.batch.records import rewrite_each
+from sears_dsl.batch.rewriting import Mode, Plan, TextMatcher
 from sears_dsl.batch.tally import Tally
 from sears_dsl.errors import SearsError
 from sears_dsl.text.batches import Batch
+from sears_dsl.text.columnar import columns_named
 from sears_dsl.text.dataset import format_named
 
-__all__ = ["MatcherRecipe", "Task", "finished_batches", "with_changes"]
+__all__ = ["Crew", "MatcherRecipe", "Task", "with_changes"]
+
+# Batches a process, finished or not, that wait for those before them.
+_MOST_WAITING = 4
 
 #: What becomes of a batch: its part of the output, and the counts.
 Finished: TypeAlias = tuple[bytes, Tally]
@@ -77,8 +81,13 @@ class Task:
         return part, changed.tally
 
     def lighten(self, batch: Batch) -> Batch:
-        """The batch without what this task does not need."""
-        return batch if self.patched else replace(batch, source=None)
+        """The batch without what this task does not need, to send it elsewhere."""
+        if self.patched:
+            return batch
+        columns = batch.columns
+        if self.mode == "each":
+            columns = columns_named(columns, self.plan.needed)
+        return replace(batch, columns=columns, source=None)
 
 
 def with_changes(
@@ -95,83 +104,77 @@ def with_changes(
     return columns
 
 
-class _Worker:
-    """The state of a worker process: its task and, from the first batch on, its matcher."""
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """Makes a worker process ready."""
 
-    current: _Worker | None = None
+    recipe: MatcherRecipe
+    task: Task
 
-    def __init__(self, recipe: MatcherRecipe, task: Task) -> None:
-        self._recipe = recipe
-        self._task = task
-        self._matcher: TextMatcher | None = None
-
-    def run(self, batch: Batch) -> Finished:
-        if self._matcher is None:
-            self._matcher = self._recipe.build()
-        return self._task.run(self._matcher, batch)
+    def __call__(self) -> Callable[[Batch], Finished]:
+        return partial(self.task.run, self.recipe.build())
 
 
-def _start_worker(recipe: MatcherRecipe, task: Task) -> None:
-    _Worker.current = _Worker(recipe, task)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is told by the parent, once
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _run_in_worker(batch: Batch) -> Finished:
-    if _Worker.current is None:
-        raise SearsError("a worker process was used before it was started")
-    return _Worker.current.run(batch)
-
-
-def finished_batches(
-    batches: Iterable[Batch],
-    task: Task,
-    *,
-    recipe: MatcherRecipe,
-    matcher: Callable[[], TextMatcher],
-    jobs: int,
-) -> Iterator[Finished]:
-    """Run a task on batches, in this process (one job) or in several.
+class Crew(Closing):
+    """This process and others, which work on batches.
 
     Args:
-        batches: taken one by one, as there is room.
+        recipe: makes the matchers of the other processes.
         task: what to do.
-        recipe: makes the matchers of worker processes.
-        matcher: gives the matcher of this process.
-        jobs: how many processes work.
-
-    Raises:
-        SearsError: a worker process died; or whatever the task raised, for the first such batch.
+        jobs: how many processes work, this one included.
     """
-    if jobs == 1:
+
+    def __init__(self, recipe: MatcherRecipe, task: Task, *, jobs: int) -> None:
+        self._ready = _Ready(recipe, task)
+        self._jobs = jobs
+        self._others: list[Process[Batch, Finished]] = []
+
+    def start(self) -> None:
+        """Start the other processes, if there are to be any; nobody waits until they are ready."""
+        if not self._others:
+            self._others = [Process(self._ready) for _ in range(self._jobs - 1)]
+
+    def finished(self, batches: Iterable[Batch], matcher: TextMatcher) -> Iterator[Finished]:
+        """Do the task on batches, in their order.
+
+        This process reads, and works on a batch itself whenever the others have enough to do, as
+        they have not while they start.
+
+        Args:
+            batches: taken one by one, as there is room.
+            matcher: of this process.
+
+        Raises:
+            SearsError: a worker process died; or whatever reading or the task raised, for the
+                first such batch.
+        """
+        task = self._ready.task
+        waiting: deque[Future[Finished]] = deque()
         for batch in batches:
-            yield task.run(matcher(), batch)
-        return
-    pool = ProcessPoolExecutor(
-        jobs,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(recipe, task),
-    )
-    waiting: deque[Future[Finished]] = deque()
-    try:
-        for batch in batches:
-            waiting.append(pool.submit(_run_in_worker, task.lighten(batch)))
-            if len(waiting) >= 2 * jobs:
+            if batch.first:  # one batch is not worth a process
+                self.start()
+            other = next((one for one in self._others if one.has_room), None)
+            if other is not None:
+                waiting.append(other.ask(task.lighten(batch)))
+            else:
+                waiting.append(_done_here(task, matcher, batch))
+            while waiting and (waiting[0].done() or len(waiting) > _MOST_WAITING * self._jobs):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise SearsError(
-            "a worker process died; it may have been killed for want of memory",
-            help="run with fewer --jobs; finished batches of a file are kept for --resume",
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+
+    def close(self) -> None:
+        """End the other processes, whatever they are at."""
+        for other in self._others:
+            other.end()
+        self._others = []
+
+
+def _done_here(task: Task, matcher: TextMatcher, batch: Batch) -> Future[Finished]:
+    """A batch of this process; an error waits for those of batches before it."""
+    future: Future[Finished] = Future()
+    try:
+        future.set_result(task.run(matcher, batch))
+    except SearsError as error:
+        future.set_exception(error)
+    return future

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.console import console, counted, echo_json, excerpt
+from sears_dsl._defaults import DEFAULT_TAGGER
+from sears_dsl.cli.console import as_json_object, console, counted, echo_json, excerpt
+from sears_dsl.cli.taggers import warn_of_tagger
 
 if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyReport, ApplyRequest, Progress
     from sears_dsl.engine.explain import Explanation
+    from sears_dsl.errors import Diagnostic
     from sears_dsl.text.tokens import Token
 
 __all__ = ["apply_command", "explain_command"]
@@ -54,7 +58,7 @@ _FEW = 10
               help="Processes.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
-@click.option("--tagger", default="spacy", show_default=True, help="Tagger to use.")
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True, help="Tagger to use.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
@@ -75,10 +79,10 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if not rules:
         raise click.UsageError("name the rules and then the input: sears apply RULES... INPUT -o …")
     quiet, to_stdout = options["quiet"], options["output"] == "-"
+    rulesets = tuple(load_rulesets(rules))
+    warnings = warn_of_tagger(rulesets, options["tagger"], quiet=quiet)
     request = ApplyRequest(
-        recipe=RulesetRecipe(
-            tuple(load_rulesets(rules)), tagger=options["tagger"], cached=not options["no_cache"]
-        ),
+        recipe=RulesetRecipe(rulesets, tagger=options["tagger"], cached=not options["no_cache"]),
         input=data,
         output=options["output"],
         mode=options["mode"],
@@ -103,7 +107,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     watched = not quiet and sys.stderr.isatty()
     report = _with_progress(request) if watched else apply_file(request)
     if options["as_json"] and not to_stdout:
-        echo_json(_as_dict(report))
+        echo_json(_as_dict(report, request, warnings))
     elif not quiet:
         _print_report(report, options["output"])
 
@@ -130,9 +134,13 @@ def _with_progress(request: ApplyRequest) -> ApplyReport:
         return apply_file(request, progress=show)
 
 
-def _as_dict(report: ApplyReport) -> dict[str, Any]:
+def _as_dict(
+    report: ApplyReport, request: ApplyRequest, warnings: Sequence[Diagnostic]
+) -> dict[str, Any]:
     tally = report.tally
     return {
+        "tagger": request.recipe.identity()["tagger"],
+        "warnings": list(map(as_json_object, warnings)),
         "rows": tally.rows,
         "changed": tally.changed,
         "records": tally.records,
@@ -188,7 +196,7 @@ def _print_report(report: ApplyReport, output: str) -> None:
 @click.command("explain", epilog="Example: sears explain rules.sear 'What color is the tray?'")
 @click.argument("rules", nargs=-1, required=True, metavar="RULES... SENTENCE")
 @click.option("--rule", "wanted", multiple=True, help="Only the rule of this id; repeatable.")
-@click.option("--tagger", default="spacy", show_default=True, help="Tagger to use.")
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True, help="Tagger to use.")
 @click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
 def explain_command(
     rules: tuple[str, ...], *, wanted: tuple[str, ...], tagger: str, as_json: bool

@@ -14,13 +14,13 @@ import click
 from sears_dsl.cli.console import console, counted, echo_json
 from sears_dsl.cli.extras import need_audit, need_discovery
 from sears_dsl.cli.model_options import asking, make_folder, scored_options, scoring_team
+from sears_dsl.cli.taggers import chosen_tagger
 
 if TYPE_CHECKING:
     from sears_dsl.audit.comparison import ComparisonDocument
     from sears_dsl.audit.document import AuditDocument
     from sears_dsl.audit.effects import PairScorer
     from sears_dsl.audit.gates import Gates
-    from sears_dsl.text.tagger import Tagger
 
 __all__ = ["audit_command", "compare_command"]
 
@@ -94,9 +94,11 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     from sears_dsl.audit.slices import read_columns
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.text.batches import ReadOptions
+    from sears_dsl.text.tagger import identity_of
 
     gates = _gates(options)
     rulesets = tuple(load_rulesets(rules))
+    options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
     # Before the model is asked, not an hour later.
     every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]
     gates.check(zip(distinct_ids(rulesets), every_rule, strict=True))
@@ -127,7 +129,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
         circumstances = Circumstances(
             rulesets=rulesets,
             model=asked.predictor.identity,
-            tagger=_named(asked.tagger),
+            tagger=identity_of(asked.tagger),
             label=options["label"],
             also=options["also"],
             comparison=options["compare"],
@@ -189,10 +191,6 @@ def _scorer(folder: Path, options: dict[str, Any]) -> Iterator[_Scoring]:
     with scoring_team(folder, options) as (team, journal):
         remembered = RememberedScorer(team, journal)
         yield _Scoring(remembered, team.identity, team.tau)
-
-
-def _named(tagger: Tagger) -> str:
-    return f"{tagger.name} {tagger.version}"
 
 
 def _write(document: AuditDocument, folder: Path) -> None:

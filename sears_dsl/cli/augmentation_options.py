@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.taggers import chosen_tagger
+
 if TYPE_CHECKING:
     from sears_dsl.augmentation.augmented import Columns
     from sears_dsl.augmentation.table import Table
@@ -44,7 +46,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
                  help="Format of the rows, where a name does not tell."),
     click.option("--limit", type=click.IntRange(min=1),
                  help="Read at most so many of the rows to rewrite."),
-    click.option("--tagger", default="spacy", show_default=True, help="Tagger to use."),
+    click.option("--tagger", help="Tagger to use; by default one that the rules were validated "
+                 "with, where that is known."),
     click.option("--no-cache", is_flag=True,
                  help="Neither use nor fill the cache of tagged texts."),
     click.option("--quiet", is_flag=True, help="No progress and no summary."),
@@ -106,8 +109,9 @@ def recipe_and_tagger(
     from sears_dsl.text.tagger import load_tagger
 
     cache = None if options["no_cache"] else TagCache(None)
-    recipe = RulesetRecipe(tuple(load_rulesets(rules)), tagger=options["tagger"])
-    return recipe, load_tagger(options["tagger"], cache=cache)
+    rulesets = tuple(load_rulesets(rules))
+    name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
+    return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)
 
 
 def ruleset_names(recipe: RulesetRecipe) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sears_dsl._defaults import DEFAULT_TAGGER
 from sears_dsl.cli.console import console, counted, echo_json, shown
 from sears_dsl.errors import UsageError
 
@@ -32,7 +33,7 @@ __all__ = ["diff_command"]
 @click.option("--format", "file_format", help="Its format, where the name does not tell.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
               help="Show at most so many rows.")  # fmt: skip
-@click.option("--tagger", default="spacy", show_default=True)
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when there are differences.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 def diff_command(

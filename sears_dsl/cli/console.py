@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sears_dsl.engine.matches import Edit
+    from sears_dsl.errors import Diagnostic
 
-__all__ = ["console", "counted", "echo_json", "excerpt", "marked", "shown"]
+__all__ = ["as_json_object", "console", "counted", "echo_json", "excerpt", "marked", "shown"]
 
 # How much of a long sentence is shown before its first change.
 _BEFORE = 40
@@ -42,6 +43,21 @@ def counted(number: int, noun: str) -> str:
 def echo_json(value: object) -> None:
     """One JSON document on standard output."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def as_json_object(finding: Diagnostic) -> dict[str, object]:
+    """A finding as commands print it under --json."""
+    span = finding.span
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "message": finding.message,
+        "help": finding.help,
+        "path": finding.path,
+        "line": span.line if span else None,
+        "column": span.column if span else None,
+        "end_column": span.end_column if span else None,
+    }
 
 
 def shown(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.console import counted
+from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ __all__ = ["export_command"]
               "repeatable.")  # fmt: skip
 @click.option("--threshold", type=click.FloatRange(0, 1), default=0.0, show_default=True,
               help="How much the probability of a label may fall that should stay.")  # fmt: skip
-@click.option("--tagger", default="spacy", show_default=True, help="Tagger to use.")
+@click.option("--tagger", help="Tagger to use; by default one that the rules were validated with, "
+              "where that is known.")  # fmt: skip
 def export_command(
     rules: tuple[str, ...],
     *,
@@ -41,7 +43,7 @@ def export_command(
     scope: Scope,
     label_values: tuple[str, ...],
     threshold: float,
-    tagger: str,
+    tagger: str | None,
 ) -> None:
     """Write a CheckList suite: a test for each rule, a test case for each row that it changes.
 
@@ -58,7 +60,7 @@ def export_command(
     suite = checklist_suite(
         rulesets,
         read_labelled(data, column=column).texts,
-        tagger=load_tagger(tagger),
+        tagger=load_tagger(chosen_tagger(rulesets, tagger, quiet=False)),
         scope=scope,
         label_values=values or None,
         threshold=threshold,

@@ -22,6 +22,7 @@ from sears_dsl.cli.models import models_group
 from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
 from sears_dsl.cli.scoring import calibrate_command, score_command
 from sears_dsl.cli.vetting import vet_command, vetted_command
+from sears_dsl.cli.warming import warm_up_command
 from sears_dsl.errors import SearsError
 
 __all__ = ["main", "sears"]
@@ -69,6 +70,7 @@ for _command in (
     export_command,
     lsp_command,
     cache_group,
+    warm_up_command,
 ):
     sears.add_command(_command)
 

@@ -77,7 +77,8 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
     click.option("--retries", type=click.IntRange(min=0), help="Of an endpoint: tries again."),
     click.option("--inputs", type=click.Path(path_type=Path),
                  help="Of file:…: where to write the rows that want predictions."),
-    click.option("--tagger", default="spacy", show_default=True, help="Tagger to use."),
+    click.option("--tagger", help="Tagger to use; by default one that the rules were validated "
+                 "with, where that is known."),
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
     click.option("--quiet", is_flag=True, help="No progress and no summary."),
 )  # fmt: skip
@@ -168,6 +169,7 @@ def asking(output: Path, options: dict[str, Any]) -> Iterator[Asked]:
     """
     import shutil
 
+    from sears_dsl._defaults import DEFAULT_TAGGER
     from sears_dsl.errors import ModelError
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.models.store import PredictionStore
@@ -185,7 +187,7 @@ def asking(output: Path, options: dict[str, Any]) -> Iterator[Asked]:
             options["model"], store=store, **{name: options[name] for name in given}
         )
         try:
-            yield Asked(data, predictor, load_tagger(options["tagger"]), folder)
+            yield Asked(data, predictor, load_tagger(options["tagger"] or DEFAULT_TAGGER), folder)
         except ModelError:
             # Predictions in a file stay there; that error says itself how to go on.
             if not options["model"].startswith("file:"):

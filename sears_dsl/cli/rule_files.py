@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.console import counted, echo_json
+from sears_dsl._defaults import DEFAULT_TAGGER
+from sears_dsl.cli.console import as_json_object, counted, echo_json
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, TaggerError, UsageError
 
 if TYPE_CHECKING:
@@ -16,20 +17,6 @@ if TYPE_CHECKING:
     from sears_dsl.text.tagger import Tagger
 
 __all__ = ["check_command", "fmt_command", "test_command"]
-
-
-def _as_dict(finding: Diagnostic) -> dict[str, Any]:
-    span = finding.span
-    return {
-        "code": finding.code,
-        "severity": finding.severity,
-        "message": finding.message,
-        "help": finding.help,
-        "path": finding.path,
-        "line": span.line if span else None,
-        "column": span.column if span else None,
-        "end_column": span.end_column if span else None,
-    }
 
 
 @click.command("check", epilog="Example: sears check rules/ --strict")
@@ -61,7 +48,9 @@ def check_command(rules: tuple[str, ...], *, strict: bool, as_json: bool) -> Non
     errors = sum(finding.severity == "error" for finding in findings)
     warnings = len(findings) - errors
     if as_json:
-        echo_json({"files": len(files), "rules": count, "findings": [*map(_as_dict, findings)]})
+        echo_json(
+            {"files": len(files), "rules": count, "findings": [*map(as_json_object, findings)]}
+        )
     else:
         for finding in findings:
             click.echo(finding.render() + "\n")
@@ -150,9 +139,12 @@ def _unified(before: str, after: str, file: Path) -> str:
 
 @click.command("test", epilog="Example: sears test contractions/expand")
 @click.argument("rules", nargs=-1, required=True)
-@click.option("--tagger", default="spacy", show_default=True, help="For tests without pinned tags.")
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+              help="For tests without pinned tags.")  # fmt: skip
+@click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
+              "manifest that it was validated with this tagger.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")
-def test_command(rules: tuple[str, ...], *, tagger: str, as_json: bool) -> None:
+def test_command(rules: tuple[str, ...], *, tagger: str, record: bool, as_json: bool) -> None:
     """Run the tests that rules carry. Exit 1 when one is not ok.
 
     Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text).
@@ -193,8 +185,22 @@ def test_command(rules: tuple[str, ...], *, tagger: str, as_json: bool) -> None:
             f"{counted(len(results), 'test')} of {counted(rules_tested, 'rule')}: "
             f"{len(results) - len(failed):,} ok, {len(failed):,} not ok"
         )
+    if record:
+        failing = {ruleset.path for ruleset, _ in failed}
+        _record([each for each in rulesets if each.path not in failing], tagger)
     if failed:
         sys.exit(1)
+
+
+def _record(rulesets: list[Ruleset], name: str) -> None:
+    """Write down what was validated; a file without tests was not."""
+    from sears_dsl.batch.validated import record_tagger
+    from sears_dsl.text.tagger import load_tagger
+
+    for ruleset in rulesets:
+        if any(rule.metadata.tests for rule in ruleset.rules):
+            manifest = record_tagger(ruleset, load_tagger(name))
+            click.echo(f"written: {manifest}", err=True)
 
 
 def _told(text: str | None) -> str:

@@ -18,6 +18,7 @@ import click
 from sears_dsl.cli.console import console, counted, echo_json
 from sears_dsl.cli.extras import need_discovery, need_vetting
 from sears_dsl.cli.model_options import asking, asking_options
+from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def vet_command(rules: str, **options: Any) -> None:
     from sears_dsl.vetting.serving import LOOPBACK, listen, serve
 
     place = _place(rules, options)
+    options["tagger"] = chosen_tagger([place.ruleset], options["tagger"], quiet=options["quiet"])
     listening, remark = listen(options["port"])
     if remark:
         click.echo(remark, err=True)
@@ -311,8 +313,8 @@ def _told(written: Written) -> str:
               "it.")  # fmt: skip
 @click.option("--pairs", type=click.Path(path_type=Path), metavar="FILE",
               help="Write the judged pairs, for `sears calibrate FILE`.")  # fmt: skip
-@click.option("--tagger", default="spacy", show_default=True,
-              help="Runs the tests of edited and written rules.")  # fmt: skip
+@click.option("--tagger", help="Runs the tests of edited and written rules; by default one that "
+              "the rules were validated with, where that is known.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print outcomes and agreement as JSON.")
 def vetted_command(
     rules: str,
@@ -321,7 +323,7 @@ def vetted_command(
     output: Path | None,
     policy: Any,
     pairs: Path | None,
-    tagger: str,
+    tagger: str | None,
     as_json: bool,
 ) -> None:
     """Bring journals of reviewers together: how far they agree, and the ruleset they leave.
@@ -345,7 +347,8 @@ def vetted_command(
     else:
         _print_outcomes(ruleset, found, agreements)
     if output is not None:
-        written = write_vetted(ruleset, reviews, output, tagger=load_tagger(tagger), policy=policy)
+        chosen = load_tagger(chosen_tagger([ruleset], tagger, quiet=False))
+        written = write_vetted(ruleset, reviews, output, tagger=chosen, policy=policy)
         click.echo(_told(written), err=True)
     if pairs is not None:
         click.echo(f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}", err=True)

@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl.batch.validated import manifest_path
 from sears_dsl.discovery.counted import Flip, Funnel, HeldOut
 from sears_dsl.errors import DataError
 from sears_dsl.text.writing import write_atomically
@@ -88,6 +89,9 @@ class RuleRecord(_Record):
 class Manifest(_Record):
     """Everything about a run of discovery.
 
+    ``tagger`` is the one that the rules were found and tested with, name and version;
+    ``validated_with`` are others with which ``sears test --record`` found that their tests hold.
+
     Example:
         >>> {"data", "model", "scorer", "settings", "versions"} <= set(Manifest.model_fields)
         True
@@ -101,21 +105,12 @@ class Manifest(_Record):
     pivots: tuple[str, ...]
     scorer: str
     tagger: str
+    validated_with: tuple[str, ...] = ()
     settings: SettingsRecord
     counts: Funnel
     base_rate: float
     rules: tuple[RuleRecord, ...]
     versions: dict[str, str]
-
-
-def manifest_path(ruleset: Path) -> Path:
-    """Where the manifest of a ruleset file lies.
-
-    Example:
-        >>> manifest_path(Path("found.sear")).name
-        'found.manifest.json'
-    """
-    return ruleset.with_suffix(".manifest.json")
 
 
 def write_manifest(manifest: Manifest, path: Path) -> None:

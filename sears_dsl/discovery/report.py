@@ -28,6 +28,7 @@ from sears_dsl.discovery.manifest import (
 )
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import wilson_interval
+from sears_dsl.text.tagger import identity_of
 from sears_dsl.text.writing import write_atomically
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _manifest(
         model=participants.model,
         pivots=participants.pivots,
         scorer=participants.scorer,
-        tagger=f"{tagger.name} {tagger.version}",
+        tagger=identity_of(tagger),
         settings=SettingsRecord(
             rules=settings.rules,
             tau=discovery.tau,
@@ -216,7 +217,8 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "",
         f"Model: `{manifest.model}`. Data: {manifest.data.rows:,} rows, SHA-256 "
         f"`{manifest.data.sha256}`. Scorer: `{manifest.scorer}`, τ = {manifest.settings.tau:.4g} "
-        f"({manifest.settings.tau_from}), δ = {manifest.settings.delta:g}.",
+        f"({manifest.settings.tau_from}), δ = {manifest.settings.delta:g}. Tagger: "
+        f"`{manifest.tagger}`.",
     ]
     if manifest.settings.budget_reached:
         lines += ["", "**The time budget cut a stage short**; another run may find other rules."]

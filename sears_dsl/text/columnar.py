@@ -15,10 +15,17 @@ from typing import Any, BinaryIO
 
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.text.batches import Batch, Changes, Frame, ReadOptions
+from sears_dsl.text.cells import JsonColumn, Repeated
 from sears_dsl.text.formats import json_text
 from sears_dsl.text.streams import STANDARD_STREAM
 
-__all__ = ["Columnar", "RecordBatchColumns", "changed_record_batch", "require_pyarrow"]
+__all__ = [
+    "Columnar",
+    "RecordBatchColumns",
+    "changed_record_batch",
+    "columns_named",
+    "require_pyarrow",
+]
 
 
 def require_pyarrow() -> Any:
@@ -39,22 +46,48 @@ def require_pyarrow() -> Any:
 
 
 class RecordBatchColumns(Mapping[str, Sequence[Any]]):
-    """The columns of a record batch as lists, each made when it is asked for."""
+    """The columns of a record batch as lists, each made when it is first asked for.
+
+    Attributes:
+        record_batch: what they are made of; this alone goes along where they are pickled.
+    """
 
     def __init__(self, record_batch: Any) -> None:
-        self._batch = record_batch
+        self.record_batch = record_batch
+        self._made: dict[str, list[Any]] = {}
 
     def __getitem__(self, name: str) -> Sequence[Any]:
-        if name not in self._batch.schema.names:
-            raise KeyError(name)
-        values: list[Any] = self._batch.column(name).to_pylist()
-        return values
+        made = self._made.get(name)
+        if made is None:
+            if name not in self.record_batch.schema.names:
+                raise KeyError(name)
+            made = self._made[name] = self.record_batch.column(name).to_pylist()
+        return made
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._batch.schema.names)
+        return iter(self.record_batch.schema.names)
 
     def __len__(self) -> int:
-        return len(self._batch.schema.names)
+        return len(self.record_batch.schema.names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrow's own form leaves out the rows around a slice, its pickle does not.
+        return _unpickled, (_part(self.record_batch),)
+
+
+def _unpickled(part: bytes) -> RecordBatchColumns:
+    [record_batch] = require_pyarrow().ipc.open_stream(part)
+    return RecordBatchColumns(record_batch)
+
+
+def columns_named(
+    columns: Mapping[str, Sequence[Any]], names: Iterable[str]
+) -> Mapping[str, Sequence[Any]]:
+    """Those of the columns that are named; names that there are not are passed over."""
+    kept = [name for name in columns if name in set(names)]
+    if isinstance(columns, RecordBatchColumns):
+        return RecordBatchColumns(columns.record_batch.select(kept))
+    return {name: columns[name] for name in kept}
 
 
 def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractSet[int]) -> Any:
@@ -102,26 +135,33 @@ class Columnar:
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """New rows; nested values of mixed types become JSON."""
         arrow = require_pyarrow()
-        arrays = {}
-        for name, values in columns.items():
-            try:
-                arrays[name] = arrow.array(values)
-            except UnicodeEncodeError as error:
-                raise DataError(
-                    f"column {name} has half a character, U+{ord(error.object[error.start]):04X}, "
-                    f"which {self.name} cannot hold",
-                    help="write json or jsonl, or mend the text",
-                ) from error
-            except (arrow.ArrowInvalid, arrow.ArrowTypeError):
-                texts = [None if value is None else json_text(value) for value in values]
-                arrays[name] = arrow.array(texts, arrow.string())
+        arrays = {name: self._array(arrow, name, column) for name, column in columns.items()}
         return _part(arrow.RecordBatch.from_pydict(arrays)) if columns else b""
+
+    def _array(self, arrow: Any, name: str, column: Sequence[Any]) -> Any:
+        if isinstance(column, JsonColumn):
+            return arrow.array(column.json_texts(), arrow.string())
+        if isinstance(column, Repeated):
+            return self._array(arrow, name, column.values).take(
+                arrow.array(column.places, arrow.int64())
+            )
+        try:
+            return arrow.array(column)
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"column {name} has half a character, U+{ord(error.object[error.start]):04X}, "
+                f"which {self.name} cannot hold",
+                help="write json or jsonl, or mend the text",
+            ) from error
+        except (arrow.ArrowInvalid, arrow.ArrowTypeError):
+            texts = [None if value is None else json_text(value) for value in column]
+            return arrow.array(texts, arrow.string())
 
     def patch(
         self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
     ) -> bytes:
         """The rows of a batch with some changed and some left out."""
-        record_batch = batch.source
+        record_batch = batch.source.record_batch
         if changes or dropped:
             record_batch = changed_record_batch(record_batch, changes, dropped)
         return _part(record_batch)
@@ -197,7 +237,8 @@ class _ColumnarReader:
                         raise DataError(f"{self._path}: two columns are named {name!r}")
                 for record_batch in record_batches:
                     for piece in self._bounded(record_batch, first):
-                        yield Batch(first, piece.num_rows, RecordBatchColumns(piece), piece)
+                        columns = RecordBatchColumns(piece)
+                        yield Batch(first, piece.num_rows, columns, columns)
                         first += piece.num_rows
                     if first == options.limit:
                         break
@@ -207,7 +248,8 @@ class _ColumnarReader:
             empty = schema.empty_table().to_batches() or [
                 arrow.RecordBatch.from_pylist([], schema=schema)
             ]
-            yield Batch(0, 0, RecordBatchColumns(empty[0]), empty[0])
+            columns = RecordBatchColumns(empty[0])
+            yield Batch(0, 0, columns, columns)
 
     def _opened(self, arrow: Any, file: BinaryIO) -> tuple[Any, Iterator[Any]]:
         if self._form == "parquet":

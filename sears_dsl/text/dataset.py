@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import blake2b
 from itertools import chain
 from operator import ne
 from pathlib import Path
@@ -257,7 +256,7 @@ class IdLedger:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._runs: list[tuple[NDArray[np.uint64], NDArray[np.uint32]]] = []
+        self._runs: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
 
     def add(self, ids: Sequence[str], *, first: int) -> None:
         """Enter the ids of rows that follow ``first`` others.
@@ -265,10 +264,7 @@ class IdLedger:
         Raises:
             DataError: one of them was there before.
         """
-        digests = b"".join(
-            blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest() for value in ids
-        )
-        hashes = np.frombuffer(digests, np.uint64)
+        hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
         order = np.argsort(hashes, kind="stable")
         run = (hashes[order], (order + first).astype(np.uint32))
         same = np.flatnonzero(run[0][1:] == run[0][:-1])
@@ -283,7 +279,7 @@ class IdLedger:
         if len(ids):
             self._merge(run)
 
-    def _merge(self, run: tuple[NDArray[np.uint64], NDArray[np.uint32]]) -> None:
+    def _merge(self, run: tuple[NDArray[np.int64], NDArray[np.uint32]]) -> None:
         """Join runs of like length, so that there are few and each id is moved seldom."""
         while self._runs and len(self._runs[-1][0]) <= len(run[0]) < self._LONGEST_RUN:
             known, rows = self._runs.pop()

@@ -9,7 +9,6 @@ its line. Costs the standard csv reader; where every line is a row, rows cost no
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -17,12 +16,16 @@ from typing import Any
 
 from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch, ReadOptions
+from sears_dsl.text.cells import JsonColumn, Repeated
 from sears_dsl.text.formats import LineReader, TextFormat, encoded, json_text, line_body
 
 __all__ = ["Delimited"]
 
 # A longer field is most likely a quote that is never closed; larger values break some C compilers.
 _LONGEST_FIELD = 1 << 27
+_EMPTY = '""'
+# Joins texts for a moment; where one of them holds it, they are taken one by one.
+_SEPARATOR = "\x1f"
 _FIELD = {
     ",": re.compile(r'"(?:[^"]|"")*"|[^,\r\n]*'),
     "\t": re.compile(r'"(?:[^"]|"")*"|[^\t\r\n]*'),
@@ -50,18 +53,27 @@ class Delimited(TextFormat):
 
     def fields(self, values: Sequence[Any]) -> str:
         """Values as a line without its end."""
-        cells = [_cell(value) for value in values]
+        # A single empty field is quoted: a blank line is no row.
+        return self.delimiter.join(map(self.field, values)) or (_EMPTY if self.quoting else "")
+
+    def field(self, value: Any) -> str:
+        """A value as it stands in a line.
+
+        Raises:
+            DataError: a tab or a line end, for tsv.
+        """
+        cell = value if isinstance(value, str) else _cell(value)
         if self.quoting:
-            text = io.StringIO()
-            csv.writer(text, delimiter=self.delimiter, lineterminator="").writerow(cells)
-            return text.getvalue()
-        for cell in cells:
-            if any(mark in cell for mark in (self.delimiter, "\n", "\r")):
-                raise DataError(
-                    f"{cell[:60]!r} holds a tab or a line end and is no tsv field",
-                    help="write csv or jsonl",
-                )
-        return self.delimiter.join(cells)
+            if '"' in cell:
+                return '"' + cell.replace('"', '""') + '"'
+            if self.delimiter in cell or "\n" in cell or "\r" in cell:
+                return f'"{cell}"'
+        elif self.delimiter in cell or "\n" in cell or "\r" in cell:
+            raise DataError(
+                f"{cell[:60]!r} holds a tab or a line end and is no tsv field",
+                help="write csv or jsonl",
+            )
+        return cell
 
     def header(self, names: Sequence[str]) -> str:
         """The names of the columns."""
@@ -69,31 +81,51 @@ class Delimited(TextFormat):
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """A line a row."""
-        rows = zip(*columns.values(), strict=True)
-        if not self.quoting:
-            return encoded("".join(self.fields(row) + "\n" for row in rows), encoding)
-        text = io.StringIO()
-        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\n")
-        writer.writerows([_cell(value) for value in row] for row in rows)
-        return encoded(text.getvalue(), encoding)
+        fields = list(map(self._fields, columns.values()))
+        if self.quoting and len(fields) == 1:
+            fields = [[field or _EMPTY for field in fields[0]]]
+        lines = map(self.delimiter.join, zip(*fields, strict=True))
+        return encoded("".join([line + "\n" for line in lines]), encoding)
+
+    def _fields(self, column: Sequence[Any]) -> list[str]:
+        """A column as fields, its texts taken together where that is sure to be the same."""
+        if isinstance(column, JsonColumn):
+            column = column.json_texts()
+        elif isinstance(column, Repeated):
+            made = self._fields(column.values)
+            return list(map(made.__getitem__, column.places))
+        if not self.quoting or set(map(type, column)) != {str}:
+            return list(map(self.field, column))
+        doubled = _SEPARATOR.join(column).replace('"', '""').split(_SEPARATOR)
+        if len(doubled) != len(column):
+            return list(map(self.field, column))
+        mark = self.delimiter
+        return [
+            f'"{text}"' if '"' in text or mark in text or "\n" in text or "\r" in text else text
+            for text in doubled
+        ]
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
         """The row with the changed fields written anew, the others as they stood."""
         text = source.lstrip("\r\n")  # blank lines before the row
-        if self.quoting:
-            spans = self._field_spans(text)
-        else:
-            spans, at = [], 0
-            for field in line_body(text).split(self.delimiter):
-                spans.append((at, at + len(field)))
-                at += len(field) + 1
+        blank = source[: len(source) - len(text)]
+        if self.quoting and '"' in text:
+            return blank + self._replaced_in_quotes(text, names, new)
+        body = line_body(text)
+        fields = body.split(self.delimiter)
+        for name, value in new.items():
+            fields[names.index(name)] = self.fields([value])
+        return blank + self.delimiter.join(fields) + text[len(body) :]
+
+    def _replaced_in_quotes(self, text: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
+        spans = self._field_spans(text)
         for name, value in sorted(new.items(), key=lambda item: -names.index(item[0])):
             start, end = spans[names.index(name)]
             field = self.fields([value])
-            if self.quoting and text.startswith('"', start) and not field.startswith('"'):
+            if text.startswith('"', start) and not field.startswith('"'):
                 field = '"' + field + '"'
             text = text[:start] + field + text[end:]
-        return source[: len(source) - len(source.lstrip("\r\n"))] + text
+        return text
 
     def _field_spans(self, text: str) -> list[tuple[int, int]]:
         """Where the fields of a row stand; the strict reader has accepted it before."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, BinaryIO
 
@@ -109,16 +109,19 @@ class LineReader:
     def chunks(self) -> Iterator[list[str]]:
         """The lines within the bounds of a batch, the byte order mark moved to the prologue."""
         first = True
-        most = self.options.rows
-        if self.options.limit is not None:  # what stands beyond the limit may be anything
-            most = min(most, self.options.limit + 1)
+        most, limit = self.options.rows, self.options.limit
+        if limit is not None:  # what stands beyond the limit may be anything
+            most = min(most, limit + 1)
         for lines in self.source.lines():
             if first and lines[0].startswith(_MARK):
                 self.prologue = _MARK
                 lines[0] = lines[0][1:]
             first = False
             if lines != [""]:
-                yield from (lines[at : at + most] for at in range(0, len(lines), most))
+                step = most
+                if limit is None:  # a small rest would cost nearly what a whole batch costs
+                    step = -(-len(lines) // -(-len(lines) // most))
+                yield from (lines[at : at + step] for at in range(0, len(lines), step))
 
 
 # ---------------------------------------------------------------- plain text
@@ -171,15 +174,6 @@ class _PlainReader(LineReader):
             yield Batch(0, 0, {"text": []}, [])
 
 
-def json_text(value: Any) -> str:
-    """A value as JSON; dates and decimals as text, arrays as lists.
-
-    Raises:
-        DataError: a value that JSON has no form for.
-    """
-    return json.dumps(value, ensure_ascii=False, default=plain_value)
-
-
 def plain_value(value: Any) -> Any:
     """What stands in JSON for a value that it has no form for."""
     if isinstance(value, (datetime.date, datetime.time)):
@@ -192,3 +186,8 @@ def plain_value(value: Any) -> Any:
         f"a value of type {type(value).__name__} cannot be written as JSON",
         help="leave that column out, or write parquet",
     )
+
+
+#: A value as JSON; dates and decimals as text, arrays as lists. Raises DataError where there is no
+#: such form.
+json_text: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, default=plain_value).encode

@@ -15,10 +15,17 @@ from typing import Any, BinaryIO
 
 from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch, Frame, ReadOptions
+from sears_dsl.text.cells import JsonColumn, cells
 from sears_dsl.text.formats import LineReader, TextFormat, encoded, json_text, plain_value
 from sears_dsl.text.streams import JsonCursor, TextSource
 
 __all__ = ["JsonArray", "JsonLines", "assemble_array"]
+
+# `json.loads` without its looks for what hardly any line has: white space before the object.
+_DECODE = json.JSONDecoder().raw_decode
+_ASCII_TEXT = json.JSONEncoder(default=plain_value).encode
+_SPACE = " \t\r\n"
+_LINE_ENDS = ("\n", "\r\n", "")
 
 
 def _objects(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -27,28 +34,38 @@ def _objects(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
+def _objects_written(columns: Mapping[str, Sequence[Any]], around: str) -> Iterator[str]:
+    """Each row as an object, with ``%s`` in `around` standing for it."""
+    keys = [json_text(name).replace("%", "%%") for name in columns]
+    form = around % ("{" + ", ".join(f"{key}: %s" for key in keys) + "}")
+    values = [
+        column.json_texts() if isinstance(column, JsonColumn) else cells(column, json_text)
+        for column in columns.values()
+    ]
+    return map(form.__mod__, zip(*values, strict=True))
+
+
 def _spliced(text: str, new: Mapping[str, Any]) -> str:
     """A JSON object with the values of some keys written anew, all else as it stood."""
-    decode = json.JSONDecoder().raw_decode
-    space = re.compile(r"[ \t\r\n]*")
-
-    def skip(at: int) -> int:
-        found = space.match(text, at)
-        return found.end() if found else at
-
+    written = _ASCII_TEXT if text.isascii() else json_text
     places: dict[str, tuple[int, int]] = {}
     at = text.index("{")
     while text[at] != "}":
-        key, at = decode(text, skip(at + 1))
-        at = skip(skip(at) + 1)
-        _, end = decode(text, at)
+        key, at = _DECODE(text, _after_space(text, at + 1))
+        at = _after_space(text, _after_space(text, at) + 1)
+        _, end = _DECODE(text, at)
         places[key] = (at, end)
-        at = skip(end)
-    for key, (start, end) in sorted(places.items(), key=lambda item: -item[1][0]):
-        if key in new:
-            value = json.dumps(new[key], ensure_ascii=text.isascii(), default=plain_value)
-            text = text[:start] + value + text[end:]
+        at = _after_space(text, end)
+    for key in sorted(new.keys() & places, key=places.__getitem__, reverse=True):
+        start, end = places[key]
+        text = text[:start] + written(new[key]) + text[end:]
     return text
+
+
+def _after_space(text: str, at: int) -> int:
+    while text[at] in _SPACE:
+        at += 1
+    return at
 
 
 class _JsonFormat(TextFormat):
@@ -68,9 +85,7 @@ class JsonLines(_JsonFormat):
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """An object a line."""
-        rows = zip(*columns.values(), strict=True)
-        lines = [json_text(dict(zip(columns, row, strict=True))) + "\n" for row in rows]
-        return encoded("".join(lines), encoding)
+        return encoded("".join(_objects_written(columns, "%s\n")), encoding)
 
 
 class _JsonLinesReader(LineReader):
@@ -103,10 +118,18 @@ class _JsonLinesReader(LineReader):
 
     def _row(self, text: str, line: int) -> dict[str, Any]:
         try:
-            value = json.loads(text)
+            value, end = _DECODE(text, 0)
+        except (ValueError, RecursionError):
+            value, end = None, 0
+        if text[end:] not in _LINE_ENDS:
+            value = self._decoded(text, line)
+        return value if type(value) is dict else _object(value, f"{self.name}, line {line}")
+
+    def _decoded(self, text: str, line: int) -> Any:
+        try:
+            return json.loads(text)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{self.name}, line {line}: invalid JSON: {error}") from error
-        return _object(value, f"{self.name}, line {line}")
 
 
 def _object(value: Any, place: str) -> dict[str, Any]:
@@ -128,9 +151,7 @@ class JsonArray(_JsonFormat):
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """Objects, each after a comma; the first comma of the file goes when it is assembled."""
-        rows = zip(*columns.values(), strict=True)
-        pieces = [",\n" + json_text(dict(zip(columns, row, strict=True))) for row in rows]
-        return encoded("".join(pieces), encoding)
+        return encoded("".join(_objects_written(columns, ",\n%s")), encoding)
 
     def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
         """An array of the rows of all parts."""

@@ -12,13 +12,16 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from sears_dsl._defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError
 from sears_dsl.text.tokens import Tokens
 
 if TYPE_CHECKING:
     from sears_dsl.text.cache import TagCache
 
-__all__ = ["ChunkTagger", "Tagger", "load_tagger"]
+__all__ = ["ChunkTagger", "Tagger", "identity_of", "load_tagger"]
+
+_FASTER_THAN_A_CACHE = ("fast", "pinned")
 
 
 @runtime_checkable
@@ -65,15 +68,28 @@ class ChunkTagger(Tagger, Protocol):
         """The tokens of each chunk, the same in every row; None where its neighbours decide."""
 
 
-def load_tagger(name: str = "spacy", *, jobs: int = 1, cache: TagCache | None = None) -> Tagger:
+def identity_of(tagger: Tagger) -> str:
+    """Name and version in one line, as manifests and reports state them.
+
+    Example:
+        >>> identity_of(load_tagger("pinned"))
+        'pinned 1'
+    """
+    return f"{tagger.name} {tagger.version}"
+
+
+def load_tagger(
+    name: str = DEFAULT_TAGGER, *, jobs: int = 1, cache: TagCache | None = None
+) -> Tagger:
     """The tagger of this name.
 
     Args:
-        name: ``spacy`` (the small English model), ``spacy:MODEL`` (a package or a folder),
-            ``pinned`` (tags written in the text, for tests) or ``MODULE:FACTORY``: a function
-            of your own, called without arguments, that gives a `Tagger`.
+        name: ``fast`` (the tagger that comes with the package), ``spacy`` (the small English
+            model), ``spacy:MODEL`` (a package or a folder), ``pinned`` (tags written in the text,
+            for tests) or ``MODULE:FACTORY``: a function of your own, called without arguments,
+            that gives a `Tagger`.
         jobs: processes that spaCy tags in; other taggers run in this one.
-        cache: where tagged texts are kept; None keeps none, and pinned tags need none.
+        cache: where tagged texts are kept; None keeps none, and fast and pinned tags need none.
 
     Raises:
         TaggerError: there is no such tagger, or it is not installed.
@@ -83,7 +99,7 @@ def load_tagger(name: str = "spacy", *, jobs: int = 1, cache: TagCache | None = 
         ('stop', '!')
     """
     tagger = _resolve(name, jobs)
-    if cache is None or name == "pinned":  # which is faster than any cache
+    if cache is None or name in _FASTER_THAN_A_CACHE:
         return tagger
     from sears_dsl.text.cache import CachedTagger  # noqa: PLC0415 - brings sqlite
 
@@ -98,6 +114,10 @@ def _resolve(name: str, jobs: int) -> Tagger:
         from sears_dsl.text.spacy_tagger import SpacyTagger  # noqa: PLC0415 - when asked for
 
         return SpacyTagger(rest or None, jobs=jobs)
+    if name == "fast":
+        from sears_dsl.text.fast.tagger import FastTagger  # noqa: PLC0415 - when asked for
+
+        return FastTagger()
     if name == "pinned":
         from sears_dsl.text.pinned import PinnedTagger  # noqa: PLC0415 - when asked for
 
@@ -106,7 +126,7 @@ def _resolve(name: str, jobs: int) -> Tagger:
         return _own(name, source, rest)
     raise TaggerError(
         f"there is no tagger {name!r}",
-        help="write spacy, spacy:MODEL, pinned, or MODULE:FACTORY for one of your own",
+        help="write fast, spacy, spacy:MODEL, pinned, or MODULE:FACTORY for one of your own",
     )
 
 

@@ -16,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from sears_dsl.batch.validated import manifest_path
 from sears_dsl.catalogue import LEFT_OUT
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
@@ -27,9 +28,6 @@ from sears_dsl.vetting.merging import Policy, Review, outcomes
 from sears_dsl.vetting.vetted import judged_pairs, left_out_text, vetted_text
 
 __all__ = ["Written", "left_out_path", "write_pairs", "write_vetted"]
-
-# As `discovery.manifest.manifest_path` has it, which needs what vetting does without.
-_MANIFEST = ".manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,7 @@ def write_vetted(
 
 def _carry_manifest(source: Path, vetted: Path) -> None:
     """On which rows rules were found goes with them; a manifest of other rules does not stay."""
-    manifest, copy = (path.with_suffix(_MANIFEST) for path in (source, vetted))
+    manifest, copy = map(manifest_path, (source, vetted))
     try:
         content = manifest.read_bytes() if manifest.exists() else None
         if content is None:

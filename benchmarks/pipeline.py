@@ -1,0 +1,259 @@
+"""Where the time of `sears apply` goes: each stage by itself, beside one pass over the bytes.
+
+In: a csv of the public-domain books, all shipped rulesets (`--theme` for one) and a tagger
+(`--tagger`). Each stage runs alone over the same batches, with what the stages before it gave, by
+a tagger and a matcher that saw other text only. Then `apply_file` does all of it, in one process
+and in two. Its records must be those of the plain way: the whole text at once, no prefilter, the
+standard csv module at both ends.
+The unit is a memory pass: reading every byte of the file in memory once, which nothing here can
+beat. Times are of the processor for stages, and of the clock for `apply_file`.
+
+    python -m benchmarks.pipeline --tagger spacy --rows 20000
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gc
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sears_dsl as sears
+from benchmarks.record import Row, data_file, write_record
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.partial import PartialOutput
+from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.batch.records import rewrite_each
+from sears_dsl.batch.rewriting import Plan
+from sears_dsl.catalogue import shipped
+from sears_dsl.engine.findings import inflects
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.prefilter import NOTHING, TAGS, Prefilter
+from sears_dsl.engine.rewrites import Rewrites
+from sears_dsl.text.batches import Batch
+from sears_dsl.text.dataset import Dataset, format_named
+from sears_dsl.text.tagger import ChunkTagger, Tagger
+from sears_dsl.text.tokens import Tokens
+
+WARMING = 2_000  # rows of other text that compile kernels and fill what every run has filled
+BEYOND_CACHES = 1 << 28  # bytes
+
+
+class Clock:
+    """Seconds of the processor by stage, in the order in which stages first ran."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count the time of a block."""
+        begin = time.process_time()
+        try:
+            yield
+        finally:
+            took = time.process_time() - begin
+            self.seconds[name] = self.seconds.get(name, 0.0) + took
+
+    def passing(self, name: str, items: Iterator[Any]) -> Iterator[Any]:
+        """Items whose making is a stage."""
+        while True:
+            with self.stage(name):
+                item = next(items, None)
+            if item is None:
+                return
+            yield item
+
+
+class Given:
+    """A matcher that gives what was found before."""
+
+    def __init__(self, rewrites: Rewrites) -> None:
+        self.rule_ids = rewrites.rule_ids
+        self._rewrites = rewrites
+
+    def apply(self, texts: Sequence[str], **_: Any) -> Rewrites:
+        """The same for any texts."""
+        return self._rewrites
+
+    def chain(self, texts: Sequence[str], **_: Any) -> Any:
+        """Not measured here."""
+        raise NotImplementedError
+
+
+def memory_pass(path: Path) -> float:
+    """Seconds to read the bytes of a file once, in memory."""
+    raw = path.read_bytes()
+    # So many copies that they do not stay in the cache of the processor.
+    copies = -(-BEYOND_CACHES // len(raw))
+    words = np.frombuffer(raw * copies, np.uint8)
+    words = words[: len(words) // 8 * 8].view(np.uint64)
+    begin = time.process_time()
+    np.bitwise_or.reduce(words)
+    return (time.process_time() - begin) / copies
+
+
+def stages(path: Path, output: Path, matcher: Matcher, fresh: Callable[[], Tagger]) -> Clock:
+    """Every stage over the batches of a file, one after another."""
+    clock = Clock()
+    plan = Plan(columns=("text",), id_column="id")
+    form = format_named("csv")
+    prefilter = Prefilter(matcher.program, [inflects(rule) for rule in matcher.rules])
+    scanning, tokenizing, tagging = fresh(), fresh(), fresh()
+    look = scanning.chunk_words if isinstance(scanning, ChunkTagger) else None
+    with PartialOutput(output, {}, resume=False) as partial:
+        batches: Iterator[Batch] = iter(Dataset(str(path)).batches())
+        for number, batch in enumerate(clock.passing("reading rows", batches)):
+            texts = list(batch.columns["text"])
+            with clock.stage("literal scan"):
+                tiers = prefilter.tiers(texts, chunk_words=look)
+            needed = [texts[row] for row in np.flatnonzero(tiers > NOTHING)]
+            read = [texts[row] for row in np.flatnonzero(tiers == TAGS)]
+            with clock.stage("tokenizing"):
+                tokenizing.tokenize(needed)
+            with clock.stage("tokenizing and tagging"):
+                tagging.tag(read)
+            parts = list(prepared(matcher, tagging, texts, tiers))
+            for rows, tokens in parts:
+                with clock.stage("matching"):
+                    matches = matcher.find(tokens)
+                with clock.stage("rendering"):
+                    rewrites = matcher.rewrites(tokens, matches)
+                    done = Given(rewrites)
+                some = Batch(
+                    batch.first,
+                    len(rows),
+                    {name: [column[row] for row in rows] for name, column in batch.columns.items()},
+                )
+                with clock.stage("records as csv"):
+                    records, tally = rewrite_each(done, some, plan)
+                    part = form.encode(records, "utf-8") if tally.records else b""
+                with clock.stage("writing"):
+                    partial.put(number, tally.to_json(), part)
+    return clock
+
+
+def prepared(
+    matcher: Matcher, tagger: Tagger, texts: Sequence[str], tiers: Any
+) -> Iterator[tuple[list[int], Tokens]]:
+    """What the matcher is given: rows that need tokens alone, and rows that need tags."""
+    for tier in sorted({int(tier) for tier in tiers} - {NOTHING}):
+        rows = np.flatnonzero(tiers == tier).tolist()
+        chosen = [texts[row] for row in rows]
+        yield rows, tagger.tag(chosen) if tier == TAGS else tagger.tokenize(chosen)
+
+
+def plain_records(path: Path, matcher: Matcher) -> list[tuple[str, str, str]]:
+    """Id, rule and new text of every record, by the standard csv module and no prefilter."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    done = matcher.apply([row["text"] for row in rows], prefilter=False)
+    ids = [rows[row]["id"] for row in done.rows.tolist()]
+    names = [matcher.rule_ids[rule] for rule in done.rules.tolist()]
+    return list(zip(ids, names, done.texts, strict=True))
+
+
+def written_records(path: Path) -> list[tuple[str, str, str]]:
+    csv.field_size_limit(1 << 27)
+    with path.open(encoding="utf-8", newline="") as file:
+        return [(row["id"], row["rule"], row["rewritten"]) for row in csv.DictReader(file)]
+
+
+def write_csv(path: Path, lines: Sequence[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["id", "text"])
+        writer.writerows(enumerate(lines, start=1))
+
+
+def main() -> None:
+    """Run and record."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tagger", default="spacy")
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--theme", default="", help="rulesets whose names begin so; all without")
+    options = parser.parse_args()
+    names = [name for name in shipped() if name.startswith(options.theme)]
+    names = [name for name in names if not name.startswith(("paper/", "rejected/"))]
+    rulesets = tuple(sears.load(shipped()[name]) for name in names)
+    lines = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
+    lines = [line.strip() for line in lines if line.strip()]
+    warm, lines = lines[-WARMING:], lines[: options.rows]
+
+    def fresh() -> Tagger:
+        tagger = sears.load_tagger(options.tagger)
+        tagger.tag(warm)
+        return tagger
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source = folder / "in.csv"
+        write_csv(source, lines)
+        size = source.stat().st_size
+        unit = memory_pass(source)
+        matcher = sears.compile_rules(rulesets, tagger=fresh())
+        matcher.apply(warm)
+        tokens = len(matcher.tagger.tokenize(lines).starts)
+        gc.freeze()  # as `apply_file` does: rules are no garbage to look for
+        clock = stages(source, folder / "stages.csv", matcher, fresh)
+        seconds = clock.seconds
+        rows = [_row("a memory pass", unit, size=size, tokens=tokens, unit=unit)]
+        rows += [
+            _row(stage, took, size=size, tokens=tokens, unit=unit)
+            for stage, took in seconds.items()
+        ]
+        # What tokenizes and tags does both at once where a row needs tags.
+        used = sum(seconds.values())
+        expected = sorted(plain_records(source, matcher))
+        recipe = RulesetRecipe(rulesets, tagger=options.tagger)
+        clocks = {}
+        for jobs in (1, 2):
+            output = folder / f"out{jobs}.csv"
+            request = ApplyRequest(
+                recipe=recipe, input=str(source), output=str(output), columns=("text",), jobs=jobs
+            )
+            begin = time.perf_counter()
+            report = apply_file(request)
+            clocks[jobs] = time.perf_counter() - begin
+            if sorted(written_records(output)) != expected or report.tally.rows != len(lines):
+                sys.exit(f"pipeline: {jobs} jobs wrote something else than the plain way")
+        rows.append(
+            Row(
+                "apply_file, from rulesets to a csv",
+                {
+                    "tagger": f"{matcher.tagger.name} {matcher.tagger.version}",
+                    "rulesets": len(rulesets),
+                    "rows": len(lines),
+                    "tokens": tokens,
+                    "records verified": len(expected),
+                    "seconds, one process": round(clocks[1], 2),
+                    "seconds, two": round(clocks[2], 2),
+                    "of these in no stage": round(clocks[1] - used, 2),
+                },
+            )
+        )
+    write_record("pipeline", rows)
+
+
+def _row(stage: str, seconds: float, *, size: int, tokens: int, unit: float) -> Row:
+    return Row(
+        stage,
+        {
+            "seconds": round(seconds, 4),
+            "MB/s": round(size / seconds / 1e6, 1),
+            "ns a token": round(seconds / tokens * 1e9, 1),
+            "memory passes": round(seconds / unit, 1),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

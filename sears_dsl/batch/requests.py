@@ -1,0 +1,196 @@
+"""What `apply_file` is asked to do, and whether it can be done.
+
+In: a request. Out: the plan for its rows, the format and columns of its output, and a manifest
+that tells it from other requests. Always holds: what does not go together is refused before a row
+is worked on. Costs a look at the first batch, and at the first mebibyte of the input.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from sears_dsl import __version__
+from sears_dsl.batch.rewriting import Mode, Plan, Scope, Touched, Unit
+from sears_dsl.batch.workers import MatcherRecipe, Task
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.text.batches import Format, ReadOptions
+from sears_dsl.text.dataset import (
+    Dataset,
+    default_column,
+    format_named,
+    format_of,
+    require_column,
+)
+from sears_dsl.text.spans import SpanColumn
+from sears_dsl.text.squad import SQUAD_SPANS
+from sears_dsl.text.streams import STANDARD_STREAM
+
+__all__ = [
+    "ApplyRequest",
+    "check_paths",
+    "is_stream",
+    "manifest_of",
+    "output_format",
+    "output_names",
+    "plan_of",
+]
+
+_RECORD_COLUMNS = ("id", "rule", "column", "original", "rewritten", "edits")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyRequest:
+    """Everything that decides what `apply_file` does.
+
+    Attributes:
+        recipe: makes the compiled rules.
+        input: a file, or ``-`` for standard input.
+        output: a file, or ``-`` for standard output.
+        mode: ``each``: a record for every row and rule that changed it. ``chain``: each row once,
+            all rules applied to it in order.
+        columns: the text columns to rewrite; empty for the one that can be meant.
+        protect: columns whose content must stay intact (see `rewriting.Plan`).
+        spans: columns that point into a text, carried along in chain mode.
+        on_touched: rows whose span a rule would touch are kept as they were, dropped or an error.
+        scope: the ``first`` instance of each rule, or ``all``.
+        unit: what a rule sees at once: the ``text`` or a ``sentence``.
+        id_column: the column of ids; without, ``id`` where there is one, else row numbers.
+        format: of the input; without, by its name, and plain text for ``-``.
+        output_format: of the output; without, by its name; for ``-`` the input's in chain mode,
+            JSON lines in each.
+        reading: encoding, header, limit and the size of batches.
+        jobs: processes that work.
+        resume: go on with an interrupted run of the same request.
+    """
+
+    recipe: MatcherRecipe
+    input: str
+    output: str
+    mode: Mode = "each"
+    columns: tuple[str, ...] = ()
+    protect: tuple[str, ...] = ()
+    spans: tuple[SpanColumn, ...] = ()
+    on_touched: Touched = "keep"
+    scope: Scope = "first"
+    unit: Unit = "text"
+    id_column: str | None = None
+    format: str | None = None
+    output_format: str | None = None
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    jobs: int = 1
+    resume: bool = False
+
+
+def check_paths(request: ApplyRequest) -> None:
+    """Refuse paths and options that do not go together, before anything is read."""
+    if request.jobs < 1:
+        raise UsageError(f"{request.jobs} jobs cannot work", help="--jobs is 1 or more")
+    if request.reading.limit is not None and request.reading.limit < 0:
+        raise UsageError(f"a limit of {request.reading.limit} rows", help="--limit is 0 or more")
+    reads, writes = request.input, request.output
+    if request.resume and (reads == STANDARD_STREAM or is_stream(writes)):
+        raise UsageError(
+            "a run between standard streams cannot be resumed", help="name files for both"
+        )
+    if STANDARD_STREAM in (reads, writes):
+        return
+    if os.path.isdir(writes):
+        raise DataError(f"{writes} is a folder", help="name a file")
+    if os.path.exists(writes) and os.path.exists(reads) and os.path.samefile(reads, writes):
+        raise UsageError(
+            f"{writes} is the input itself", help="write another file and rename it afterwards"
+        )
+
+
+def is_stream(path: str) -> bool:
+    """Standard output, a device or a pipe: whatever cannot be replaced as a whole."""
+    if path == STANDARD_STREAM:
+        return True
+    return os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
+
+
+def plan_of(request: ApplyRequest, dataset: Dataset) -> Plan:
+    """What to do with the rows of a dataset, its columns looked up."""
+    names, first, where = dataset.names, dataset.first, dataset.path
+    nothing = not first.rows and not names
+    columns = request.columns
+    if not columns:
+        columns = ("text",) if nothing else (default_column(first, where=where),)
+    spans = request.spans
+    if dataset.format.name == "squad":
+        spans = (*spans, *(spec for spec in SQUAD_SPANS if spec not in spans))
+    id_column = request.id_column or ("id" if "id" in names else None)
+    plan = Plan(
+        columns=columns,
+        id_column=id_column,
+        scope=request.scope,
+        unit=request.unit,
+        protect=request.protect,
+        spans=spans,
+        on_touched=request.on_touched,
+    )
+    if not nothing:
+        pointed = (spec.text_column for spec in spans)
+        for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
+            require_column(names, name, where=where)
+    return plan
+
+
+def output_format(request: ApplyRequest, dataset: Dataset) -> Format:
+    """The format to write, as it was named or as the paths tell."""
+    path, explicit = request.output, request.output_format
+    if explicit is None and is_stream(path):
+        chained = request.mode == "chain" and not dataset.format.binary
+        explicit = dataset.format.name if chained else "jsonl"
+    form = format_of(path, explicit, reading=False)
+    squad = dataset.format.name == "squad"
+    if squad and request.mode == "chain" and explicit is None and form.name == "json":
+        form = format_named("squad")
+    if form.binary and is_stream(path):
+        raise UsageError(
+            f"{form.name} cannot be written to a stream", help="name a file with --output"
+        )
+    if form.name == "squad" and not (squad and request.mode == "chain"):
+        raise UsageError(
+            "a SQuAD file can be written only from a SQuAD file in chain mode",
+            help="write jsonl",
+        )
+    if request.mode == "chain" and form.name == "txt" and len(dataset.names) > 1:
+        raise UsageError(
+            f"plain text holds one column, not {', '.join(dataset.names)}",
+            help="write csv, tsv or jsonl",
+        )
+    return form
+
+
+def output_names(mode: Mode, plan: Plan, dataset: Dataset) -> tuple[str, ...]:
+    """The columns of the output."""
+    if mode == "chain":
+        return dataset.names
+    several = len(plan.rewritten) > 1
+    return tuple(name for name in _RECORD_COLUMNS if several or name != "column")
+
+
+def manifest_of(request: ApplyRequest, task: Task, dataset: Dataset) -> dict[str, Any]:
+    """What has to be the same for a run to be resumed; the number of jobs does not."""
+    manifest: dict[str, Any] = {"sears": __version__}
+    if request.input == STANDARD_STREAM:
+        manifest["input"] = STANDARD_STREAM
+    else:
+        status = os.stat(request.input)
+        with open(request.input, "rb") as file:
+            begin = blake2b(file.read(1 << 20), digest_size=16).hexdigest()
+        manifest |= {
+            "input": os.path.abspath(request.input),
+            "input size": status.st_size,
+            "input time": status.st_mtime_ns,
+            "input beginning": begin,
+        }
+    manifest |= {name: str(value) for name, value in request.recipe.identity().items()}
+    manifest |= {"format": dataset.format.name, "output format": task.output_format}
+    manifest |= {"mode": task.mode, **asdict(task.plan), **asdict(request.reading)}
+    return manifest

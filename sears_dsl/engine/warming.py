@@ -1,0 +1,60 @@
+"""Compiles every kernel once, so that no later run has to wait for it.
+
+In: nothing. Out: how many kernels were compiled; their code lies beside the modules, or in numba's
+folder of the user where the package cannot be written. Always holds: what `sears apply`
+calls with the fast tagger is compiled afterwards. Costs half a minute the first time, then the
+second that reading takes.
+"""
+
+from __future__ import annotations
+
+from sears_dsl._compiled import ENOUGH, expect, kernels
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.language.ruleset import parse
+from sears_dsl.text.fast.tagger import FastTagger
+
+__all__ = ["warm_up"]
+
+# Formats, templates, deletions, insertions, contexts, inflections, many edges and many negations.
+_RULES = "\n".join(
+    (
+        "What NOUN -> Which NOUN",
+        "movie -> film",
+        "very -> <>",
+        "<> -> really / is __ ADJ",
+        "PRON is -> PRON 's",
+        "is -> $1.VBD / __ !NOUN",
+        "<s> (the|a) NOUN -> this NOUN",
+        "NOUN ? -> NOUN ?!",
+        "DET ADJ NOUN -> DET NOUN",
+        *(f"!w{number} (a|an|the) -> $1 $2 one" for number in range(12)),
+    )
+)
+_TEXTS = (
+    "What color is the tray? It is a very good movie, isn't it?",
+    "The movies weren't bad…  don't “you” think so :) http://example.com e.g. 3.5km café",
+    "What  movie is it ?",
+    "",
+)
+
+
+def warm_up() -> tuple[int, int]:
+    """Compile all kernels, or read them where they are compiled already.
+
+    Returns:
+        How many had to be compiled, and how many there are.
+    """
+    expect(ENOUGH + 1)
+    tagger = FastTagger()
+    matcher = compile_rules([parse(_RULES)], tagger=tagger)
+    exact = compile_rules([parse("option case = exact\nADJ NOUN -> NOUN")], tagger=tagger)
+    literal = compile_rules([parse("movie -> film")], tagger=tagger)
+    protected = [[(0, 4)] for _ in _TEXTS]
+    for compiled in (matcher, exact, literal):
+        for scope in ("first", "all"):
+            compiled.apply(_TEXTS, scope=scope).distinct()
+            compiled.apply(_TEXTS, scope=scope, protected=protected, unit="sentence")
+            compiled.chain(_TEXTS, scope=scope, protected=protected)
+        compiled.find(tagger.tag(_TEXTS), scope="every")
+    used = [kernel for kernel in kernels() if kernel.used]
+    return sum(kernel.misses > 0 for kernel in used), len(used)

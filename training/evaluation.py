@@ -1,0 +1,159 @@
+"""The figures of the model card: ``python -m training.evaluation --gold FILE ... --text FILE ...``.
+
+In: treebanks with gold tags, plain texts without. Out: tables of accuracy on gold words, by genre,
+for the fast tagger and for spaCy's small English model, with the interval of their difference; and
+how often the two agree on plain text. Always holds: sentences are drawn with a fixed seed, so the
+same files give the same figures.
+Costs a second for 10,000 tokens, nearly all of it spaCy's.
+
+    python -m training.evaluation --gold ../shared/data/pos/en_ewt-ud-dev.conllu
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sears_dsl._compiled import ENOUGH, expect
+from sears_dsl.errors import DataError, SearsError
+from sears_dsl.text.fast.decoding import Perceptron
+from sears_dsl.text.fast.weights import load
+from sears_dsl.text.spacy_tagger import SpacyTagger
+from training.tagger import MODEL
+from training.treebank import Sentence, read_treebank
+
+__all__ = ["agreement", "difference", "main", "spacy_tags"]
+
+_DRAWS = 2000
+_MOST_ROWS = 1000
+
+Tagged = list[tuple[list[str], list[str]]]
+
+
+def spacy_tags(sentences: Sequence[Sentence], *, model: str) -> Tagged:
+    """The fine and coarse tags of spaCy's model for these very words."""
+    import spacy  # noqa: PLC0415 - seconds to import
+    from spacy.tokens import Doc  # noqa: PLC0415
+
+    nlp = spacy.load(model, exclude=["parser", "ner", "lemmatizer"])
+    docs = nlp.pipe(Doc(nlp.vocab, words=list(sentence.words)) for sentence in sentences)
+    return [([token.tag_ for token in doc], [token.pos_ for token in doc]) for doc in docs]
+
+
+def right(sentences: Sequence[Sentence], found: Tagged) -> Any:
+    """Per sentence: right fine tags, right coarse tags, words."""
+    return np.array(
+        [
+            (
+                sum(a == b for a, b in zip(sentence.fine, fine, strict=True)),
+                sum(a == b for a, b in zip(sentence.coarse, coarse, strict=True)),
+                len(sentence.words),
+            )
+            for sentence, (fine, coarse) in zip(sentences, found, strict=True)
+        ]
+    )
+
+
+def difference(ours: Any, theirs: Any, column: int) -> tuple[float, float]:
+    """The interval (95%) of the difference of two accuracies, sentences drawn anew."""
+    generator = np.random.default_rng(0)
+    drawn = generator.integers(0, len(ours), (_DRAWS, len(ours)))
+    words = ours[:, 2][drawn].sum(axis=1)
+    gained = (ours[:, column] - theirs[:, column])[drawn].sum(axis=1)
+    low, high = np.quantile(gained / words, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def agreement(texts: Sequence[str], ours: Perceptron, theirs: SpacyTagger) -> tuple[float, int]:
+    """How often both give the same fine tag to a token of plain texts, and how many there are."""
+    tokens = theirs.tag(texts)
+    rows = [[token.text for token in tokens.row(row)] for row in range(len(texts))]
+    wanted = [token.fine for row in range(len(texts)) for token in tokens.row(row)]
+    found = [tag for fine, _ in ours.tag_texts(rows) for tag in fine]
+    same = sum(a == b for a, b in zip(found, wanted, strict=True))
+    return same / max(len(wanted), 1), len(wanted)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read, tag, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--gold", type=Path, nargs="*", default=[], help="CoNLL-U files")
+    parser.add_argument("--genres", nargs="*", default=[], help="only these genres of the files")
+    parser.add_argument(
+        "--text", type=Path, nargs="*", default=[], help="lines of text, or SQuAD JSON"
+    )
+    parser.add_argument("--weights", type=Path, help="weights other than the shipped ones")
+    options = parser.parse_args(arguments)
+    expect(ENOUGH + 1)  # worth compiling
+    try:
+        tagger = Perceptron(load(options.weights))
+        for path in options.gold:
+            _print_gold(path, options.genres, tagger)
+        _print_texts(options.text, tagger)
+    except SearsError as error:
+        sys.exit(error.render())
+
+
+def _print_gold(path: Path, genres: Sequence[str], tagger: Perceptron) -> None:
+    sentences = [
+        sentence for sentence in read_treebank(path) if not genres or sentence.genre in genres
+    ]
+    if not sentences:
+        raise DataError(f"{path} has no sentences of {', '.join(genres)}", help="see its sent_id")
+    ours = right(sentences, tagger.tag_texts([sentence.words for sentence in sentences]))
+    theirs = right(sentences, spacy_tags(sentences, model=MODEL))
+    found = np.array([sentence.genre for sentence in sentences])
+    _tell(f"{path.name}\n")
+    _tell("| genre | words | fine | spaCy | difference (95%) | coarse | spaCy | difference (95%) |")
+    _tell("|---|---|---|---|---|---|---|---|")
+    for genre in ["all", *sorted(set(found.tolist()))]:
+        some = slice(None) if genre == "all" else np.flatnonzero(found == genre)
+        mine, other = ours[some], theirs[some]
+        words = mine[:, 2].sum()
+        cells = [genre or "?", f"{words:,}"]
+        for column in (0, 1):
+            low, high = difference(mine, other, column)
+            cells += [f"{part[:, column].sum() / words:.4f}" for part in (mine, other)]
+            cells.append(f"{low:+.4f} to {high:+.4f}")
+        _tell(f"| {' | '.join(cells)} |")
+    _tell("")
+
+
+def _print_texts(paths: Sequence[Path], tagger: Perceptron) -> None:
+    if not paths:
+        return
+    spacy_tagger = SpacyTagger(MODEL)
+    _tell("| text | tokens | fine tags that agree with spaCy's |\n|---|---|---|")
+    for path in paths:
+        same, tokens = agreement(_texts(path)[-_MOST_ROWS:], tagger, spacy_tagger)
+        _tell(f"| {path.name} | {tokens:,} | {same:.4f} |")
+
+
+def _texts(path: Path) -> list[str]:
+    """The distinct texts of a file: lines, in their last column, or paragraphs of SQuAD."""
+    try:
+        content = path.read_text("utf-8")
+        if path.suffix == ".json":
+            articles = json.loads(content)["data"]
+            texts = [part["context"] for article in articles for part in article["paragraphs"]]
+        else:
+            texts = [line.rsplit("\t", 1)[-1] for line in content.split("\n")]
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(
+            f"{path} could not be read: {error}", help="it takes lines of text, or SQuAD 1.1 JSON"
+        ) from error
+    return [text for text in dict.fromkeys(texts) if text.strip()]
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main()

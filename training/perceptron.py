@@ -1,0 +1,404 @@
+"""Learning: an averaged perceptron, in a kernel.
+
+In: rows of words with tags, a lexicon. Out: weights of features by tag, averaged over all steps.
+Always holds: the same examples and seed give the same weights, bit for bit. Features are those of
+`sears_dsl.text.fast.features`; what happens to a token here happens to it in `decoding`.
+
+For each token the tag with the highest score is compared with the right one; unless the right one
+leads by a margin, its weights grow and the rival's fall. The tags before a token are those that
+were found, not the right ones, so that the tagger learns to live with its own mistakes.
+Costs three seconds for a million tokens and pass, and 600 bytes of memory for a feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sears_dsl._compiled import kernel
+from sears_dsl.text.fast.decoding import UNCERTAIN, casing_pair, casing_triple, find
+from sears_dsl.text.fast.features import (
+    AFTER,
+    BEFORE,
+    CASING_PAIRS,
+    CASING_TRIPLES,
+    FORM_KEYS,
+    LOOKUPS,
+    NEIGHBOUR_KEYS,
+    NO_TAG,
+    TAG_KEYS,
+    TAGS,
+    class_key,
+    describe,
+    folded_case,
+    kinds_of_characters,
+    mark,
+    neighbour_keys,
+    row_casing,
+    tag_keys,
+)
+from sears_dsl.text.fast.weights import SIDES, bucketed
+from training.lexicon import Lexicon, make_lexicon, places_of
+
+__all__ = ["Examples", "Learned", "contexts_of", "learn", "pack_examples", "word_keys"]
+
+#: How often a feature must occur to get weights.
+_SEEN_FORM = 2
+_SEEN_HASHED = 3
+
+
+class Examples(NamedTuple):
+    """Rows to learn from, in arrays.
+
+    Attributes:
+        texts: the distinct words.
+        row_offsets: int64 (rows + 1,).
+        words: int32 (tokens,): numbers of words.
+        tags: int16 (tokens,): the right tags; -1 where it is not known.
+        emphasis: int32 (rows,): by how much weights move for tokens of a row.
+    """
+
+    texts: Sequence[str]
+    row_offsets: Any
+    words: Any
+    tags: Any
+    emphasis: Any
+
+
+class Learned(NamedTuple):
+    """What came out.
+
+    Attributes:
+        lexicon: of the examples.
+        row_keys: uint32, sorted: keys of features that are hashed.
+        weights: float32 (rows, TAGS): theirs, then those of the fixed rows as in `Stored`.
+    """
+
+    lexicon: Lexicon
+    row_keys: Any
+    weights: Any
+
+
+class _Seen(NamedTuple):
+    """What the kernel reads of examples.
+
+    Attributes:
+        row_offsets: int64 (rows + 1,).
+        words: int32 (tokens,).
+        tags: int16 (tokens,).
+        emphasis: int32 (rows,).
+        forms: int32 (words, FORM_KEYS + 1): rows of weights of a word, -1 where it has none.
+        neighbours: int32 (tokens, NEIGHBOUR_KEYS): likewise of a token.
+        contexts: int32 (tokens,).
+        classes: int32 (tokens,).
+        casings: uint8 (words,).
+        marks: uint8 (words,).
+        certain: uint8 (words,).
+        starts: int32: buckets of keys, with the next two.
+        keys: int64.
+        shift: int64.
+        blocks: int64: where each block of rows begins.
+    """
+
+    row_offsets: Any
+    words: Any
+    tags: Any
+    emphasis: Any
+    forms: Any
+    neighbours: Any
+    contexts: Any
+    classes: Any
+    casings: Any
+    marks: Any
+    certain: Any
+    starts: Any
+    keys: Any
+    shift: Any
+    blocks: Any
+
+
+def pack_examples(
+    rows: Sequence[tuple[Sequence[str], Sequence[int], int]],
+) -> Examples:
+    """Rows of (words, tags, emphasis) as arrays."""
+    numbers: dict[str, int] = {}
+    words = [numbers.setdefault(word, len(numbers)) for row in rows for word in row[0]]
+    return Examples(
+        texts=list(numbers),
+        row_offsets=np.cumsum([0, *(len(row[0]) for row in rows)]).astype(np.int64),
+        words=np.array(words, np.int32),
+        tags=np.fromiter(chain.from_iterable(row[1] for row in rows), np.int16, len(words)),
+        emphasis=np.array([row[2] for row in rows], np.int32),
+    )
+
+
+def learn(
+    examples: Examples,
+    *,
+    passes: int = 8,
+    margin: int = 4,
+    seed: int = 0,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Learned:
+    """Learn weights.
+
+    Args:
+        examples: what from.
+        passes: how often each row is seen.
+        margin: by how much the right tag must lead.
+        seed: decides the order of rows.
+        tell: is given a line after each pass.
+    """
+    keys, casings, marks = _describe(examples.texts)
+    known = examples.tags >= 0
+    counts = np.zeros((len(examples.texts), TAGS))
+    np.add.at(counts, (examples.words[known], examples.tags[known]), 1.0)
+    lexicon = make_lexicon(keys, counts)
+    seen, row_keys = _prepare(examples, lexicon, keys, casings, marks)
+    rows = int(seen.blocks[-1])
+    tell(f"{len(examples.words):,} tokens, {len(examples.texts):,} words, {rows:,} features")
+    weights = np.zeros((rows, TAGS), np.int32)
+    moved = np.zeros((rows, TAGS), np.float64)
+    generator = np.random.default_rng(seed)
+    step = 1
+    for number in range(1, passes + 1):
+        order = generator.permutation(len(examples.row_offsets) - 1)
+        step, wrong, asked = _pass(order, seen, weights, moved, step, margin)
+        tell(f"pass {number}: {wrong / asked:.2%} wrong")
+    averaged = np.empty((rows, TAGS), np.float32)
+    for first in range(0, rows, 1 << 16):
+        some = slice(first, first + (1 << 16))
+        averaged[some] = weights[some] - moved[some] / step
+    return Learned(lexicon, row_keys, averaged)
+
+
+def _describe(texts: Sequence[str]) -> tuple[Any, Any, Any]:
+    """Keys, casings and marks of words."""
+    encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
+    codes = np.frombuffer(encoded, np.uint32)
+    offsets = np.cumsum([0, *map(len, texts)]).astype(np.int64)
+    keys = np.zeros((len(texts), FORM_KEYS + LOOKUPS), np.int64)
+    casings = np.zeros(len(texts), np.uint8)
+    marks = np.zeros(len(texts), np.uint8)
+    _describe_all(codes, offsets, kinds_of_characters(), folded_case(), keys, casings, marks)
+    return keys, casings, marks
+
+
+def word_keys(texts: Sequence[str]) -> Any:
+    """int64 (words, FORM_KEYS + LOOKUPS): the keys of words."""
+    return _describe(texts)[0]
+
+
+@kernel
+def _describe_all(  # noqa: PLR0917 - arrays, in the order in which they are made
+    codes: Any, offsets: Any, kinds: Any, folded: Any, keys: Any, casings: Any, marks: Any
+) -> None:
+    for word in range(offsets.shape[0] - 1):
+        start = offsets[word]
+        end = offsets[word + 1]
+        casings[word] = describe(codes, start, end, kinds, folded, keys[word])
+        marks[word] = mark(codes, start, end)
+
+
+def _prepare(
+    examples: Examples, lexicon: Lexicon, keys: Any, casings: Any, marks: Any
+) -> tuple[_Seen, Any]:
+    """Arrays for the kernel, and the keys of features that get weights."""
+    word_contexts, certain = contexts_of(keys, lexicon)
+    word_classes = lexicon.context_classes[word_contexts].astype(np.int32)
+    contexts = word_contexts[examples.words]
+    classes = word_classes[examples.words]
+
+    own = np.zeros((len(keys), 1), np.int64)
+    for word, kind in enumerate(word_classes.tolist()):
+        own[word] = class_key(kind)
+    forms = np.concatenate([keys[:, :FORM_KEYS], own], axis=1)
+    neighbours = np.zeros((len(examples.words), NEIGHBOUR_KEYS), np.int64)
+    tags = np.zeros((len(examples.words), TAG_KEYS), np.int64)
+    _token_keys(examples.row_offsets, contexts, classes, examples.tags, neighbours, tags)
+    often = np.bincount(examples.words, minlength=len(keys))
+    row_keys = np.unique(
+        np.concatenate(
+            [
+                _common(forms.ravel(), np.repeat(often, FORM_KEYS + 1), _SEEN_FORM),
+                _common(neighbours.ravel(), None, _SEEN_HASHED),
+                _common(tags.ravel(), None, _SEEN_HASHED),
+            ]
+        )
+    )
+    starts, shift = bucketed(row_keys)
+    sizes = [
+        len(row_keys),
+        SIDES * len(lexicon.context_classes),
+        SIDES * (int(lexicon.context_classes.max()) + 1),
+        (TAGS + 1) ** 2,
+        TAGS + 1,
+        TAGS + 1,
+        CASING_PAIRS,
+        CASING_TRIPLES,
+    ]
+    seen = _Seen(
+        row_offsets=examples.row_offsets,
+        words=examples.words,
+        tags=examples.tags,
+        emphasis=examples.emphasis,
+        forms=places_of(row_keys, forms).astype(np.int32),
+        neighbours=places_of(row_keys, neighbours).astype(np.int32),
+        contexts=contexts,
+        classes=classes,
+        casings=casings,
+        marks=marks,
+        certain=certain,
+        starts=starts,
+        keys=row_keys,
+        shift=shift,
+        blocks=np.cumsum(sizes).astype(np.int64),
+    )
+    return seen, row_keys.astype(np.uint32)
+
+
+def contexts_of(keys: Any, lexicon: Lexicon) -> tuple[Any, Any]:
+    """The context (int32) and the only tag, or 255 (uint8), of words with these keys."""
+    entries = np.full(len(keys), -1, np.int64)
+    for column in range(FORM_KEYS, FORM_KEYS + LOOKUPS):
+        at = places_of(lexicon.keys, keys[:, column])
+        entries = np.where((entries < 0) & (keys[:, column] != 0), at, entries)
+    # What the lexicon does not have is at its end, place -1.
+    contexts = np.append(lexicon.contexts, 0)[entries].astype(np.int32)
+    certain = np.append(lexicon.certain, UNCERTAIN)[entries].astype(np.uint8)
+    return contexts, certain
+
+
+def _common(keys: Any, counts: Any, least: int) -> Any:
+    """The keys that were seen often enough."""
+    if counts is None:
+        distinct, sums = np.unique(keys, return_counts=True)
+    else:
+        distinct, places = np.unique(keys, return_inverse=True)
+        sums = np.bincount(places, weights=counts)
+    return distinct[(sums >= least) & (distinct != 0)]
+
+
+@kernel
+def _token_keys(  # noqa: PLR0917 - arrays, in the order in which they are made
+    row_offsets: Any, contexts: Any, classes: Any, tags: Any, neighbours: Any, by_tags: Any
+) -> None:
+    """The keys of every token, as if the right tags had been found."""
+    for row in range(row_offsets.shape[0] - 1):
+        start = row_offsets[row]
+        end = row_offsets[row + 1]
+        before = np.int64(NO_TAG)
+        second = np.int64(NO_TAG)
+        for place in range(start, end):
+            neighbour_keys(contexts, classes, start, place, end, neighbours[place])
+            tag_keys(contexts, classes, place, end, before, second, by_tags[place])
+            second = before
+            before = np.int64(max(tags[place], 0))
+
+
+@kernel
+def _pass(order: Any, seen: _Seen, weights: Any, moved: Any, step: Any, margin: Any) -> Any:  # noqa: PLR0915, PLR0917
+    """See every row once; gives back the step, and how many tokens were wrong, of how many."""
+    features = np.zeros(FORM_KEYS + NEIGHBOUR_KEYS + TAG_KEYS + 2 * SIDES + 6, np.int64)
+    by_tags = np.zeros(TAG_KEYS, np.int64)
+    scores = np.zeros(TAGS, np.int64)
+    around = np.zeros(SIDES, np.int64)
+    blocks = seen.blocks
+    wrong = 0
+    asked = 0
+    for row in order:
+        start = seen.row_offsets[row]
+        end = seen.row_offsets[row + 1]
+        casing_of_row = row_casing(seen.casings, seen.words, start, end)
+        before = np.int64(NO_TAG)
+        second = np.int64(NO_TAG)
+        mark_before = np.int64(0)
+        quotes = np.int64(0)
+        for place in range(start, end):
+            word = seen.words[place]
+            here = np.int64(seen.marks[word])
+            half = np.int64(0)
+            if here >= 4:
+                quotes += 1
+                half = np.int64(2) - (quotes & 1)
+                here -= 4
+            best = np.int64(seen.certain[word])
+            step += 1
+            if best == UNCERTAIN:
+                count = 0
+                for index in range(FORM_KEYS + 1):
+                    if seen.forms[word, index] >= 0:
+                        features[count] = seen.forms[word, index]
+                        count += 1
+                for index in range(NEIGHBOUR_KEYS):
+                    if seen.neighbours[place, index] >= 0:
+                        features[count] = seen.neighbours[place, index]
+                        count += 1
+                tag_keys(seen.contexts, seen.classes, place, end, before, second, by_tags)
+                for index in range(TAG_KEYS):
+                    found = find(by_tags[index], seen.starts, seen.keys, seen.shift)
+                    if found >= 0:
+                        features[count] = found
+                        count += 1
+                around[0] = place - 1
+                around[1] = place - 2
+                around[2] = place + 1
+                around[3] = place + 2
+                for side in range(SIDES):
+                    context = np.int64(BEFORE) if side < 2 else np.int64(AFTER)
+                    kind = context
+                    if start <= around[side] < end:
+                        context = np.int64(seen.contexts[around[side]])
+                        kind = np.int64(seen.classes[around[side]])
+                    features[count] = blocks[0] + context * SIDES + side
+                    features[count + 1] = blocks[1] + kind * SIDES + side
+                    count += 2
+                casing = np.int64(seen.casings[word])
+                left = np.int64(0)
+                right = np.int64(0)
+                if place > start:
+                    left = np.int64(seen.casings[seen.words[place - 1]])
+                if place + 1 < end:
+                    right = np.int64(seen.casings[seen.words[place + 1]])
+                features[count] = blocks[2] + before * (TAGS + 1) + second
+                features[count + 1] = blocks[3] + before
+                features[count + 2] = blocks[4] + second
+                features[count + 3] = blocks[5] + casing_pair(
+                    mark_before, half, casing_of_row, casing
+                )
+                features[count + 4] = blocks[6] + casing_triple(left, casing, right, casing_of_row)
+                count += 5
+                for tag in range(TAGS):
+                    scores[tag] = 0
+                for index in range(count):
+                    for tag in range(TAGS):
+                        scores[tag] += weights[features[index], tag]
+                best = np.int64(0)
+                for tag in range(1, TAGS):
+                    if scores[tag] > scores[best]:
+                        best = np.int64(tag)
+                right_tag = np.int64(seen.tags[place])
+                if right_tag >= 0:
+                    asked += 1
+                    rival = best
+                    if best == right_tag:
+                        rival = np.int64(-1)
+                        for tag in range(TAGS):
+                            if tag != right_tag and (rival < 0 or scores[tag] > scores[rival]):
+                                rival = np.int64(tag)
+                    else:
+                        wrong += 1
+                    if scores[right_tag] - scores[rival] < margin:
+                        by = seen.emphasis[row]
+                        for index in range(count):
+                            weights[features[index], right_tag] += by
+                            weights[features[index], rival] -= by
+                            moved[features[index], right_tag] += by * np.float64(step)
+                            moved[features[index], rival] -= by * np.float64(step)
+            mark_before = here
+            second = before
+            before = best
+    return step, wrong, asked

@@ -1,0 +1,65 @@
+"""Gold tags from a treebank in CoNLL-U.
+
+In: a file of the Universal Dependencies. Out: its sentences as words with fine and coarse tags,
+each with the genre that its identifier begins with. Costs a second for 250,000 words.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from sears_dsl.errors import DataError
+
+__all__ = ["Sentence", "read_treebank"]
+
+_COLUMNS = 10
+
+
+class Sentence(NamedTuple):
+    """Words of a row with their tags.
+
+    Attributes:
+        words: the tokens.
+        fine: their Penn tags.
+        coarse: their universal tags.
+        genre: what kind of text it is from.
+    """
+
+    words: tuple[str, ...]
+    fine: tuple[str, ...]
+    coarse: tuple[str, ...]
+    genre: str = ""
+
+
+def read_treebank(path: Path) -> list[Sentence]:
+    """The sentences of a file, in its order; words that the tokenizer keeps apart are apart.
+
+    Raises:
+        DataError: the file cannot be read or is no CoNLL-U.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} could not be read: {error}") from error
+    sentences = []
+    for block in text.split("\n\n"):
+        rows = []
+        genre = ""
+        for line in block.splitlines():
+            if line.startswith("# sent_id = "):
+                genre = line.removeprefix("# sent_id = ").split("-")[0]
+            elif line and not line.startswith("#"):
+                columns = line.split("\t")
+                if len(columns) != _COLUMNS:
+                    raise DataError(
+                        f"{path}: a line has {len(columns)} columns: {line[:60]!r}",
+                        help="CoNLL-U has 10, with tabs between them",
+                    )
+                # Ranges (3-4) are words as they are written, 3.1 are words that are not.
+                if columns[0].isdecimal():
+                    rows.append((columns[1], columns[4], columns[3]))
+        if rows:
+            words, fine, coarse = zip(*rows, strict=True)
+            sentences.append(Sentence(words, fine, coarse, genre))
+    return sentences
