@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sears needs Python 3.11 or later; say which with: make PYTHON=python3.11 …")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	$(BIN)/python -c 'import sears_dsl; sears_dsl.parse("a -> b").compile().apply(["a"])'  # compiles the kernels once
+	$(BIN)/sears warm-up
 	touch $@
 
 demo: $(READY)  ## shipped rulesets on 10,605 real sentences; then rules that flip a model

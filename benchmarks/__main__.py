@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 BENCHMARKS = [
-    "matching", "mined", "literals", "tokenizing", "tagging", "taggers", "endtoend", "startup",
-    "memory", "typing_rules", "scoring", "paraphrasing", "selecting", "agreement", "sentiment",
-    "comprehension", "fixing",
+    "matching", "mined", "literals", "tokenizing", "fast_tagger", "tagging", "taggers", "fresh",
+    "endtoend", "pipeline", "startup", "memory", "typing_rules", "scoring", "paraphrasing",
+    "selecting", "agreement", "sentiment", "comprehension", "fixing",
 ]  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def main() -> None:
     trained = time.perf_counter()
     data = _sample(read_squad(data_file("squad/dev-v1.1.json")))
     predictor = CachedPredictor(CallablePredictor(model), batch_size=4096)
-    tagger = load_tagger()
+    tagger = load_tagger("spacy")
     team = load_team(Recipe(scorer="strict"), jobs=JOBS)
     found = discover(
         data,

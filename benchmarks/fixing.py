@@ -92,7 +92,7 @@ def main() -> None:
     order = np.random.default_rng(arguments.split).permutation(len(whole.rows)).tolist()
     half = len(order) // 2
     here, held_out = _part(whole, order[:half]), _part(whole, order[half:])
-    tagger = load_tagger()
+    tagger = load_tagger("spacy")
     if arguments.rules is None:
         found = _find(here, training, tagger)
         if arguments.keep is not None:

@@ -16,12 +16,11 @@ from spacy.tokens import Doc
 
 from sears_dsl.errors import TaggerError
 from sears_dsl.text.fast.decoding import Perceptron
-from sears_dsl.text.fast.tagger import FastTagger
 from sears_dsl.text.fast.weights import load
 from sears_dsl.text.spacy_tagger import SpacyTagger
 from sears_dsl.text.tokens import Token
 
-__all__ = ["FastWithWeights", "GivenFast", "GivenTagger", "given_tagger", "mapped_coarse"]
+__all__ = ["GivenFast", "GivenTagger", "given_tagger", "mapped_coarse"]
 
 Words = Sequence[Sequence[Token]]
 Pairs = list[list[tuple[str, str]]]
@@ -74,14 +73,6 @@ class GivenFast:
         """The (coarse, fine) tags of each word of each row."""
         found = self.perceptron.tag_texts([[word.text for word in row] for row in rows])
         return [list(zip(coarse, fine, strict=True)) for fine, coarse in found]
-
-
-class FastWithWeights(FastTagger):
-    """The tagger of the package with other weights."""
-
-    def __init__(self, perceptron: Perceptron) -> None:
-        super().__init__()
-        self.__dict__["_perceptron"] = perceptron  # what the property would have loaded
 
 
 def given_tagger(name: str) -> GivenTagger:

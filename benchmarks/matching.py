@@ -53,7 +53,7 @@ def tagged_sentences() -> Tokens:
     with data_file("throughput/classic_books.txt").open(encoding="utf-8") as file:
         lines = (line.strip() for line in file)
         texts = [line for line in lines if line.count(" ") > 4]
-    return load_tagger().tag(random.Random(0).sample(texts, SENTENCES))
+    return load_tagger("spacy").tag(random.Random(0).sample(texts, SENTENCES))
 
 
 class Miner:

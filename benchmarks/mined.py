@@ -49,7 +49,7 @@ def reviews() -> Tokens:
     """Review sentences of ordinary length, tagged."""
     lines = data_file("sentiment/imdb.tsv").read_text("utf-8").splitlines()
     texts = [line.split("\t", 1)[1] for line in lines if "\t" in line]
-    return load_tagger().tag([text for text in texts if len(text.split()) < 40][:ROWS])
+    return load_tagger("spacy").tag([text for text in texts if len(text.split()) < 40][:ROWS])
 
 
 class Miner:
@@ -59,7 +59,7 @@ class Miner:
         self.rows = rows
         self.draw = random.Random(0)
         self.words = [token.text for row in rows for token in row]
-        split = load_tagger().split
+        split = load_tagger("spacy").split
         self.whole = {word for word in self.words if len(split(word)) == 1}
         self.instead: dict[str, list[str]] = {}
         self.elements: dict[Test, Element] = {}
@@ -195,7 +195,7 @@ def main() -> None:
     rows = [tokens.row(row) for row in range(len(tokens))]
     rules = Miner(rows).rules(RULES)
     begin = time.process_time()
-    matcher = compile_rules([Ruleset(tuple(rules), options=OPTIONS)], tagger=load_tagger())
+    matcher = compile_rules([Ruleset(tuple(rules), options=OPTIONS)], tagger=load_tagger("spacy"))
     compiling = seconds(begin)
     small = tokens.select(range(5))
     matcher.rewrites(small, matcher.find(small)).distinct()  # the kernels are compiled or loaded

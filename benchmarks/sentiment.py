@@ -139,7 +139,7 @@ def _accuracy(accuracy: float) -> Row:
 
 
 def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
-    tagger = load_tagger()
+    tagger = load_tagger("spacy")
     pivot = load_team(Recipe(scorer="pivot"), jobs=JOBS)
     strict = load_team(Recipe(scorer="strict"), jobs=JOBS)
     # Searched by the team of the default scorer, as `sears discover` does it.
@@ -296,7 +296,7 @@ def _paper_rules(
 
 
 def _sweep(data: LabelledRows, model: FastTextLike) -> Sequence[Row]:
-    tagger = load_tagger()
+    tagger = load_tagger("spacy")
     rows = []
     for sentences, beam in ((50, 10), (50, 30), (50, 60), (100, 30), (200, 30)):
         part = LabelledRows(

@@ -42,11 +42,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.firing import Agreement, difference, firings, worst
-from benchmarks.given_words import FastWithWeights, GivenFast, GivenTagger, given_tagger
+from benchmarks.given_words import GivenFast, GivenTagger, given_tagger
 from benchmarks.gold import GoldSentence, read_gold
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.shipped_rules import APART, Rules, Sentences
 from benchmarks.tagger_table import run_own_tests, write_table
+from sears_dsl.text.fast.tagger import FastTagger
 from sears_dsl.text.tagger import load_tagger
 from sears_dsl.text.tokens import Tokens
 
@@ -91,7 +92,7 @@ def measure_held_out(folder: Path, place: Sentences, rules: Rules) -> Measured:
         some = [place.sentences[row] for row in rows]
         tagger = GivenFast(folder / f"{genre}.npz")
         words.append(given(tagger, some))
-        texts.append(FastWithWeights(tagger.perceptron).tag([each.text for each in some]))
+        texts.append(FastTagger(perceptron=tagger.perceptron).tag([each.text for each in some]))
         order += rows
     back = np.argsort(np.array(order))
     tagged = [Tokens.concatenate(each).select(back) for each in (words, texts)]

@@ -3,13 +3,15 @@
 In: texts. Out: `Tokens`: those of spaCy's English tokenizer, with the tags of a perceptron. Always
 holds: what a row gets depends on that row alone; the same version gives the same tokens and tags.
 Costs some tens of milliseconds to load; a few rows are done by plain Python (see `_compiled`).
-Not to be used by two threads at once.
+Threads may share one: what it has learnt about words is looked at by one of them at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,9 @@ _ADAPTER = 1
 class FastTagger:
     """The tagger that comes with the package; see MODEL_CARD.md beside this module.
 
+    Args:
+        perceptron: with other weights than those of the package.
+
     Example:
         >>> tokens = FastTagger().tag(["What color is it?"])
         >>> [(token.text, token.coarse, token.fine) for token in tokens.row(0)][:2]
@@ -40,7 +45,9 @@ class FastTagger:
 
     language = "en"
 
-    def __init__(self) -> None:
+    def __init__(self, *, perceptron: Perceptron | None = None) -> None:
+        self._given = perceptron
+        self._alone: AbstractContextManager[bool] = RLock()
         self._tokenizer = FastTokenizer()
         self._types = _Types(self._tokenizer.words, [("", "")])
         self._tagged_types: _Types | None = None
@@ -57,38 +64,43 @@ class FastTagger:
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text, without tags."""
-        cut = self._tokenizer.tokenize(texts)
-        if self._types.words is not self._tokenizer.words:
-            self._types = _Types(self._tokenizer.words, self._types.pairs)
-        return self._types.tokens(texts, cut, None)
+        with self._alone:
+            cut = self._tokenizer.tokenize(texts)
+            if self._types.words is not self._tokenizer.words:
+                self._types = _Types(self._tokenizer.words, self._types.pairs)
+            return self._types.tokens(texts, cut, None)
 
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags."""
-        cut = self._tokenizer.tokenize(texts)
-        perceptron = self._perceptron
-        words = self._tokenizer.words
-        if self._tagged_types is None or self._tagged_types.words is not words:
-            pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
-            self._tagged_types = _Types(words, pairs)
-        fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words)
-        pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
-        return self._tagged_types.tokens(texts, cut, pair_ids)
+        with self._alone:
+            cut = self._tokenizer.tokenize(texts)
+            perceptron = self._perceptron
+            words = self._tokenizer.words
+            if self._tagged_types is None or self._tagged_types.words is not words:
+                pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
+                self._tagged_types = _Types(words, pairs)
+            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words)
+            pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
+            return self._tagged_types.tokens(texts, cut, pair_ids)
 
     def split(self, words: str) -> tuple[str, ...]:
         """The tokens of a word of a rule."""
-        return self._tokenizer.split(words)
+        with self._alone:
+            return self._tokenizer.split(words)
 
     def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
         """The tokens of each chunk, the same in every row; None where its neighbours decide."""
-        return self._tokenizer.chunk_words(chunks)
+        with self._alone:
+            return self._tokenizer.chunk_words(chunks)
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text."""
-        return sentence_bounds(texts, self._tokenizer)
+        with self._alone:
+            return sentence_bounds(texts, self._tokenizer)
 
     @cached_property
     def _perceptron(self) -> Perceptron:
-        return Perceptron(load())
+        return Perceptron(load()) if self._given is None else self._given
 
 
 class _Types:

@@ -1,0 +1,49 @@
+"""What `sears apply` loads: nothing that its work does not need."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ("numba", "pandas", "pyarrow", "pydantic", "scipy", "spacy", "torch")
+_PROGRAM = """
+import json, sys
+from sears_dsl.cli import main
+main()
+print(json.dumps(sorted({module.partition(".")[0] for module in sys.modules})))
+"""
+
+
+def _loaded(folder: Path, rules: str, rows: int) -> set[str]:
+    source = folder / "rows.csv"
+    texts = ["What color is the tray?", "It's a very good movie, isn't it?"]
+    source.write_text("text\n" + "".join(f'"{texts[row % 2]}"\n' for row in range(rows)))
+    clean = {k: v for k, v in os.environ.items() if k not in ("SEARS_COMPILE", "NUMBA_DISABLE_JIT")}
+    command = ["apply", rules, str(source), "-o", str(folder / "out.jsonl"), "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, *command],
+        capture_output=True,
+        text=True,
+        env=clean,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (folder / "out.jsonl").stat().st_size > 0
+    loaded: list[str] = json.loads(done.stdout)
+    return set(loaded)
+
+
+@pytest.mark.parametrize("rules", ["questions/wh-words", "contractions", "synonyms/reviews"])
+def test_ten_rows_load_nothing_heavy(tmp_path: Path, rules: str) -> None:
+    assert not _loaded(tmp_path, rules, 10).intersection(HEAVY)
+
+
+def test_many_rows_load_the_compiler_and_no_other_tagger(tmp_path: Path) -> None:
+    loaded = _loaded(tmp_path, "questions/wh-words", 5_000)
+    assert "numba" in loaded
+    assert not loaded.intersection({"pandas", "pyarrow", "pydantic", "spacy", "torch"})
