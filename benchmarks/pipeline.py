@@ -40,7 +40,7 @@ from sears_dsl.engine.prefilter import NOTHING, TAGS, Prefilter
 from sears_dsl.engine.rewrites import Rewrites
 from sears_dsl.text.batches import Batch
 from sears_dsl.text.dataset import Dataset, format_named
-from sears_dsl.text.tagger import ChunkTagger, Tagger
+from sears_dsl.text.tagger import ChunkTagger, FindingTagger, Tagger
 from sears_dsl.text.tokens import Tokens
 
 WARMING = 2_000  # rows of other text that compile kernels and fill what every run has filled
@@ -109,12 +109,13 @@ def stages(path: Path, output: Path, matcher: Matcher, fresh: Callable[[], Tagge
     prefilter = Prefilter(matcher.program, [inflects(rule) for rule in matcher.rules])
     scanning, tokenizing, tagging = fresh(), fresh(), fresh()
     look = scanning.chunk_words if isinstance(scanning, ChunkTagger) else None
+    find = scanning.finder if isinstance(scanning, FindingTagger) else None
     with PartialOutput(output, {}, resume=False) as partial:
         batches: Iterator[Batch] = iter(Dataset(str(path)).batches())
         for number, batch in enumerate(clock.passing("reading rows", batches)):
             texts = list(batch.columns["text"])
             with clock.stage("literal scan"):
-                tiers = prefilter.tiers(texts, chunk_words=look)
+                tiers = prefilter.tiers(texts, chunk_words=look, finder=find)
             needed = [texts[row] for row in np.flatnonzero(tiers > NOTHING)]
             read = [texts[row] for row in np.flatnonzero(tiers == TAGS)]
             with clock.stage("tokenizing"):

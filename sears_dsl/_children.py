@@ -3,7 +3,8 @@
 In: how a child is made ready (a function of the package and its arguments), then questions. Out:
 their answers, in order. Always holds: a child is a plain Python process that never imports the
 caller's main module (a script needs no ``if __name__ == "__main__"``); it ends when its input ends,
-so also when the caller is killed, at the latest after the question that it is at; a child that
+so also when the caller is killed, at the latest after the question that it is at; Ctrl-C at a
+terminal does not reach it, so that the caller alone tells of it and ends it; a child that
 dies is an error, not a wait; linear algebra has one thread in each, since they share the cores.
 Costs a start of some seconds, what a child loads, and a copy of questions and answers.
 """
@@ -21,13 +22,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 from queue import SimpleQueue
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from sears_dsl.errors import SearsError
 
-__all__ = ["Answer", "Children"]
+__all__ = ["Answer", "Child", "Children", "answer_pipe", "close_pipes", "start_child"]
 
-_Child: TypeAlias = "subprocess.Popen[bytes]"
+Child: TypeAlias = "subprocess.Popen[bytes]"
 
 Answer: TypeAlias = Callable[[Any], Any]
 """What a child does with a question."""
@@ -43,6 +44,40 @@ _ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
+
+
+def start_child(module: str, *arguments: str) -> Child:
+    """A plain Python process that runs ``serve`` of a module, with pipes for its input and output.
+
+    Args:
+        module: its name; importable with this process's ``sys.path``.
+        arguments: its ``sys.argv`` from 1.
+    """
+    environment = {**os.environ, **_ONE_THREAD}
+    environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    command = [sys.executable, "-P", "-c", f"from {module} import serve; serve()", *arguments]
+    return subprocess.Popen(  # noqa: S603 - this very interpreter
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        process_group=0,  # it could not even ignore an interrupt while Python starts
+    )
+
+
+def answer_pipe() -> BinaryIO:
+    """In a child: where its answers go; whatever prints does not come between them."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answers
+
+
+def close_pipes(child: Child) -> None:
+    """Close this side of the pipes of a child that has ended."""
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # questions that were not yet written, to nobody
+                pipe.close()
 
 
 class Children:
@@ -72,18 +107,13 @@ class Children:
         error: type[SearsError],
         doing: str,
     ) -> None:
-        environment = {**os.environ, **_ONE_THREAD}
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-        command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()", ready]
         self._error = error
         self._doing = doing
-        self._children: list[_Child] = []
+        self._children: list[Child] = []
         self._end = weakref.finalize(self, _end, self._children, os.getpid())
-        self._idle: SimpleQueue[_Child] = SimpleQueue()
+        self._idle: SimpleQueue[Child] = SimpleQueue()
         for _ in range(jobs):
-            child = subprocess.Popen(  # noqa: S603 - this very interpreter
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-            )
+            child = start_child(__name__, ready)
             self._children.append(child)
             with self._told_apart():
                 _send(child, tuple(arguments))
@@ -150,9 +180,7 @@ def serve() -> None:
     """Be a child: answer what comes in until nothing more comes."""
     # An interrupt is the caller's business, which then closes the pipes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Whatever prints must not come between the answers.
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    answers = answer_pipe()
     module, name = sys.argv[1].split(":")
     with suppress(EOFError, BrokenPipeError):  # the caller is done, or gone
         arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the caller
@@ -168,21 +196,21 @@ def serve() -> None:
             answers.flush()
 
 
-def _send(child: _Child, message: Any) -> None:
+def _send(child: Child, message: Any) -> None:
     if child.stdin is None:
         raise EOFError
     pickle.dump(message, child.stdin, protocol=pickle.HIGHEST_PROTOCOL)
     child.stdin.flush()
 
 
-def _receive(child: _Child) -> tuple[bool, Any]:
+def _receive(child: Child) -> tuple[bool, Any]:
     if child.stdout is None:
         raise EOFError
     told: tuple[bool, Any] = pickle.load(child.stdout)  # noqa: S301 - written by our own process
     return told
 
 
-def _end(children: list[_Child], process: int) -> None:
+def _end(children: list[Child], process: int) -> None:
     """End the children in the process that started them, and nowhere else."""
     if process != os.getpid():
         return
@@ -190,7 +218,4 @@ def _end(children: list[_Child], process: int) -> None:
         child.kill()
     for child in children:
         child.wait()
-        for pipe in (child.stdin, child.stdout):
-            if pipe is not None:
-                with suppress(OSError):  # questions that were not yet written, to nobody
-                    pipe.close()
+        close_pipes(child)

@@ -8,21 +8,22 @@ Costs: reading compiled kernels from disk takes most of a second, compiling them
 where they were never compiled before. Ten rows are done sooner by the plain functions. So whoever
 calls kernels says beforehand how much there is to do (`expect`), and a process that has announced
 more than `ENOUGH` steps goes over to compiled code for good. The environment variable
-SEARS_COMPILE decides otherwise: ``always`` or ``never``.
+SEARS_COMPILE decides otherwise: ``always`` or ``never``. Who would rather not wait half a minute
+without a word has it told (`when_compiling`).
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import SearsError, UsageError
 
-__all__ = ["ENOUGH", "Kernel", "compiles", "expect", "kernel", "kernels"]
+__all__ = ["ENOUGH", "Kernel", "compiles", "expect", "kept", "kernel", "kernels", "when_compiling"]
 
 F = TypeVar("F")
 
@@ -47,6 +48,8 @@ class _Decision:
         self.compiled = chosen == "always"
         self.open = chosen == "auto"
         self.announced = 0
+        self.kept = True
+        self.tell: Callable[[], object] | None = None
 
 
 _decision = _Decision()
@@ -70,6 +73,39 @@ def compiles() -> bool:
     return _decision.compiled
 
 
+def when_compiling(tell: Callable[[], object] | None) -> None:
+    """Have it told, once, when a kernel is about to be compiled since its code is not on disk.
+
+    Args:
+        tell: called in the thread that compiles; None for nobody.
+    """
+    _decision.tell = tell
+
+
+def kept() -> bool:
+    """Whether there is a folder in which compiled code is kept for later runs."""
+    return _decision.kept
+
+
+@functools.cache
+def _listen() -> None:
+    """Pass on what numba says when it compiles."""
+    from numba.core import event as events  # noqa: PLC0415 - half a second to import
+
+    class Compilations(events.Listener):
+        def on_start(self, event: Any) -> None:
+            tell, compiled = _decision.tell, event.data["dispatcher"]
+            # Models may have numba compile things of their own.
+            if tell is not None and any(compiled is each._dispatcher for each in _made):
+                _decision.tell = None
+                tell()
+
+        def on_end(self, event: Any) -> None:
+            """Nothing to say."""
+
+    events.register("numba:compile", Compilations())  # type: ignore[no-untyped-call]
+
+
 class Kernel:
     """A function over arrays, plain or compiled; made by `kernel`.
 
@@ -83,10 +119,20 @@ class Kernel:
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function gives."""
-        if _decision.compiled:
+        """What the function gives.
+
+        Raises:
+            SearsError: compiled code could not be written to disk.
+        """
+        if not _decision.compiled:
+            return self.plain(*arguments)
+        try:
             return self.dispatcher()(*arguments)
-        return self.plain(*arguments)
+        except OSError as error:
+            raise SearsError(
+                f"compiled code could not be kept on disk: {error.strerror or error}",
+                help="set NUMBA_CACHE_DIR to a folder with some megabytes of room",
+            ) from error
 
     @property
     def misses(self) -> int:
@@ -109,6 +155,7 @@ class Kernel:
     def _compiled(self) -> Any:
         import numba  # noqa: PLC0415 - half a second to import
 
+        _listen()
         source = self.plain
         # Compiled code calls other kernels in their compiled form: those stand in place of them
         # among the globals of a copy of the function.
@@ -122,6 +169,7 @@ class Kernel:
             compiled: Any = numba.njit(cache=True, nogil=True)(copy)
         except RuntimeError:
             # Neither the package nor the user has a folder that can be written: compiled each time.
+            _decision.kept = False
             compiled = numba.njit(nogil=True)(copy)
         self._dispatcher = compiled
         for name in source.__code__.co_names:

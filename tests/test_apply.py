@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +20,11 @@ from word_matcher import WordRecipe
 
 from sears_dsl.batch.files import ApplyReport, ApplyRequest, Progress, apply_file
 from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.batch.rewriting import Plan
+from sears_dsl.batch.workers import Crew, Task
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.language.ruleset import parse
-from sears_dsl.text.batches import ReadOptions
+from sears_dsl.text.batches import Batch, ReadOptions
 from sears_dsl.text.spans import SpanColumn
 
 CSV = 'id,text,n\na,What a movie,1\nb,"It, is",2\nc,movie and movie,3\n'
@@ -175,6 +180,68 @@ def test_an_error_in_a_process_is_the_same_error(tmp_path: Path) -> None:
         assert caught.value.help
 
 
+def test_what_cannot_be_read_waits_for_the_batches_before_it() -> None:
+    def batches() -> Iterator[Batch]:
+        for first in range(3):
+            yield Batch(first, 1, {"text": ["movie"]}, None)
+            if first == 1:
+                time.sleep(3)  # the other process becomes ready, and is given the last batch
+        raise DataError("no more")
+
+    plan = Plan(columns=("text",))
+    task = Task(mode="chain", plan=plan, output_format="txt", encoding="utf-8", patched=False)
+    with Crew(WordRecipe(), task, jobs=2) as crew:
+        finished = crew.finished(batches(), WordRecipe().build())
+        assert [next(finished)[0] for _ in range(3)] == [b"film\n"] * 3
+        with pytest.raises(DataError, match="no more"):
+            next(finished)
+
+
+@pytest.mark.parametrize("output", ["out.csv", "out.tsv", "out.parquet"])
+def test_objects_of_other_keys_stand_under_the_right_names(tmp_path: Path, output: str) -> None:
+    if output.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    content = (
+        '{"text": "movie", "a": "1", "b": "2"}\n{"b": "4", "a": "3", "text": "it"}\n'
+        '{"text": "it", "b": "6"}\n'
+    )
+    options: dict[str, Any] = {"mode": "chain", "columns": ("text",), "name": "in.jsonl"}
+    source, back = tmp_path / "in.jsonl", tmp_path / "back.jsonl"
+    source.write_text(content)
+    for rows in (1, 100):
+        request = ApplyRequest(
+            recipe=WordRecipe(),
+            input=str(source),
+            output=str(tmp_path / output),
+            mode="chain",
+            columns=("text",),
+            reading=ReadOptions(rows=rows),
+        )
+        apply_file(request)
+        apply_file(replace(request, input=request.output, output=str(back)))
+        assert [json.loads(line) for line in back.read_text().splitlines()] == [
+            {"text": "film", "a": "1", "b": "2"},
+            {"text": "it", "a": "3", "b": "4"},
+            {"text": "it", "a": None if output.endswith("parquet") else "", "b": "6"},
+        ]
+    if not output.endswith("parquet"):
+        more = content + '{"text": "it", "a": "7", "b": "8", "c": "9"}\n'
+        with pytest.raises(DataError, match="row 4 has a column 'c', which the first rows lack"):
+            apply(tmp_path, more, output=output, reading=ReadOptions(rows=1), **options)
+
+
+def test_what_the_caller_froze_stays_frozen(tmp_path: Path) -> None:
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        apply(tmp_path, CSV, columns=("text",))
+        assert gc.get_freeze_count() >= frozen - 1000 > 0
+    finally:
+        gc.unfreeze()
+    apply(tmp_path, CSV, columns=("text",))
+    assert gc.get_freeze_count() == 0
+
+
 def test_files_without_a_header(tmp_path: Path) -> None:
     reading = ReadOptions(header=False)
     content = '1\ta "movie\n0\tit is\n'
@@ -230,6 +297,11 @@ def test_no_rows_are_no_error(tmp_path: Path, name: str, content: str, mode: Any
     assert set(report.silent) == {"film", "which", "never"}
     if mode == "chain":
         assert after == content
+
+
+def test_without_any_column_there_are_no_names(tmp_path: Path) -> None:
+    _, after = apply(tmp_path, "", name="in.jsonl", mode="chain")
+    assert after == "\n"
 
 
 def test_compressed_output_is_the_same_every_time(tmp_path: Path) -> None:

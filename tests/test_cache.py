@@ -381,3 +381,35 @@ def test_removing_a_cache_under_a_reader_misleads_nobody(tmp_path: Path) -> None
 def test_removing_what_is_not_there_is_fine(tmp_path: Path) -> None:
     assert TagCache.remove(tmp_path / "none") == tmp_path / "none" / "tags.sqlite3"
     assert not (tmp_path / "none").exists()
+
+
+# ---------------------------------------------------------------- taggers that need none
+
+
+def test_the_fast_tagger_needs_no_folder_that_can_be_written(tmp_path: Path) -> None:
+    rules, rows, output = tmp_path / "a.sear", tmp_path / "rows.csv", tmp_path / "out.csv"
+    rules.write_text("What NOUN -> Which NOUN\n")
+    rows.write_text("text,label\nWhat color is it?,x\n")
+    nowhere = tmp_path / "nowhere"
+    nowhere.touch()
+
+    def sears(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(Path(sys.executable).with_name("sears")), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "SEARS_CACHE": str(nowhere / "here")},
+            check=False,
+        )
+
+    column = ("--column", "text")
+    for done in (
+        sears("apply", rules, rows, "-o", output, *column),
+        sears("augment", rules, rows, "-o", output, *column, "--label", "label"),
+        sears("diff", rules, rules, "--on", rows, *column),
+    ):
+        assert done.returncode == 0, done.stderr
+    own = ("--tagger", "sears_dsl.text.pinned:PinnedTagger")
+    done = sears("apply", rules, rows, "-o", output, *column, *own)
+    assert done.returncode == 2
+    assert "--no-cache" in done.stderr

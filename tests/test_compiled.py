@@ -147,3 +147,108 @@ def test_code_on_disk_is_not_used_when_what_it_calls_has_changed(tmp_path: Path)
         assert done.returncode == 0, done.stderr
         told.append(done.stdout.split())
     assert told == [["12", "1"], ["12", "0"], ["13", "1"], ["23", "1"]]
+
+
+_WAITING = """
+import sys
+import numpy as np
+from sears_dsl._compiled import kept, kernel, when_compiling
+@kernel
+def inner(value):
+    return value + 1
+@kernel
+def outer(value):
+    return inner(value) * 2
+def tell():
+    print("compiling", kept())
+if sys.argv[1] == "told":
+    when_compiling(tell)
+print(outer(1), outer(1.5))
+"""
+
+
+def test_whoever_asks_is_told_once_that_kernels_are_compiled(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(_WAITING)
+    environment = {**os.environ, "SEARS_COMPILE": "always", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+
+    def told(*arguments: str, **more: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, str(program), *arguments],
+            capture_output=True,
+            text=True,
+            env={**environment, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), **more},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    assert told("told") == ["compiling True", "4 5.0"]
+    assert told("told") == ["4 5.0"]
+    assert told("silent", NUMBA_CACHE_DIR=str(tmp_path / "others")) == ["4 5.0"]
+
+
+def test_where_no_folder_can_be_written_code_is_compiled_and_not_kept(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(_WAITING)
+    (tmp_path / "__pycache__").touch()  # a file, so that no folder of that name can be made
+    (tmp_path / "home").touch()
+    done = subprocess.run(
+        [sys.executable, str(program), "told"],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "HOME": str(tmp_path / "home"),
+            "XDG_CACHE_HOME": str(tmp_path / "home"),
+            "NUMBA_CACHE_DIR": "",
+            "SEARS_COMPILE": "always",
+            "NUMBA_DISABLE_JIT": "0",
+        },
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["compiling False", "4 5.0"]
+
+
+_COMPILING_TAGGER = """
+from sears_dsl._compiled import kernel
+from sears_dsl.text.pinned import PinnedTagger
+@kernel
+def following(value):
+    return value + 1
+def make():
+    following.dispatcher()(1)
+    return PinnedTagger()
+"""
+
+
+def test_the_command_line_says_why_one_waits_unless_it_is_to_be_quiet(tmp_path: Path) -> None:
+    (tmp_path / "rules.sear").write_text("movie -> film\n")
+    (tmp_path / "rows.txt").write_text("A movie.\n")
+    (tmp_path / "compiling_tagger.py").write_text(_COMPILING_TAGGER)
+    environment = {k: v for k, v in os.environ.items() if k != "SEARS_COMPILE"}
+
+    def apply(*options: str, kernels: str) -> str:
+        command = [SEARS, "apply", "rules.sear", "rows.txt", "-o", "-", "--no-cache"]
+        done = subprocess.run(
+            [*command, "--tagger", "compiling_tagger:make", *options],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={
+                **environment,
+                "NUMBA_CACHE_DIR": str(tmp_path / kernels),
+                "NUMBA_DISABLE_JIT": "0",
+                "PYTHONPATH": str(tmp_path),
+            },
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["rewritten"] == "A film."
+        return done.stderr
+
+    assert apply("--quiet", kernels="one") == ""
+    assert "compiling" not in apply(kernels="one")
+    assert apply(kernels="two").count("compiling the inner loops") == 1

@@ -139,6 +139,8 @@ def test_a_changed_row_keeps_its_line_end_quotes_and_numbers(tmp_path: Path) -> 
     table = write(tmp_path / "a.csv", 'n,text\n"1","a"\n2,b\n')
     changed = rewritten(table, {0: {"text": "x"}, 1: {"text": "y, z"}})
     assert changed == b'n,text\n"1","x"\n2,"y, z"\n'
+    odd = write(tmp_path / "b.csv", "n,text\r\r\n1,a\r\r\n")
+    assert rewritten(odd, {0: {"text": "x"}}) == b"n,text\r\r\n1,x\r\r\n"
     lines = write(tmp_path / "a.jsonl", '{"n": 1.50, "text" : "a", "big": 1e400}\n')
     assert rewritten(lines, {0: {"text": "b"}}) == b'{"n": 1.50, "text" : "b", "big": 1e400}\n'
 

@@ -12,7 +12,7 @@ from sears_dsl.engine.program import build_program
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Text
 from sears_dsl.language.ruleset import Ruleset, parse
 from sears_dsl.text.pinned import PinnedTagger
-from sears_dsl.text.tagger import ChunkTagger, load_tagger
+from sears_dsl.text.tagger import ChunkTagger, FindingTagger, load_tagger
 
 TAGGER = PinnedTagger()
 
@@ -132,13 +132,38 @@ WORDS = ["is", "this", "can", "cannot", "don't", "not", "(not)", "it's", "isn't.
 GAPS = [" ", "  ", "\u00a0", "\n", "\t "]
 
 
+@pytest.mark.parametrize("name", ["fast", "spacy"])
 @settings(max_examples=60, deadline=None)
 @given(rows=st.lists(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GAPS)))))
-def test_the_second_look_loses_nothing(rows: list[list[tuple[str, str]]]) -> None:
-    pytest.importorskip("spacy", reason="spaCy is not installed")
+def test_the_second_look_loses_nothing(name: str, rows: list[list[tuple[str, str]]]) -> None:
+    if name == "spacy":
+        pytest.importorskip("spacy", reason="spaCy is not installed")
     texts = ["".join(word + gap for word, gap in row) for row in rows]
     ruleset = parse('is -> was\nnot -> never\ncan not -> could not\n":)" -> x\nn\'t -> not')
-    matcher = compile_rules([ruleset], tagger=load_tagger("spacy"))
+    matcher = compile_rules([ruleset], tagger=load_tagger(name))
     fast = [(r.rule, r.row, r.text) for r in matcher.apply(texts)]
     slow = [(r.rule, r.row, r.text) for r in matcher.apply(texts, prefilter=False)]
     assert fast == slow
+
+
+def test_rows_are_told_by_their_tokens_where_the_tagger_is_quick() -> None:
+    tagger = load_tagger("fast")
+    assert isinstance(tagger, FindingTagger)
+    ruleset = parse("is -> was\nnot NOUN -> no NOUN\nφιλος -> x")
+    program, _ = build_program([(ruleset.rules, ruleset)], tagger.split)
+    prefilter = Prefilter(program, [False] * 3)
+    rows = [
+        "this island",
+        "it is.",
+        "IS it?",
+        "cannot",
+        "notable (not)",
+        "İ is",
+        "",
+        "ΦΙΛΟΣ",
+        "\ud800",
+    ]
+    expected = [NOTHING, TOKENS, TOKENS, TAGS, TAGS, TOKENS, NOTHING, TOKENS, NOTHING]
+    assert prefilter.tiers(rows, finder=tagger.finder).tolist() == expected
+    # Once more, now that all words are known, and in another order.
+    assert prefilter.tiers(rows[::-1], finder=tagger.finder).tolist() == expected[::-1]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,3 +104,44 @@ def test_one_that_is_still_starting_is_ended_at_once() -> None:
     begin = time.monotonic()
     process.end()
     assert time.monotonic() - begin < 10
+
+
+def test_what_cannot_be_sent_is_told_at_once() -> None:
+    with pytest.raises(SearsError, match="cannot be sent to another process"):
+        Process(lambda: partial(_answer, 1))
+
+
+def test_an_ended_process_leaves_nothing_behind() -> None:
+    before = threading.active_count()
+    for _ in range(3):
+        process: Process[Any, Any] = Process(partial(answering, 1))
+        process.ask(1)
+        process.end()
+    assert threading.active_count() == before
+
+
+SCRIPT = """
+import sys
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.language.ruleset import parse
+from sears_dsl.text.batches import ReadOptions
+
+print("once")
+recipe = RulesetRecipe((parse("movie -> film"),), tagger="pinned")
+request = ApplyRequest(recipe=recipe, input=sys.argv[1], output=sys.argv[2], mode="chain",
+                       reading=ReadOptions(rows=200), jobs=2)
+print(apply_file(request).tally.rows)
+"""
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    script, data = tmp_path / "script.py", tmp_path / "in.txt"
+    script.write_text(SCRIPT)
+    # Large enough that the other process comes to work.
+    data.write_text("a movie\n" * 100_000)
+    output = tmp_path / "out.txt"
+    command = [sys.executable, *map(str, (script, data, output))]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert (done.stdout, done.stderr) == ("once\n100000\n", "")
+    assert output.read_text() == "a film\n" * 100_000

@@ -71,6 +71,8 @@ def test_pinned_is_found_by_its_name() -> None:
         ("spacy:sears_dsl", "no spaCy model 'sears_dsl'"),
         ("no_such_module:make", "could not be imported"),
         ("sears_dsl.errors:make", "could not be imported"),
+        ("fast:en", "no tagger 'fast:en'"),
+        ("json:loads", "could not be made: TypeError"),
         ("builtins:dict", "gave a dict, which is no tagger"),
     ],
 )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sears_dsl.engine.matches import Edit, Rewrite
@@ -116,6 +115,7 @@ class WordRecipe:
     rules: tuple[tuple[str, str, str], ...] = tuple((k, *v) for k, v in FILM.items())
     seconds: float = 0.0
     deadly: bool = False
+    home: int = field(default_factory=os.getpid)  # only other processes die
 
     def build(self) -> Any:
         matcher = WordMatcher({name: (old, new) for name, old, new in self.rules})
@@ -134,7 +134,7 @@ class _Troubled:
 
     def _trouble(self) -> None:
         time.sleep(self._recipe.seconds)
-        if self._recipe.deadly and multiprocessing.parent_process() is not None:
+        if self._recipe.deadly and os.getpid() != self._recipe.home:
             os._exit(9)
 
     def apply(self, texts: Sequence[str], **options: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.text.fast.weights import Stored
-from training.coarse import CoarseLessons
+from training.coarse import CoarseTable
 from training.perceptron import Learned
 
 __all__ = ["LARGEST", "pack"]
@@ -29,7 +29,7 @@ def pack(
     unit: float,
     least: float,
     about: Mapping[str, Any],
-    coarse: CoarseLessons,
+    coarse: CoarseTable,
 ) -> Stored:
     """Round and drop.
 
@@ -38,61 +38,38 @@ def pack(
         unit: what one step of a stored weight stands for.
         least: weights below are dropped.
         about: what the file says of itself.
-        coarse: what was learned of coarse tags.
+        coarse: from fine tags to coarse ones.
     """
     hashed = len(learned.row_keys)
-    # Features of coarse tags stand among the others; one whose key is taken is left out.
-    own = ~np.isin(coarse.row_keys, learned.row_keys)
-    keys = np.union1d(learned.row_keys.astype(np.int64), coarse.row_keys)
-    fixed = np.arange(len(learned.weights) - hashed) + len(keys)
-    rows, tags, weights = map(
-        np.concatenate,
-        zip(
-            _rounded(
-                learned.weights,
-                np.append(np.searchsorted(keys, learned.row_keys), fixed),
-                unit=unit,
-                least=least,
-            ),
-            _rounded(
-                coarse.weights[own],
-                np.searchsorted(keys, coarse.row_keys[own]),
-                unit=unit,
-                least=least,
-            ),
-            strict=True,
-        ),
-    )
-    order = np.argsort(rows, kind="stable")
-    sizes = np.bincount(rows, minlength=len(keys) + len(fixed)).astype(np.uint8)
+    rows, tags, weights = _rounded(learned.weights, unit=unit, least=least)
+    sizes = np.bincount(rows, minlength=len(learned.weights)).astype(np.uint8)
     used = sizes > 0
-    used[len(keys) :] = True
+    used[hashed:] = True
     return Stored(
         about=dict(about),
         lexicon_keys=learned.lexicon.keys,
         lexicon_contexts=learned.lexicon.contexts,
         lexicon_certain=learned.lexicon.certain,
         context_classes=learned.lexicon.context_classes,
-        row_keys=keys[used[: len(keys)]].astype(np.uint32),
+        row_keys=learned.row_keys[used[:hashed]],
         row_sizes=sizes[used],
-        entry_tags=tags[order],
-        entry_weights=weights[order],
+        entry_tags=tags,
+        entry_weights=weights,
         coarse_keys=coarse.keys,
         coarse_groups=coarse.groups,
         coarse_of=coarse.table,
-        coarse_choices=coarse.choices,
     )
 
 
-def _rounded(weights: Any, places: Any, *, unit: float, least: float) -> tuple[Any, Any, Any]:
-    """Row, tag and rounded weight of all that are kept; rows are numbered by ``places``."""
+def _rounded(weights: Any, *, unit: float, least: float) -> tuple[Any, Any, Any]:
+    """Row, tag and rounded weight of all that are kept, row by row."""
     rows, tags, rounded = [], [], []
     # A few rows at a time: there are a million.
     for first in range(0, len(weights), _BLOCK):
         block = weights[first : first + _BLOCK]
         row, tag = np.nonzero(np.abs(block) >= least)
         value = np.clip(np.rint(block[row, tag] / unit), -LARGEST, LARGEST)
-        rows.append(places[first + row[value != 0]])
+        rows.append(first + row[value != 0])
         tags.append(tag[value != 0])
         rounded.append(value[value != 0])
     none = np.zeros(0, np.int64)

@@ -43,7 +43,7 @@ from sears_dsl.text.fast.features import (
 from sears_dsl.text.fast.weights import SIDES, bucketed
 from training.lexicon import Lexicon, make_lexicon, places_of
 
-__all__ = ["Examples", "Learned", "contexts_of", "learn", "pack_examples", "word_keys"]
+__all__ = ["Examples", "Learned", "describe_words", "learn", "pack_examples"]
 
 #: How often a feature must occur to get weights.
 _SEEN_FORM = 2
@@ -152,7 +152,7 @@ def learn(
         seed: decides the order of rows.
         tell: is given a line after each pass.
     """
-    keys, casings, marks = _describe(examples.texts)
+    keys, casings, marks = describe_words(examples.texts)
     known = examples.tags >= 0
     counts = np.zeros((len(examples.texts), TAGS))
     np.add.at(counts, (examples.words[known], examples.tags[known]), 1.0)
@@ -175,8 +175,8 @@ def learn(
     return Learned(lexicon, row_keys, averaged)
 
 
-def _describe(texts: Sequence[str]) -> tuple[Any, Any, Any]:
-    """Keys, casings and marks of words."""
+def describe_words(texts: Sequence[str]) -> tuple[Any, Any, Any]:
+    """Keys (int64, words by FORM_KEYS + LOOKUPS), casings and marks (uint8) of words."""
     encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
     codes = np.frombuffer(encoded, np.uint32)
     offsets = np.cumsum([0, *map(len, texts)]).astype(np.int64)
@@ -185,11 +185,6 @@ def _describe(texts: Sequence[str]) -> tuple[Any, Any, Any]:
     marks = np.zeros(len(texts), np.uint8)
     _describe_all(codes, offsets, kinds_of_characters(), folded_case(), keys, casings, marks)
     return keys, casings, marks
-
-
-def word_keys(texts: Sequence[str]) -> Any:
-    """int64 (words, FORM_KEYS + LOOKUPS): the keys of words."""
-    return _describe(texts)[0]
 
 
 @kernel
@@ -207,7 +202,7 @@ def _prepare(
     examples: Examples, lexicon: Lexicon, keys: Any, casings: Any, marks: Any
 ) -> tuple[_Seen, Any]:
     """Arrays for the kernel, and the keys of features that get weights."""
-    word_contexts, certain = contexts_of(keys, lexicon)
+    word_contexts, certain = _contexts_of(keys, lexicon)
     word_classes = lexicon.context_classes[word_contexts].astype(np.int32)
     contexts = word_contexts[examples.words]
     classes = word_classes[examples.words]
@@ -260,7 +255,7 @@ def _prepare(
     return seen, row_keys.astype(np.uint32)
 
 
-def contexts_of(keys: Any, lexicon: Lexicon) -> tuple[Any, Any]:
+def _contexts_of(keys: Any, lexicon: Lexicon) -> tuple[Any, Any]:
     """The context (int32) and the only tag, or 255 (uint8), of words with these keys."""
     entries = np.full(len(keys), -1, np.int64)
     for column in range(FORM_KEYS, FORM_KEYS + LOOKUPS):

@@ -23,7 +23,7 @@ from sears_dsl._compiled import ENOUGH, expect
 from sears_dsl.errors import SearsError
 from sears_dsl.text.fast.weights import save
 from sears_dsl.text.spacy_tagger import SpacyTagger
-from training.coarse import COARSE, learn_coarse, ruler_answers
+from training.coarse import COARSE, coarse_table, ruler_answers
 from training.packing import pack
 from training.perceptron import learn, pack_examples
 from training.silver import Silver, SilverSizes, read_texts, tagged
@@ -156,7 +156,7 @@ def _make(options: argparse.Namespace) -> None:
         unit=options.unit,
         least=options.least,
         about=about,
-        coarse=learn_coarse(gold, ruler_answers(FINE, model=MODEL), FINE, learned.lexicon),
+        coarse=coarse_table(ruler_answers(FINE, model=MODEL)),
     )
     digest = save(stored, options.out)
     size = os.path.getsize(options.out)

@@ -41,6 +41,8 @@ __all__ = ["ApplyReport", "ApplyRequest", "Progress", "apply_file"]
 
 # Bytes of a file that are worth a second process from the beginning: some seconds of work.
 _LARGE = 4 << 20
+# Formats whose rows stand under the names of their columns.
+_WITH_HEADER = ("csv", "tsv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +130,18 @@ def apply_file(
     plan = plan_of(request, dataset)
     form = output_format(request, dataset)
     patched = request.mode == "chain" and form.name == dataset.format.name
+    names = output_names(request.mode, plan, dataset)
+    with_header = request.mode == "chain" and not patched and form.name in _WITH_HEADER
     task = Task(
         mode=request.mode,
         plan=plan,
         output_format=form.name,
         encoding=dataset.encoding if patched else "utf-8",
         patched=patched,
+        names=names if with_header else (),
     )
     frame = Frame(
-        output_names(request.mode, plan, dataset),
+        names,
         task.encoding,
         (lambda: dataset.around) if patched else None,
     )
@@ -167,7 +172,11 @@ def _collecting_little() -> Iterator[None]:
     """Leave what is there now, the compiled rules above all, out of garbage collections.
 
     A batch makes thousands of lists, which would have all of it looked through again and again.
+    Whoever has frozen something before keeps that: it could not be told apart when it is thawed.
     """
+    if gc.get_freeze_count():
+        yield
+        return
     gc.freeze()
     try:
         yield

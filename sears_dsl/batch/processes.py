@@ -2,53 +2,65 @@
 
 In: how to make its matcher, a task, then batches. Out: a future for each. Always holds: batches
 are finished in the order in which they are given; an error of the task is raised as it was there;
-a process that dies is an error, not a wait; one whose parent dies ends itself. Costs a start of a
-second or two, in which nobody waits for it, and a copy of batches and parts through a pipe.
+a process that dies is an error, not a wait; one whose parent dies ends itself; it is started as
+`_children` starts them, so the caller's script needs no guard. Costs a start of a second or two, in
+which nobody waits for it, and a copy of batches and parts through a pipe.
 """
 
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
+import pickle
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
+from sears_dsl._children import answer_pipe, close_pipes, start_child
 from sears_dsl.errors import SearsError
 
-__all__ = ["Process"]
+__all__ = ["Process", "serve"]
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 # Questions that a process has at once: one that it is at, and one so that it need not wait.
 _AHEAD = 2
+_ALONE = "define them in a module that can be imported, or run with one job"
 
 
 class Process(Generic[Question, Answer]):
     """A process that answers questions.
 
     Args:
-        ready: makes what answers; it is called there, and must be picklable.
+        ready: makes what answers; it is called there, so what it is made of must be picklable
+            and come from modules other than the main one.
+
+    Raises:
+        SearsError: it cannot be sent to a process.
     """
 
     def __init__(self, ready: Callable[[], Callable[[Question], Answer]]) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, there = context.Pipe()
-        self._process = context.Process(target=_serve, args=(there,), daemon=True)
-        self._process.start()
-        there.close()
+        try:
+            first = pickle.dumps(ready, pickle.HIGHEST_PROTOCOL)
+        except Exception as error:  # whatever an object raises that is not to be pickled
+            raise SearsError(
+                f"the rules cannot be sent to another process: {error}", help=_ALONE
+            ) from error
+        self._child = start_child(__name__)
         self._started = threading.Event()
-        self._asked: SimpleQueue[Future[Any]] = SimpleQueue()
+        # None ends the thread that waits for answers.
+        self._asked: SimpleQueue[Future[Any] | None] = SimpleQueue()
         self._given: list[Future[Answer]] = []
         self._ready: Future[None] = Future()
         self._asked.put(self._ready)
-        threading.Thread(target=self._converse, args=(ready,), daemon=True).start()
+        self._thread = threading.Thread(target=self._converse, args=(first,), daemon=True)
+        self._thread.start()
 
     @property
     def has_room(self) -> bool:
@@ -69,32 +81,42 @@ class Process(Generic[Question, Answer]):
         self._given.append(future)
         self._asked.put(future)
         self._started.wait()
-        self._send(question)
+        self._send(pickle.dumps(question, pickle.HIGHEST_PROTOCOL))
         return future
 
     def end(self) -> None:
         """End it, whatever it is at."""
-        self._process.kill()
-        self._process.join()
+        self._child.kill()
+        self._child.wait()
+        self._asked.put(None)
+        self._thread.join()
+        close_pipes(self._child)
 
-    def _send(self, message: object) -> None:
+    def _send(self, message: bytes) -> None:
+        pipe = self._child.stdin
+        if pipe is None:
+            return
         with suppress(OSError):  # it died, which the futures tell
-            self._pipe.send(message)
+            pipe.write(message)
+            pipe.flush()
 
-    def _converse(self, ready: object) -> None:
+    def _converse(self, first: bytes) -> None:
         """Tell it what it is, then fill the futures in the order of their questions."""
-        self._send(ready)  # takes as long as it starts
+        self._send(first)  # takes as long as it starts
         self._started.set()
-        while True:
-            future = self._asked.get()
+        while (future := self._asked.get()) is not None:
             try:
-                answer, error = self._pipe.recv()
-            except (EOFError, OSError):
+                answer, error = _received(self._child.stdout)
+            except Exception:  # it died, at any place of an answer
                 answer, error = None, _died()
             if error is None:
                 future.set_result(answer)
             else:
                 future.set_exception(error)
+
+
+def _received(pipe: Any) -> Any:
+    return pickle.load(pipe)  # noqa: S301 - written by our own process
 
 
 def _died() -> SearsError:
@@ -104,39 +126,58 @@ def _died() -> SearsError:
     )
 
 
-def _serve(pipe: Any) -> None:
+def serve() -> None:
     """Be the process: become ready, then answer until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is told by the parent, once
-    questions: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_read, args=(pipe, questions), daemon=True).start()
+    with suppress(BrokenPipeError):
+        _answer(answer_pipe())
+    os._exit(1)  # at once, and without another try to write
+
+
+def _answer(answers: BinaryIO) -> None:
     answer: Callable[[Any], Any] = _not_ready
+    questions: SimpleQueue[Any] = SimpleQueue()
     try:
-        answer = questions.get()()
+        ready = _received(sys.stdin.buffer)
+    except Exception as error:  # whatever an object raises that cannot be made again
+        what = f"the rules cannot be made in another process: {error}"
+        _tell_error(answers, SearsError(what, help=_ALONE))
+        return
+    threading.Thread(target=_read, args=(questions,), daemon=True).start()
+    try:
+        answer = ready()
         gc.freeze()  # rules live as long as the process
-        pipe.send((None, None))
+        _tell(answers, None)
     except Exception as error:  # told to the parent, who raises it
-        _tell(pipe, error)
+        _tell_error(answers, error)
     while True:
         try:
-            pipe.send((answer(questions.get()), None))
+            _tell(answers, answer(questions.get()))
         except Exception as error:  # told to the parent, who raises it
-            _tell(pipe, error)
+            _tell_error(answers, error)
 
 
-def _read(pipe: Any, questions: SimpleQueue[Any]) -> None:
+def _read(questions: SimpleQueue[Any]) -> None:
     """Take questions while another is worked on; without a parent there is nothing left to do."""
-    try:
+    with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            questions.put(pipe.recv())
-    except (EOFError, OSError):
-        os._exit(1)
+            questions.put(_received(sys.stdin.buffer))
+    os._exit(1)
 
 
-def _tell(pipe: Any, error: Exception) -> None:
+def _tell(answers: BinaryIO, answer: object, error: Exception | None = None) -> None:
+    answers.write(pickle.dumps((answer, error), pickle.HIGHEST_PROTOCOL))
+    answers.flush()
+
+
+def _tell_error(answers: BinaryIO, error: Exception) -> None:
     try:
-        pipe.send((None, error))
+        _tell(answers, None, error)
+    except BrokenPipeError:
+        raise
     except Exception:  # an error of a kind that cannot be sent
-        pipe.send((None, SearsError(f"a worker process failed: {type(error).__name__}: {error}")))
+        what = f"a worker process failed: {type(error).__name__}: {error}"
+        _tell(answers, None, SearsError(what))
 
 
 def _not_ready(_: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sears_dsl._defaults import DEFAULT_TAGGER
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.text.tagger import identity_of, load_tagger
+from sears_dsl.text.tagger import identity_of, load_tagger, needs_cache
 
 if TYPE_CHECKING:
     from sears_dsl.batch.rewriting import TextMatcher
@@ -30,7 +30,7 @@ class RulesetRecipe:
     Attributes:
         rulesets: applied in this order.
         tagger: a name that `load_tagger` knows.
-        cached: whether tagged texts are kept on disk.
+        cached: whether tagged texts are kept on disk, where that saves time.
         cache: the folder of the cache; None for the user's.
 
     Example:
@@ -56,7 +56,7 @@ class RulesetRecipe:
         from sears_dsl.engine.matcher import compile_rules  # noqa: PLC0415 - brings numba
 
         cache = None
-        if self.cached:
+        if self.cached and needs_cache(self.tagger):
             from sears_dsl.text.cache import TagCache  # noqa: PLC0415 - brings sqlite
 
             cache = TagCache(self.cache)

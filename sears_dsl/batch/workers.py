@@ -9,7 +9,7 @@ first batches are worked on here.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +21,7 @@ from sears_dsl.batch.processes import Process
 from sears_dsl.batch.records import rewrite_each
 from sears_dsl.batch.rewriting import Mode, Plan, TextMatcher
 from sears_dsl.batch.tally import Tally
-from sears_dsl.errors import SearsError
+from sears_dsl.errors import DataError, SearsError
 from sears_dsl.text.batches import Batch
 from sears_dsl.text.columnar import columns_named
 from sears_dsl.text.dataset import format_named
@@ -57,6 +57,7 @@ class Task:
         output_format: the name of the format to write.
         encoding: of the text that is written.
         patched: rows are written back into the format that they were read from.
+        names: the columns that every row has to have, where the output begins with their names.
     """
 
     mode: Mode
@@ -64,6 +65,7 @@ class Task:
     output_format: str
     encoding: str
     patched: bool
+    names: tuple[str, ...] = ()
 
     def run(self, matcher: TextMatcher, batch: Batch) -> Finished:
         """Make the part of one batch."""
@@ -75,7 +77,10 @@ class Task:
         if self.patched:
             part = form.patch(batch, changed.values, changed.dropped, self.encoding)
         elif changed.tally.records:
-            part = form.encode(with_changes(batch, changed.values, changed.dropped), self.encoding)
+            columns = with_changes(batch, changed.values, changed.dropped)
+            if self.names:
+                columns = _under_header(columns, self.names, batch, changed.tally.records)
+            part = form.encode(columns, self.encoding)
         else:
             part = b""
         return part, changed.tally
@@ -102,6 +107,21 @@ def with_changes(
         for name, column in columns.items():
             columns[name] = [value for row, value in enumerate(column) if row not in dropped]
     return columns
+
+
+def _under_header(
+    columns: dict[str, list[Any]], names: Sequence[str], batch: Batch, rows: int
+) -> dict[str, list[Any]]:
+    """The columns as the header has them: objects of JSON may lack a key, or have one more."""
+    for name in columns:
+        if name not in names:
+            values = batch.columns[name]
+            row = next((row for row, value in enumerate(values) if value is not None), 0)
+            raise DataError(
+                f"row {batch.row_number(row)} has a column {name!r}, which the first rows lack",
+                help="write jsonl, or give every row the same keys",
+            )
+    return {name: columns.get(name, [None] * rows) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +152,8 @@ class Crew(Closing):
     def start(self) -> None:
         """Start the other processes, if there are to be any; nobody waits until they are ready."""
         if not self._others:
-            self._others = [Process(self._ready) for _ in range(self._jobs - 1)]
+            for _ in range(self._jobs - 1):  # one by one: an interrupt must not lose any
+                self._others.append(Process(self._ready))
 
     def finished(self, batches: Iterable[Batch], matcher: TextMatcher) -> Iterator[Finished]:
         """Do the task on batches, in their order.
@@ -150,7 +171,16 @@ class Crew(Closing):
         """
         task = self._ready.task
         waiting: deque[Future[Finished]] = deque()
-        for batch in batches:
+        unread: SearsError | None = None
+        reading = iter(batches)
+        while True:
+            try:
+                batch = next(reading, None)
+            except SearsError as error:  # waits for the batches before it
+                unread = error
+                break
+            if batch is None:
+                break
             if batch.first:  # one batch is not worth a process
                 self.start()
             other = next((one for one in self._others if one.has_room), None)
@@ -162,6 +192,8 @@ class Crew(Closing):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+        if unread is not None:
+            raise unread
 
     def close(self) -> None:
         """End the other processes, whatever they are at."""

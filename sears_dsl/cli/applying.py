@@ -11,6 +11,7 @@ import click
 from sears_dsl._defaults import DEFAULT_TAGGER
 from sears_dsl.cli.console import as_json_object, console, counted, echo_json, excerpt
 from sears_dsl.cli.taggers import warn_of_tagger
+from sears_dsl.cli.warming import quietly
 
 if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyReport, ApplyRequest, Progress
@@ -58,9 +59,10 @@ _FEW = 10
               help="Processes.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
-@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True, help="Tagger to use.")
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+              help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
 @click.option("--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts.")
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     """Apply rules to a dataset.
@@ -196,7 +198,8 @@ def _print_report(report: ApplyReport, output: str) -> None:
 @click.command("explain", epilog="Example: sears explain rules.sear 'What color is the tray?'")
 @click.argument("rules", nargs=-1, required=True, metavar="RULES... SENTENCE")
 @click.option("--rule", "wanted", multiple=True, help="Only the rule of this id; repeatable.")
-@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True, help="Tagger to use.")
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+              help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
 def explain_command(
     rules: tuple[str, ...], *, wanted: tuple[str, ...], tagger: str, as_json: bool

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.taggers import chosen_tagger
+from sears_dsl.cli.warming import quietly
 
 if TYPE_CHECKING:
     from sears_dsl.augmentation.augmented import Columns
@@ -50,7 +51,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
                  "with, where that is known."),
     click.option("--no-cache", is_flag=True,
                  help="Neither use nor fill the cache of tagged texts."),
-    click.option("--quiet", is_flag=True, help="No progress and no summary."),
+    click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
 )  # fmt: skip
 
@@ -106,11 +107,11 @@ def recipe_and_tagger(
     from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.text.cache import TagCache
-    from sears_dsl.text.tagger import load_tagger
+    from sears_dsl.text.tagger import load_tagger, needs_cache
 
-    cache = None if options["no_cache"] else TagCache(None)
     rulesets = tuple(load_rulesets(rules))
     name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
+    cache = None if options["no_cache"] or not needs_cache(name) else TagCache(None)
     return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)
 
 

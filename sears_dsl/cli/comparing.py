@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,8 @@ __all__ = ["diff_command"]
 @click.option("--format", "file_format", help="Its format, where the name does not tell.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
               help="Show at most so many rows.")  # fmt: skip
-@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True)
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+              help="The tagger of the dataset.")  # fmt: skip
 @click.option("--exit-code", is_flag=True, help="Exit 1 when there are differences.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 def diff_command(
@@ -134,10 +135,10 @@ def _row_differences(
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.text.cache import TagCache
     from sears_dsl.text.dataset import Dataset, default_column, require_column
-    from sears_dsl.text.tagger import load_tagger
+    from sears_dsl.text.tagger import load_tagger, needs_cache
 
     found: list[dict[str, object]] = []
-    with TagCache() as cache:
+    with TagCache() if needs_cache(tagger) else nullcontext() as cache:
         chosen = load_tagger(tagger, cache=cache)
         matchers = [compile_rules([ruleset], tagger=chosen) for ruleset in (old, new)]
         dataset = Dataset(data, format_name=form)

@@ -22,7 +22,7 @@ from sears_dsl.cli.models import models_group
 from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
 from sears_dsl.cli.scoring import calibrate_command, score_command
 from sears_dsl.cli.vetting import vet_command, vetted_command
-from sears_dsl.cli.warming import warm_up_command
+from sears_dsl.cli.warming import say_when_compiling, warm_up_command
 from sears_dsl.errors import SearsError
 
 __all__ = ["main", "sears"]
@@ -78,6 +78,7 @@ for _command in (
 def main() -> None:
     """Run ``sears``; every error on purpose leaves as a message and exit code 2."""
     try:
+        say_when_compiling()
         sears(standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.warming import quietly
+
 if TYPE_CHECKING:
     from sears_dsl.discovery.journal import Journal
     from sears_dsl.discovery.labelled import LabelledRows
@@ -80,7 +82,7 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
     click.option("--tagger", help="Tagger to use; by default one that the rules were validated "
                  "with, where that is known."),
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
-    click.option("--quiet", is_flag=True, help="No progress and no summary."),
+    click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary."),
 )  # fmt: skip
 
 _MOST_JOBS = 4

@@ -49,7 +49,7 @@ def _known_tagger(rulesets: Sequence[Ruleset]) -> str:
         raise TaggerError(
             f"the rules were validated with the tagger {known[0]}, which cannot be loaded: "
             f"{error.message}",
-            help="name it, or another one, with --tagger",
+            help=f"{error.help}; or name another one with --tagger",
         ) from error
     return known[0]
 

@@ -202,6 +202,7 @@ def _sessions(
 
 def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any]) -> Workbench:
     from sears_dsl.text.cache import CachedTagger, TagCache
+    from sears_dsl.text.tagger import needs_cache
     from sears_dsl.vetting.workbench import Workbench
 
     seen: set[str] = set()
@@ -212,7 +213,7 @@ def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any]) -> Workbench
             click.echo(f"{stage} ({total:,})", err=True)
 
     tell("tagging rows", 0, len(asked.data.rows))
-    if options["no_cache"] or options["tagger"] == "pinned":
+    if options["no_cache"] or not needs_cache(options["tagger"]):
         tokens = asked.tagger.tag(asked.data.texts)
     else:
         with TagCache() as cache:

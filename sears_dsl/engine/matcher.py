@@ -19,7 +19,7 @@ import numpy as np
 from sears_dsl.engine.chain import ChainedRows, chain_rows
 from sears_dsl.engine.findings import compiler_findings, inflects
 from sears_dsl.engine.matches import Binding, Matches
-from sears_dsl.engine.prefilter import TAGS, TOKENS, ChunkWords, Prefilter
+from sears_dsl.engine.prefilter import TAGS, TOKENS, ChunkWords, Finder, Prefilter
 from sears_dsl.engine.program import build_program
 from sears_dsl.engine.rendering import Rendering
 from sears_dsl.engine.rewrites import RewriteColumns, Rewrites
@@ -27,7 +27,7 @@ from sears_dsl.engine.search import Extent, Protected, search
 from sears_dsl.engine.units import apply_to_sentences, chain_sentences
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.rule import Rule
-from sears_dsl.text.tagger import ChunkTagger, Tagger, load_tagger
+from sears_dsl.text.tagger import ChunkTagger, FindingTagger, Tagger, load_tagger
 from sears_dsl.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -275,7 +275,9 @@ class Matcher:
             that no rule can match are left out.
         """
         if prefilter:
-            tiers = self._prefilter.tiers(texts, chunk_words=self._chunk_words())
+            tiers = self._prefilter.tiers(
+                texts, chunk_words=self._chunk_words(), finder=self._finder()
+            )
         else:
             tiers = np.full(len(texts), TAGS if self.needs_tags else TOKENS, np.uint8)
         for tier in (TOKENS, TAGS):
@@ -293,6 +295,10 @@ class Matcher:
     def _chunk_words(self) -> ChunkWords | None:
         """How the tagger cuts chunks alone, if it can and is there already."""
         return self._tagger.chunk_words if isinstance(self._tagger, ChunkTagger) else None
+
+    def _finder(self) -> Finder | None:
+        """How the tagger finds rows by their tokens, if it can and is there already."""
+        return self._tagger.finder if isinstance(self._tagger, FindingTagger) else None
 
     def _split(self, word: str) -> tuple[str, ...]:
         """How the tagger splits a word; each distinct word is asked about once."""

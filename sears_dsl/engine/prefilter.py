@@ -8,6 +8,7 @@ which `str.lower` does character by character, except for the Greek final sigma,
 A second look drops rows that hold the word only inside of longer ones (`is` in `this`): the chunk
 around a hit, from white space to white space, is cut by the tokenizer, each distinct chunk once;
 a chunk of which the tokenizer cannot speak alone counts as a hit, and so does a row with many hits.
+Where the tagger finds tokens faster than that (`text.tagger.FindingTagger`), it is asked instead.
 Costs one pass of Aho-Corasick over the text per tier, and nothing where a rule has no such word.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -50,6 +52,9 @@ Words: TypeAlias = frozenset[str]
 ChunkWords: TypeAlias = Callable[[Sequence[str]], list[tuple[str, ...] | None]]
 """The tokens of chunks, None where a chunk's neighbours decide; see `text.tagger.ChunkTagger`."""
 
+Finder: TypeAlias = Callable[[Callable[[str], bool]], Callable[[Sequence[str]], NDArray[np.bool_]]]
+"""Makes what tells rows by their tokens; see `text.tagger.FindingTagger`."""
+
 
 class Prefilter:
     """Sorts rows by what they need.
@@ -78,7 +83,11 @@ class Prefilter:
         }
 
     def tiers(
-        self, texts: Sequence[str], *, chunk_words: ChunkWords | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        chunk_words: ChunkWords | None = None,
+        finder: Finder | None = None,
     ) -> NDArray[np.uint8]:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
 
@@ -88,9 +97,15 @@ class Prefilter:
         Args:
             texts: the rows.
             chunk_words: the tokens of chunks, for the second look; None: no second look.
+            finder: tells rows by their tokens, so that raw text need not be searched; the same one
+                in each call.
         """
         tiers = np.full(len(texts), self.least, np.uint8)
         if not self._scanners or not len(texts):
+            return tiers
+        if finder is not None:
+            for tier, scanner in sorted(self._scanners.items()):
+                tiers[scanner.rows(texts, finder)] = tier
             return tiers
         raw = _SEPARATOR.join(texts)
         joined, offsets = _fold_rows(raw, texts)
@@ -114,8 +129,21 @@ class _Scanner:
 
     def __init__(self, words: set[str]) -> None:
         self._words = words
-        self._automaton = AhoCorasick(sorted(words))
         self._chunks: dict[str, bool] = {}
+        self._find: Callable[[Sequence[str]], NDArray[np.bool_]] | None = None
+
+    @cached_property
+    def _automaton(self) -> AhoCorasick:
+        return AhoCorasick(sorted(self._words))
+
+    def rows(self, texts: Sequence[str], finder: Finder) -> NDArray[np.bool_]:
+        """The rows that have one of the words as a token."""
+        if self._find is None:
+            self._find = finder(self._is_wanted)
+        return self._find(texts)
+
+    def _is_wanted(self, token: str) -> bool:
+        return fold(token) in self._words
 
     def places(self, joined: str) -> NDArray[np.int64]:
         """Where words are found; one place at least in each chunk that contains a word."""
@@ -139,7 +167,7 @@ class _Scanner:
             self._chunks.clear()
         unseen = [text for text in dict.fromkeys(chunks) if text not in self._chunks]
         for text, tokens in zip(unseen, chunk_words(unseen), strict=True):
-            self._chunks[text] = tokens is None or any(fold(t) in self._words for t in tokens)
+            self._chunks[text] = tokens is None or any(map(self._is_wanted, tokens))
         kept = np.fromiter(map(self._chunks.__getitem__, chunks), np.bool_, len(chunks))
         whole: NDArray[np.int64] = places[kept[of_place]]
         return whole

@@ -187,7 +187,12 @@ class Columnar:
             with writer:
                 for part in parts:
                     if part:
-                        writer.write_table(arrow.ipc.open_stream(part).read_all().cast(schema))
+                        # Objects of JSON may lack a key, or have their keys in another order.
+                        table = arrow.ipc.open_stream(part).read_all()
+                        if table.schema.names != schema.names:
+                            both = (schema.empty_table(), table)
+                            table = arrow.concat_tables(both, promote_options="permissive")
+                        writer.write_table(table.cast(schema))
         except arrow.ArrowException as error:
             raise DataError(f"the rows do not make one {self.name} file: {error}") from error
 

@@ -54,7 +54,8 @@ class Delimited(TextFormat):
     def fields(self, values: Sequence[Any]) -> str:
         """Values as a line without its end."""
         # A single empty field is quoted: a blank line is no row.
-        return self.delimiter.join(map(self.field, values)) or (_EMPTY if self.quoting else "")
+        empty = _EMPTY if self.quoting and len(values) else ""
+        return self.delimiter.join(map(self.field, values)) or empty
 
     def field(self, value: Any) -> str:
         """A value as it stands in a line.
@@ -111,7 +112,8 @@ class Delimited(TextFormat):
         blank = source[: len(source) - len(text)]
         if self.quoting and '"' in text:
             return blank + self._replaced_in_quotes(text, names, new)
-        body = line_body(text)
+        # A quoting format has carriage returns before the line feed only as part of the line end.
+        body = text.rstrip("\r\n") if self.quoting else line_body(text)
         fields = body.split(self.delimiter)
         for name, value in new.items():
             fields[names.index(name)] = self.fields([value])

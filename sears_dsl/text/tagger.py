@@ -8,9 +8,12 @@ Costs nothing to import; spaCy is looked for when it is asked for and loaded whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl._defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError
@@ -19,9 +22,10 @@ from sears_dsl.text.tokens import Tokens
 if TYPE_CHECKING:
     from sears_dsl.text.cache import TagCache
 
-__all__ = ["ChunkTagger", "Tagger", "identity_of", "load_tagger"]
+__all__ = ["ChunkTagger", "FindingTagger", "Tagger", "identity_of", "load_tagger", "needs_cache"]
 
-_FASTER_THAN_A_CACHE = ("fast", "pinned")
+# Taggers by name alone that are as quick as a look into a cache.
+_QUICK = ("fast", "pinned")
 
 
 @runtime_checkable
@@ -68,6 +72,21 @@ class ChunkTagger(Tagger, Protocol):
         """The tokens of each chunk, the same in every row; None where its neighbours decide."""
 
 
+@runtime_checkable
+class FindingTagger(Tagger, Protocol):
+    """A tagger that cuts texts so quickly that rows are better told by their tokens.
+
+    Optional: with it, the raw text is not searched for a rule's words at all.
+    """
+
+    def finder(self, wanted: Callable[[str], bool]) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
+        """What tells for each text whether it has a token of a kind; keep it for the next texts.
+
+        Args:
+            wanted: whether a token is of the kind, by its text; asked once for each distinct one.
+        """
+
+
 def identity_of(tagger: Tagger) -> str:
     """Name and version in one line, as manifests and reports state them.
 
@@ -99,11 +118,21 @@ def load_tagger(
         ('stop', '!')
     """
     tagger = _resolve(name, jobs)
-    if cache is None or name in _FASTER_THAN_A_CACHE:
+    if cache is None or not needs_cache(name):
         return tagger
     from sears_dsl.text.cache import CachedTagger  # noqa: PLC0415 - brings sqlite
 
     return CachedTagger(tagger, cache)
+
+
+def needs_cache(name: str) -> bool:
+    """Whether tags of the tagger of this name are worth keeping.
+
+    Example:
+        >>> needs_cache("fast"), needs_cache("spacy")
+        (False, True)
+    """
+    return name not in _QUICK
 
 
 def _resolve(name: str, jobs: int) -> Tagger:
@@ -122,7 +151,7 @@ def _resolve(name: str, jobs: int) -> Tagger:
         from sears_dsl.text.pinned import PinnedTagger  # noqa: PLC0415 - when asked for
 
         return PinnedTagger()
-    if source and rest:
+    if source and rest and source not in _QUICK:
         return _own(name, source, rest)
     raise TaggerError(
         f"there is no tagger {name!r}",
@@ -139,7 +168,13 @@ def _own(name: str, module: str, factory: str) -> Tagger:
             f"the tagger {name!r} could not be imported: {error}",
             help="the module must be installed or on PYTHONPATH, and have that function",
         ) from error
-    tagger = make()
+    try:
+        tagger = make()
+    except Exception as error:
+        raise TaggerError(
+            f"the tagger {name!r} could not be made: {type(error).__name__}: {error}",
+            help="its function is called without arguments and has to give a tagger",
+        ) from error
     if not isinstance(tagger, Tagger):
         raise TaggerError(
             f"{name!r} gave a {type(tagger).__name__}, which is no tagger",

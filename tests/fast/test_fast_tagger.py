@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sears_dsl.text.fast.tagger import FastTagger
 from sears_dsl.text.fast.tokenizer import FastTokenizer
 from sears_dsl.text.tagger import ChunkTagger, Tagger, load_tagger
-from sears_dsl.text.tokens import Tokens
+from sears_dsl.text.tokens import Token, Tokens
 
 TEXTS = [
     "What color is the tray?",
@@ -28,8 +28,8 @@ def tagger() -> FastTagger:
     return FastTagger()
 
 
-def rows(tokens: Tokens) -> list[list[tuple[str, str, str, int, int]]]:
-    return [[tuple(token) for token in tokens.row(row)] for row in range(len(tokens))]
+def rows(tokens: Tokens) -> list[list[Token]]:
+    return [list(tokens.row(row)) for row in range(len(tokens))]
 
 
 def test_it_is_a_tagger_by_name(tagger: FastTagger) -> None:

@@ -11,9 +11,9 @@ import pytest
 from sears_dsl.errors import DataError
 from sears_dsl.text.fast.decoding import Perceptron
 from sears_dsl.text.fast.weights import load, save
-from training.coarse import COARSE, learn_coarse
+from training.coarse import COARSE, coarse_table
 from training.packing import LARGEST, pack
-from training.perceptron import Learned, learn, pack_examples, word_keys
+from training.perceptron import Learned, describe_words, learn, pack_examples
 from training.silver import Silver
 from training.tagger import FINE, joined, numbers, training_rows
 from training.treebank import Sentence, read_treebank
@@ -36,7 +36,12 @@ SENTENCES = [
     Sentence(("I", "dog", "it"), ("PRP", "VBP", "PRP"), ("PRON", "VERB", "PRON")),
     Sentence(("a", "red", "hat", "."), ("DT", "JJ", "NN", "."), ("DET", "ADJ", "NOUN", "PUNCT")),
 ] * 6
-ANSWERS = {"": tuple(COARSE.index("X") for _ in FINE)}
+_OF_FINE = {"PRP": "PRON", "VBZ": "VERB", "VBP": "VERB", "JJ": "ADJ", "DT": "DET", "NN": "NOUN"}
+_REST = [_OF_FINE.get(tag, "PUNCT") for tag in FINE]
+ANSWERS = {
+    "": tuple(map(COARSE.index, _REST)),
+    "is": tuple(COARSE.index("AUX" if tag == "VERB" else tag) for tag in _REST),
+}
 
 
 def learned(*, seed: int = 0, margin: int = 4) -> Learned:
@@ -45,9 +50,8 @@ def learned(*, seed: int = 0, margin: int = 4) -> Learned:
 
 
 def saved(what: Learned, path: Path) -> bytes:
-    lessons = learn_coarse(SENTENCES, ANSWERS, FINE, what.lexicon)
     about = {"fine": FINE, "coarse": COARSE}
-    save(pack(what, unit=0.25, least=0.5, about=about, coarse=lessons), path)
+    save(pack(what, unit=0.25, least=0.5, about=about, coarse=coarse_table(ANSWERS)), path)
     return path.read_bytes()
 
 
@@ -92,32 +96,23 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_stored_weight_is_within_half_a_unit(tmp_path: Path) -> None:
     what = learned()
-    lessons = learn_coarse(SENTENCES, ANSWERS, FINE, what.lexicon)
     unit, least = 0.25, 0.5
-    stored = pack(what, unit=unit, least=least, about={}, coarse=lessons)
+    stored = pack(what, unit=unit, least=least, about={}, coarse=coarse_table(ANSWERS))
     rows = np.repeat(np.arange(len(stored.row_sizes)), stored.row_sizes)
     hashed = len(stored.row_keys)
     place = {int(key): row for row, key in enumerate(what.row_keys)}
-    other = {int(key): row for row, key in enumerate(lessons.row_keys)}
-    kept = 0
     for row, tag, weight in zip(rows, stored.entry_tags, stored.entry_weights, strict=True):
-        if row < hashed:
-            key = int(stored.row_keys[row])
-            exact = (
-                what.weights[place[key], tag] if key in place else lessons.weights[other[key], tag]
-            )
-        else:
-            exact = what.weights[row - hashed + len(what.row_keys), tag]
-        kept += key in place if row < hashed else 1
+        fixed = row - hashed + len(what.row_keys)
+        exact = what.weights[place[int(stored.row_keys[row])] if row < hashed else fixed, tag]
         assert abs(exact) >= least
         assert abs(np.clip(exact / unit, -LARGEST, LARGEST) - weight) <= 0.5
-    assert kept == (np.abs(what.weights) >= least).sum()
+    assert len(rows) == (np.abs(what.weights) >= least).sum()
 
 
 def test_tags_that_are_not_learned_leave_no_trace() -> None:
     rows = [(("odd", "words"), numbers(["XX", "GW"]), 1)] * 5
     result = learn(pack_examples([*rows, (("a",), numbers(["DT"]), 1)]), passes=2)
-    keys = word_keys(["odd"])[0]
+    keys = describe_words(["odd"])[0]
     assert not result.weights[: len(result.row_keys)][np.isin(result.row_keys, keys)].any()
 
 
@@ -139,4 +134,4 @@ def test_the_shipped_weights_are_as_good_as_the_card_says() -> None:
         for column in (0, 1)
     )
     assert fine >= 0.94
-    assert coarse >= 0.938
+    assert coarse >= 0.92

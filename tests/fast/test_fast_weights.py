@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sears_dsl.errors import TaggerError
+from sears_dsl.text.fast.features import FEATURES
 from sears_dsl.text.fast.weights import FORMAT, SHIPPED, Stored, load, save
 
 
@@ -34,7 +35,6 @@ def small(**changes: Any) -> Stored:
         coarse_keys=np.array([], np.uint32),
         coarse_groups=np.array([], np.uint8),
         coarse_of=np.zeros((1, TAGS), np.uint8),
-        coarse_choices=np.zeros((1, TAGS), np.int32),
     )
     return replace(stored, **changes)
 
@@ -76,6 +76,15 @@ def test_another_format_is_named(tmp_path: Path) -> None:
     save(small(about={"format": FORMAT + 1}), path)
     with pytest.raises(TaggerError, match=f"format {FORMAT + 1}, and this version .* {FORMAT}"):
         load(path)
+
+
+def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "small.npz"
+    save(small(about={"features": FEATURES + 1}), path)
+    wanted = rf"small\.npz has weights for features of version {FEATURES + 1}, .* {FEATURES}"
+    with pytest.raises(TaggerError, match=wanted) as caught:
+        load(path)
+    assert "training.tagger" in caught.value.help
 
 
 def test_another_file_is_refused_with_the_way_out(tmp_path: Path) -> None:

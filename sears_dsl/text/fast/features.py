@@ -29,6 +29,7 @@ __all__ = [
     "CASINGS",
     "CASING_PAIRS",
     "CASING_TRIPLES",
+    "FEATURES",
     "FORM_KEYS",
     "LOOKUPS",
     "MASK",
@@ -44,8 +45,13 @@ __all__ = [
     "mixed",
     "neighbour_keys",
     "row_casing",
+    "spelling_key",
     "tag_keys",
 ]
+
+#: Version of all that this module gives: weights are of use with the features that they were
+#: learned for alone. A test fails where a feature changes and this number does not.
+FEATURES = 1
 
 MASK = 0xFFFFFFFF
 _CODES = 0x530
@@ -183,8 +189,10 @@ def describe(codes: Any, start: Any, end: Any, kinds: Any, folded: Any, keys: An
                 first_is_capital = True
         if place < 4:
             keys[8 + place] = lower
+    # The first argument of `mixed` is always made an np.int64: it is compiled for each type anew,
+    # and to numba a number that is written in the code is of another type than one that is not.
     for place in range(min(length, 4)):
-        keys[8 + place] = mixed(9 + place, keys[8 + place])
+        keys[8 + place] = mixed(np.int64(9 + place), keys[8 + place])
     suffix = np.int64(0x811C9DC5)
     for place in range(min(length, 5)):
         code = np.int64(codes[end - 1 - place])
@@ -193,38 +201,53 @@ def describe(codes: Any, start: Any, end: Any, kinds: Any, folded: Any, keys: An
         if code < _CODES:
             code = np.int64(folded[code])
         suffix = ((suffix ^ code) * prime) & mask
-        keys[3 + place] = mixed(4 + place, suffix)
+        keys[3 + place] = mixed(np.int64(4 + place), suffix)
     if letters == 0:
-        casing = 0
+        casing = np.int64(0)
     elif cased == 0:
-        casing = 6
+        casing = np.int64(6)
     elif capitals == 0:
-        casing = 1
+        casing = np.int64(1)
     elif capitals == cased:
-        casing = 3 if letters == 1 else 4
+        casing = np.int64(3) if letters == 1 else np.int64(4)
     elif first_is_capital and capitals == 1:
-        casing = 2
+        casing = np.int64(2)
     else:
-        casing = 5
-    keys[0] = mixed(1, form)
-    keys[1] = mixed(2, lower)
-    keys[2] = mixed(3, shape)
-    keys[12] = mixed(14, keys[5] * 8 + casing)
-    keys[13] = mixed(15, shape * 16 + min(length, 12))
-    keys[FORM_KEYS] = mixed(21, form)
-    keys[FORM_KEYS + 1] = mixed(22, lower * 8 + casing)
+        casing = np.int64(5)
+    keys[0] = mixed(np.int64(1), form)
+    keys[1] = mixed(np.int64(2), lower)
+    keys[2] = mixed(np.int64(3), shape)
+    keys[12] = mixed(np.int64(14), keys[5] * 8 + casing)
+    keys[13] = mixed(np.int64(15), shape * 16 + min(length, 12))
+    keys[FORM_KEYS] = mixed(np.int64(21), form)
+    keys[FORM_KEYS + 1] = mixed(np.int64(22), lower * 8 + casing)
     # Guesses: the longest suffix that is known, then the shape.
     for place in range(4):
         if keys[6 - place] != 0:
-            keys[FORM_KEYS + 2 + place] = mixed(23, keys[6 - place] * 8 + casing)
-    keys[FORM_KEYS + 6] = mixed(24, shape)
+            keys[FORM_KEYS + 2 + place] = mixed(np.int64(23), keys[6 - place] * 8 + casing)
+    keys[FORM_KEYS + 6] = mixed(np.int64(24), shape)
     return casing
+
+
+@kernel
+def spelling_key(codes: Any, start: Any, end: Any, kinds: Any, folded: Any) -> Any:
+    """The key of a word in lower case, with its digits and apostrophes as they are.
+
+    Arguments as those of `describe`.
+    """
+    value = np.int64(0x811C9DC5)
+    for place in range(start, end):
+        code = np.int64(codes[place])
+        if code < _CODES and kinds[code] != _DIGIT:
+            code = np.int64(folded[code])
+        value = ((value ^ code) * np.int64(0x01000193)) & np.int64(MASK)
+    return mixed(np.int64(25), value)
 
 
 @kernel
 def class_key(kind: Any) -> Any:
     """The key of a word's class at its own place."""
-    return mixed(16, kind)
+    return mixed(np.int64(16), np.int64(kind))
 
 
 @kernel
@@ -285,11 +308,11 @@ def neighbour_keys(contexts: Any, classes: Any, start: Any, place: Any, end: Any
         after_kind = np.int64(classes[place + 1])
     if place + 2 < end:
         second_kind = np.int64(classes[place + 2])
-    keys[0] = mixed(101, before << 16 | own)
-    keys[1] = mixed(102, own << 16 | after)
-    keys[2] = mixed(103, kind << 16 | after_kind)
-    keys[3] = mixed(104, after_kind << 16 | second_kind)
-    keys[4] = mixed(105, (kind << 16 | after_kind) << 16 | second_kind)
+    keys[0] = mixed(np.int64(101), before << 16 | own)
+    keys[1] = mixed(np.int64(102), own << 16 | after)
+    keys[2] = mixed(np.int64(103), kind << 16 | after_kind)
+    keys[3] = mixed(np.int64(104), after_kind << 16 | second_kind)
+    keys[4] = mixed(np.int64(105), (kind << 16 | after_kind) << 16 | second_kind)
 
 
 @kernel
@@ -304,7 +327,7 @@ def tag_keys(  # noqa: PLR0917 - arrays, in the order in which they are made
         after_kind = np.int64(classes[place + 1])
     first = np.int64(before)
     both = first << 6 | np.int64(second)
-    keys[0] = mixed(111, own << 6 | first)
-    keys[1] = mixed(112, kind << 12 | both)
-    keys[2] = mixed(113, after_kind << 6 | first)
-    keys[3] = mixed(114, own << 12 | both)
+    keys[0] = mixed(np.int64(111), own << 6 | first)
+    keys[1] = mixed(np.int64(112), kind << 12 | both)
+    keys[2] = mixed(np.int64(113), after_kind << 6 | first)
+    keys[3] = mixed(np.int64(114), own << 12 | both)

@@ -59,8 +59,8 @@ def _kind(character: str) -> int:
 class _Word:
     """A word, as features see it."""
 
-    def __init__(self, text: str) -> None:
-        text = text.replace("\u2019", "'")
+    def __init__(self, written: str) -> None:
+        text = written.replace("\u2019", "'")
         self.text = text
         lower = "".join(map(_lower, text))
         kinds = [_kind(character) for character in text]
@@ -92,7 +92,8 @@ class _Word:
             _mixed(14, suffixes.get(3, 0) * 8 + self.casing),
             _mixed(15, of_shape * 16 + min(len(text), 12)),
         ]
-        self.lower_key = self.own[1]
+        spelling = [ord(c if c.isdecimal() else _lower(c)) for c in written]
+        self.spelling_key = _mixed(25, _hashed(spelling))
         self.asked = [
             _mixed(21, of_form),
             _mixed(22, of_lower),
@@ -162,6 +163,7 @@ class PlainPerceptron:
         return [self._tag_row([_Word(text) for text in row]) for row in rows]
 
     def _tag_row(self, words: Sequence[_Word]) -> tuple[list[str], list[str]]:
+        tables = self._tables
         entries = [
             next((self._lexicon[key] for key in word.asked if key in self._lexicon), (0, 255))
             for word in words
@@ -192,50 +194,10 @@ class PlainPerceptron:
         return (
             [self._fine[tag] for tag in found],
             [
-                self._coarse[self._coarse_tag(words, contexts, found, at)]
-                for at in range(len(found))
+                self._coarse[tables.coarse_of[self._groups.get(word.spelling_key, 0), tag]]
+                for word, tag in zip(words, found, strict=True)
             ],
         )
-
-    def _coarse_tag(
-        self, words: Sequence[_Word], contexts: Sequence[int], found: Sequence[int], place: int
-    ) -> int:
-        group = self._groups.get(words[place].lower_key, 0)
-        default = int(self._tables.coarse_of[group, found[place]])
-        choices = int(self._tables.coarse_choices[group, found[place]])
-        if not choices:
-            return default
-        tags = [_NOTHING, *found, _NOTHING, _NOTHING]
-        before, own, after, second = tags[place : place + 4]
-        left = contexts[place - 1] if place else _BEFORE
-        right = contexts[place + 1] if place + 1 < len(words) else _AFTER
-        ahead = 0
-        for distance, tag in enumerate(found[place + 1 : place + 8], 1):
-            name = self._fine[tag]
-            if name in {".", ",", ":", "-RRB-", "NFP"}:
-                break
-            if name == "MD" or name.startswith("VB"):
-                ahead = tag * 4 + min(distance, 3)
-                break
-        it = group * 64 + own
-        scores = [0] * TAGS
-        for number, key in enumerate(
-            (
-                (it * 64 + after) * 64 + second,
-                it * 64 + before,
-                (it * 64 + before) * 64 + after,
-                it * 2**16 + right,
-                it * 2**16 + left,
-                it * 64 + after,
-                it * 1024 + ahead,
-                (own * 64 + after) * 64 + second,
-            ),
-            201,
-        ):
-            for tag, weight in self._entries(_mixed(number, key)):
-                scores[tag] += weight
-        open_tags = [tag for tag in range(TAGS) if choices & 2**tag]
-        return max([default, *open_tags], key=lambda tag: scores[tag])
 
     def _entries(self, key: int) -> Iterator[tuple[int, int]]:
         for entry in self._rows.get(key, ()):

@@ -137,7 +137,9 @@ def read(path: Path) -> Tables:
         content = path.read_bytes()
         fields = json.loads(content)
         version = fields["format"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise _broken(path, f"could not be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError) as error:
         raise _broken(path, f"could not be read: {error}") from error
     if version != FORMAT:
         raise _broken(path, f"has the format {version}, this version of sears reads {FORMAT}")

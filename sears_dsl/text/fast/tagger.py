@@ -8,7 +8,7 @@ Threads may share one: what it has learnt about words is looked at by one of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from threading import RLock
@@ -93,6 +93,29 @@ class FastTagger:
         with self._alone:
             return self._tokenizer.chunk_words(chunks)
 
+    def finder(self, wanted: Callable[[str], bool]) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
+        """What tells for each text whether it has a token of a kind.
+
+        Args:
+            wanted: whether a token is of the kind; asked once for each distinct one.
+
+        Example:
+            >>> has_film = FastTagger().finder(lambda token: token.lower() == "film")
+            >>> has_film(["Films.", "A film!"]).tolist()
+            [False, True]
+        """
+        kinds = _Kinds(wanted)
+
+        def rows(texts: Sequence[str]) -> NDArray[np.bool_]:
+            with self._alone:
+                cut = self._tokenizer.tokenize(texts)
+                found = kinds.of(self._tokenizer.words)[cut.words]
+            before = np.append(0, np.cumsum(found))[cut.row_offsets]
+            has: NDArray[np.bool_] = before[1:] > before[:-1]
+            return has
+
+        return rows
+
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text."""
         with self._alone:
@@ -101,6 +124,25 @@ class FastTagger:
     @cached_property
     def _perceptron(self) -> Perceptron:
         return Perceptron(load()) if self._given is None else self._given
+
+
+class _Kinds:
+    """Which of the words that were seen are wanted, as long as they keep their numbers."""
+
+    def __init__(self, wanted: Callable[[str], bool]) -> None:
+        self._wanted = wanted
+        self._words: Words | None = None
+        self._found = np.zeros(0, np.bool_)
+
+    def of(self, words: Words) -> NDArray[np.bool_]:
+        """For each word whether it is wanted."""
+        if self._words is not words:
+            self._words, self._found = words, np.zeros(0, np.bool_)
+        new = range(len(self._found), len(words))
+        if new:
+            told = map(self._wanted, words.texts(new))
+            self._found = np.append(self._found, np.fromiter(told, np.bool_, len(new)))
+        return self._found
 
 
 class _Types:

@@ -24,14 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.text.fast.coarse import landmarks
-from sears_dsl.text.fast.features import CASING_PAIRS, CASING_TRIPLES, TAGS
+from sears_dsl.text.fast.features import CASING_PAIRS, CASING_TRIPLES, FEATURES, TAGS
 from sears_dsl.text.writing import write_atomically
 
 __all__ = ["FORMAT", "SIDES", "Stored", "Tables", "Weights", "bucketed", "load", "save"]
 
-#: Version of the file's format and of the features that its weights are for.
-FORMAT = 1
+#: Version of the file's format.
+FORMAT = 2
 
 #: Neighbours whose context counts: one and two to the left, one and two to the right.
 SIDES = 4
@@ -42,7 +41,7 @@ SHIPPED = Path(__file__).with_name("tagger_en.npz")
 _DIGEST = 32
 
 _TAG_PAIRS = (TAGS + 1) ** 2
-_REINSTALL = "install sears-dsl anew, or make the file with: python -m training.tagger"
+_REINSTALL = "install sears-dsl anew; in a checkout python -m training.tagger makes the file"
 
 
 class Tables(NamedTuple):
@@ -64,13 +63,10 @@ class Tables(NamedTuple):
         casing_pairs: int16 (CASING_PAIRS, TAGS).
         casing_triples: int16 (CASING_TRIPLES, TAGS).
         coarse_starts: int32 (buckets + 1,): of words with coarse tags of their own.
-        coarse_keys: uint32: sorted keys of their lower forms.
+        coarse_keys: uint32: sorted `features.spelling_key`s of theirs.
         coarse_shift: int64.
         coarse_groups: uint8: the group of each.
         coarse_of: uint8 (groups, TAGS): the coarse tag by group and fine tag; group 0 is the rest.
-        coarse_choices: int32 (groups, TAGS): a bit for each coarse tag between which context
-            decides; 0 where there is no choice.
-        landmarks: uint8 (TAGS + 1,): see `coarse.landmarks`.
     """
 
     lexicon_starts: Any
@@ -91,8 +87,6 @@ class Tables(NamedTuple):
     coarse_shift: Any
     coarse_groups: Any
     coarse_of: Any
-    coarse_choices: Any
-    landmarks: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +107,6 @@ class Stored:
         coarse_keys: uint32, sorted.
         coarse_groups: uint8.
         coarse_of: uint8 (groups, TAGS).
-        coarse_choices: int32 (groups, TAGS).
     """
 
     about: dict[str, Any]
@@ -128,7 +121,6 @@ class Stored:
     coarse_keys: Any
     coarse_groups: Any
     coarse_of: Any
-    coarse_choices: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +154,7 @@ def load(path: Path | None = None) -> Weights:
         path: the file; None for the one that is shipped.
 
     Raises:
-        TaggerError: the file is missing, damaged, or of another version.
+        TaggerError: the file is missing, damaged, of another format or for other features.
 
     Example:
         >>> weights = load()
@@ -191,6 +183,12 @@ def load(path: Path | None = None) -> Weights:
                 f"reads {FORMAT}",
                 help=_REINSTALL,
             )
+        if about["features"] != FEATURES:
+            raise TaggerError(
+                f"{place} has weights for features of version {about['features']}, and this "
+                f"version of sears makes those of version {FEATURES}",
+                help=_REINSTALL,
+            )
         arrays = {name: file[name] for name in file.files if name != "about"}
     stored = Stored(
         about=about,
@@ -214,7 +212,8 @@ def save(stored: Stored, path: Path) -> str:
     Raises:
         DataError: the file could not be written.
     """
-    about = json.dumps({"format": FORMAT, **stored.about}, ensure_ascii=False, sort_keys=True)
+    versions = {"format": FORMAT, "features": FEATURES}
+    about = json.dumps(versions | stored.about, ensure_ascii=False, sort_keys=True)
     arrays = {name: getattr(stored, name) for name in Stored.__slots__}
     arrays["about"] = np.frombuffer(about.encode(), np.uint8)
     file = io.BytesIO()
@@ -295,8 +294,6 @@ def _tables(stored: Stored) -> Tables:
         coarse_shift=coarse_shift,
         coarse_groups=stored.coarse_groups,
         coarse_of=stored.coarse_of,
-        coarse_choices=stored.coarse_choices,
-        landmarks=landmarks(stored.about["fine"]),
     )
 
 
