@@ -1,17 +1,17 @@
 """Fresh text, file to file, by the fast tagger, against spaCy's pipe + Matcher + splice.
 
-Method: JSON lines of book sentences, film reviews and questions that no tagger here was trained on,
-and the shipped rules that spaCy's Matcher can express: all at once, then theme by theme. Theirs
-reads the file, runs `nlp.pipe`, the Matcher, splices the leftmost hit of each rule, and writes JSON
-lines.
+Method: JSON lines of film reviews, questions and 200,000 book sentences, and the shipped rules that
+spaCy's Matcher can express: all at once, then theme by theme. Theirs reads the file, runs
+`nlp.pipe`, the Matcher, splices the leftmost hit of each rule, and writes JSON lines.
 Ours is `apply_file` on the same file: every record has more in it (ids, edits). With two processes
 their start and the compiling of the rules in each of them counts; theirs starts outside the time.
 Verified: on every row that theirs is run on, our records are those which the Matcher finds with
 *our* tags (so matching and rendering agree exactly); and on rows where both taggers agree in all
 tokens and tags, they are those of theirs.
-Bias: theirs runs on every `EVERY`-th row, and its time is taken times that. Ours repeats nothing:
-each row is new to the process, which has seen `WARM` other sentences before. Where one row costs
-little, reading and writing count most; theirs has the lighter records.
+Bias: theirs runs on every `EVERY`-th row, and its time is taken times that. Rows that are new to
+the process, which has seen `WARM` other sentences before, repeat words all the same, as text does.
+Where one row costs little, reading and writing count most; theirs has the lighter records. A third
+of the books' sentences were in the tagger's training, which makes no difference to its speed.
 """
 
 from __future__ import annotations
@@ -37,17 +37,15 @@ from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.catalogue import shipped
 from sears_dsl.text.fast.tagger import FastTagger
 
-MOST = 33_000  # book sentences
-EVERY = 12
+MOST = 200_000  # book sentences
+EVERY = 72
 WARM = 3_000
-THEMES_EVERY = 24
 
 Rewritten = set[tuple[int, int, str]]
 
 
 def _texts() -> tuple[list[str], list[str]]:
     """Rows, and other rows to warm up with; a white-space run is a token for spaCy, so none."""
-    # The tagger was trained on the first nine tenths of the books.
     novels = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
     found = sentences(books=0) + [" ".join(line.split()) for line in novels[-MOST - WARM :]]
     found = [text for text in dict.fromkeys(found) if text]
@@ -176,10 +174,8 @@ def main() -> None:
             one, found = _ours(work, source, target)
             two, again = _ours(work, source, target, jobs=2)
             work.baseline.run(warm[:50])
-            theirs, expected = _theirs(work, source, target, THEMES_EVERY)
-            part = _Check(
-                texts, THEMES_EVERY, work.baseline.nlp.vocab, docs[:: THEMES_EVERY // EVERY]
-            )
+            theirs, expected = _theirs(work, source, target, EVERY)
+            part = _Check(texts, EVERY, work.baseline.nlp.vocab, docs)
             right = part.holds(work, found, expected) and found == again
             ones.append(theirs / one)
             twos.append(theirs / two)

@@ -40,7 +40,7 @@ from sears_dsl.text.streams import STANDARD_STREAM, compressed
 __all__ = ["ApplyReport", "ApplyRequest", "Progress", "apply_file"]
 
 # Bytes of a file that are worth a second process from the beginning: some seconds of work.
-_LARGE = 4 << 20
+_LARGE = 16 << 20
 # Formats whose rows stand under the names of their columns.
 _WITH_HEADER = ("csv", "tsv")
 
