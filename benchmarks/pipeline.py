@@ -38,6 +38,7 @@ from sears_dsl.engine.findings import inflects
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.prefilter import NOTHING, TAGS, Prefilter
 from sears_dsl.engine.rewrites import Rewrites
+from sears_dsl.engine.search import search
 from sears_dsl.text.batches import Batch
 from sears_dsl.text.dataset import Dataset, format_named
 from sears_dsl.text.tagger import ChunkTagger, FindingTagger, Tagger
@@ -125,7 +126,7 @@ def stages(path: Path, output: Path, matcher: Matcher, fresh: Callable[[], Tagge
             parts = list(prepared(matcher, tagging, texts, tiers))
             for rows, tokens in parts:
                 with clock.stage("matching"):
-                    matches = matcher.find(tokens)
+                    matches = search(matcher.program, tokens, extent="first")
                 with clock.stage("rendering"):
                     rewrites = matcher.rewrites(tokens, matches)
                     done = Given(rewrites)

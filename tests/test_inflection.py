@@ -184,3 +184,25 @@ def test_the_tables_come_without_spacy_and_leave_the_package_importable() -> Non
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "['film', 'films', False, 'watched']"
+
+
+def test_the_tables_read_line_by_line_are_those_of_the_package() -> None:
+    program = (
+        "from sears_dsl.text.inflection import _tables\n"
+        "ours = _tables()\n"
+        "import lemminflect as theirs\n"
+        "from lemminflect import config\n"
+        "from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec\n"
+        "from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec\n"
+        "lemmas = LemmaLUCodec.load(config.lemma_lu_fn)\n"
+        "forms = InflectionLUCodec.load(config.inflection_lu_fn)\n"
+        "read, inflected = ours._lemmas.lemma_dict, ours._forms.infl_dict\n"
+        "print(*(set(them) == {*us._lines, *us._instead}"
+        " for them, us in ((lemmas, read), (forms, inflected))))\n"
+        "print([word for word in lemmas if read.get(word, {}) != lemmas[word]])\n"
+        "print([word for word in forms if inflected.get(word, {}) != forms[word]])\n"
+        "print(theirs.getLemma('mice', 'NOUN'), read.get('no such word', {}))\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["True True", "[]", "[]", "('mouse',) {}"]

@@ -4,18 +4,20 @@ In: a word as it stands in a text and its fine (Penn) tag. Out: a lower-cased le
 `Inflection`: the one form, or the several forms that English has, or none. Always holds: the
 answer depends on the arguments alone, never on the sentence or on a model, so that a pinned test
 and a tagged text agree. This module is the only user of lemminflect, whose tables are read at the
-first word that needs them (some 0.3 s); words in their base form and contracted words need none.
+first word that needs them (some 0.1 s); words in their base form and contracted words need none.
 Answers are cached: a repeated word costs a dictionary look-up.
 """
 
 from __future__ import annotations
 
+import gzip
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
+from pathlib import Path
 
 __all__ = [
     "BASE_TAGS",
@@ -107,6 +109,47 @@ class Inflection:
         return len(self.forms) > 1
 
 
+class _Entry(dict[str, tuple[str, ...]]):
+    """Forms of a word. lemminflect copies what it looks up deeply; these values never change."""
+
+    def __deepcopy__(self, _: object) -> dict[str, tuple[str, ...]]:
+        return dict(self)
+
+
+class _Table:
+    """A file of lemminflect, of which a line is taken apart when its word is asked for.
+
+    Reading it whole takes 0.3 s, most of it for words that no text has.
+
+    Args:
+        path: gzipped lines that begin with a word and a comma; a word may have several.
+        read: what a line says.
+        instead: what is said of some words, whatever the file says.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        read: Callable[[str], dict[str, tuple[str, ...]]],
+        instead: Mapping[str, dict[str, tuple[str, ...]]],
+    ) -> None:
+        self._read = read
+        self._instead = {word: _Entry(said) for word, said in instead.items()}
+        self._lines: dict[str, list[str]] = {}
+        for line in gzip.decompress(Path(path).read_bytes()).decode().splitlines():
+            self._lines.setdefault(line[: line.index(",")], []).append(line)
+
+    def get(self, word: str, default: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """What the file says of a word."""
+        lines = self._lines.get(word)
+        if word in self._instead or lines is None:
+            return self._instead.get(word, default)
+        entry = _Entry()
+        for line in lines:
+            entry.update(self._read(line))
+        return entry
+
+
 class _Lemminflect:
     """Its two tables, without what importing the package brings."""
 
@@ -120,11 +163,29 @@ class _Lemminflect:
         else:
             sys.modules[name] = module_from_spec(spec)
         try:
+            config = import_module(f"{name}.config")
+            lemma_lines = import_module(f"{name}.codecs.LemmaLUCodec").LemmaLUCodec
+            form_lines = import_module(f"{name}.codecs.InflectionLUCodec").InflectionLUCodec
+            class_of = import_module(f"{name}.core.LexicalUtils").categoryToUPos
             self._lemmas = import_module(f"{name}.core.Lemmatizer").Lemmatizer()
             self._forms = import_module(f"{name}.core.Inflections").Inflections()
         finally:
             if getattr(sys.modules.get(name), "__version__", None) is None:
                 sys.modules.pop(name, None)
+
+        def lemmas_of(line: str) -> dict[str, tuple[str, ...]]:
+            _, category, lemmas = lemma_lines.fromString(line)
+            return {class_of(category): lemmas}
+
+        def forms_of(line: str) -> dict[str, tuple[str, ...]]:
+            found: dict[str, tuple[str, ...]] = form_lines.fromString(line)[2]
+            return found
+
+        # Each of them loads its file when it has no such attribute yet.
+        self._lemmas.lemma_dict = _Table(config.lemma_lu_fn, lemmas_of, {})
+        self._forms.infl_dict = _Table(
+            config.inflection_lu_fn, forms_of, form_lines.updateForAuxMod({})
+        )
 
     def lemmas(self, word: str, upos: str, *, guess: bool = True) -> tuple[str, ...]:
         """The lemmas of a word of a class, those in the tables first."""
