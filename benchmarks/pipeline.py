@@ -242,7 +242,7 @@ def main() -> None:
                 },
             )
         )
-    write_record("pipeline", rows)
+    write_record("-".join(filter(None, ("pipeline", options.theme.strip("/")))), rows)
 
 
 def _row(stage: str, seconds: float, *, size: int, tokens: int, unit: float) -> Row:
