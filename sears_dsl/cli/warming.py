@@ -58,7 +58,7 @@ def warm_up_command() -> None:
 
     when_compiling(lambda: click.echo(_COMPILING, err=True))
     started = time.monotonic()
-    compiled, _ = warm_up()
+    compiled = warm_up()
     seconds = time.monotonic() - started
     if not kept():
         raise UsageError(f"the inner loops were compiled in vain: {_NOWHERE}", help=_FOLDER)

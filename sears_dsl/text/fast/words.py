@@ -59,12 +59,6 @@ class Table(NamedTuple):
 
 
 @kernel
-def next_hash(hashed: Any, code: Any) -> Any:
-    """The hash of a string with one more character."""
-    return ((hashed ^ code) * HASH_FACTOR) & HASH_MASK
-
-
-@kernel
 def hash_of(codes: Any, start: Any, end: Any) -> Any:
     """The hash of a run of code points, which begins with HASH_START."""
     hashed = HASH_START
