@@ -99,7 +99,7 @@ def test_each_dependency_has_its_place(path: Path) -> None:
 def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
     source = path.read_text("utf-8")
     assert ast.get_docstring(ast.parse(source)), "no module docstring"
-    assert len(source.splitlines()) <= 450, "wants to be two modules"
+    assert len(source.splitlines()) <= 600, "wants to be two modules"
 
 
 def _loaded_after(statement: str) -> set[str]:
