@@ -380,9 +380,11 @@ def _print_outcomes(ruleset: Ruleset, found: Any, agreements: Mapping[str, Agree
     out.print(table)
     for name, each in agreements.items():
         for (one, other), kappa in each.pairs.items():
-            out.print(f"{name}: Cohen's κ of {one} and {other}: {_kappa(kappa)}")
+            which = "Cohen's κ" if name == "rules" else "κ"
+            out.print(f"{name}: {which} of {one} and {other}: {_kappa(kappa)}")
         if len(each.reviewers) > 2 and each.together is not None:
-            out.print(f"{name}: Fleiss' κ of all {len(each.reviewers)}: {_kappa(each.together)}")
+            which = "Fleiss' κ" if name == "rules" else "κ"
+            out.print(f"{name}: {which} of all {len(each.reviewers)}: {_kappa(each.together)}")
 
 
 def _kappa(found: Kappa) -> str:

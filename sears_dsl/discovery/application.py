@@ -97,7 +97,9 @@ class Applications:
         Rewrites of the others that are new get the next numbers, in their order.
         """
         wanted = dict.fromkeys(zip(others.rows.tolist(), others.texts, strict=True), -1)
-        for number, pair in enumerate(zip(self.rows.tolist(), self.texts, strict=True)):
+        # Only rewrites of the same rows can be the same: few, where few rules are joined to many.
+        for number in np.flatnonzero(np.isin(self.rows, others.rows)).tolist():
+            pair = (int(self.rows[number]), self.texts[number])
             if pair in wanted:
                 wanted[pair] = number
         new = [number for number, known in enumerate(wanted.values()) if known < 0]

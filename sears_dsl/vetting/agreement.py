@@ -1,4 +1,4 @@
-"""How far reviewers agree, beyond what chance would give: Cohen's and Fleiss' κ.
+"""How far reviewers agree, beyond what chance would give: Cohen's, Fleiss' and a κ of choices.
 
 In: the categories that reviewers gave to the same items. Out: `Kappa`. Always holds: κ is 1 where
 all agree on items of more than one category, and is None where chance alone would give full
@@ -6,7 +6,8 @@ agreement (there is one category) or there are no items; it is never made up. Co
 
 Sources: Cohen, "A Coefficient of Agreement for Nominal Scales", 1960; Fleiss, "Measuring Nominal
 Scale Agreement Among Many Raters", 1971; the interval of Cohen's κ: Fleiss, Cohen, Everitt, "Large
-Sample Standard Errors of Kappa and Weighted Kappa", 1969.
+Sample Standard Errors of Kappa and Weighted Kappa", 1969; chance that is known and not estimated:
+Brennan, Prediger, "Coefficient Kappa: Some Uses, Misuses, and Alternatives", 1981.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
+from sears_dsl.statistics import wilson_interval
 
-__all__ = ["Kappa", "cohen_kappa", "fleiss_kappa"]
+__all__ = ["Kappa", "choice_kappa", "cohen_kappa", "fleiss_kappa"]
 
 _Z = NormalDist().inv_cdf(0.975)
 _NO_ERROR = 1e-7
@@ -35,8 +37,9 @@ class Kappa:
         items: that all of them judged.
         observed: the share of agreement (of pairs of reviewers); None without items.
         value: κ; None where it is not defined.
-        interval: 95% of Cohen's κ by its large-sample error; None for Fleiss', where κ is not
-            defined, and where the error comes out as 0 (all agree, or one reviewer gave one
+        interval: 95%: of Cohen's κ by its large-sample error, of two reviewers' choices by
+            Wilson's of the observed share; None for more reviewers, where κ is not defined, and
+            where the large-sample error comes out as 0 (all agree, or one reviewer gave one
             category only): that is no certainty, it says nothing.
     """
 
@@ -128,3 +131,52 @@ def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
     observed, expected = float(agreeing.mean()), float((shares**2).sum())
     value = None if len(names) == 1 else (observed - expected) / (1 - expected)
     return Kappa(len(ratings), observed, value)
+
+
+def choice_kappa(choices: Sequence[Sequence[str]], options: Sequence[int]) -> Kappa:
+    """Agreement of reviewers who choose among options that are others for each item.
+
+    Categories that stand for an item alone have no shares from which chance could be estimated:
+    two who choose blindly agree on an item of n options with probability 1/n, and that is what
+    counts as chance here.
+
+    Args:
+        choices: for each item what each reviewer chose; as many for each.
+        options: for each item how many options there were, "none of these" included.
+
+    Raises:
+        UsageError: items with different numbers of choices or fewer than two, or as many options.
+
+    Example:
+        >>> found = choice_kappa([["a film", "a film"], ["", "a show"]], [4, 4])
+        >>> found.observed, round(found.value, 3)
+        (0.5, 0.333)
+    """
+    if len(choices) != len(options):
+        raise UsageError(
+            f"there are {len(choices)} items and {len(options)} numbers of options",
+            help="give both for the same items in the same order",
+        )
+    if not choices:
+        return Kappa(0, None, None)
+    raters = len(choices[0])
+    if raters < 2 or any(len(of_item) != raters for of_item in choices) or min(options) < 2:
+        raise UsageError(
+            "the items have different numbers of choices, or fewer than two choices or options",
+            help="give items that all reviewers judged, with two options at least",
+        )
+    agreeing = [
+        sum(of_item.count(one) - 1 for one in of_item) / (raters * (raters - 1))
+        for of_item in map(list, choices)
+    ]
+    observed = sum(agreeing) / len(agreeing)
+    chance = sum(1 / count for count in options) / len(options)
+
+    def kappa(share: float) -> float:
+        return (share - chance) / (1 - chance)
+
+    interval = None
+    if raters == 2:
+        low, high = wilson_interval(sum(agreeing), len(agreeing))
+        interval = (kappa(float(low)), kappa(float(high)))
+    return Kappa(len(choices), observed, kappa(observed), interval)

@@ -70,8 +70,8 @@ class RuleVerdict:
         new: the rule instead, of an edit.
         reason: a key of `REASONS`, of a rejection.
         note: the reviewer's own words.
-        shown: (original, rewritten) of the examples that were on the page; of an edit, examples
-            of the new rule.
+        shown: (original, rewritten) of some rows that the rule changes, drawn at random; of an
+            edit, the first examples of the new rule.
     """
 
     rule: str

@@ -8,7 +8,10 @@ the data, not of the page. Costs nothing but what a rule that was never tried co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
+
+import numpy as np
 
 from sears_dsl.errors import UsageError
 from sears_dsl.vetting.decisions import REASONS, State
@@ -110,8 +113,23 @@ class Entries:
                 raise UsageError("the rule is as it was", help="change it, or accept it")
             return entry | {"new": effects.texts[0], "shown": self._kept(effects, 0)}
         if kind != "skip":
-            entry["shown"] = self._kept(self._bench.effects, place)
+            entry["shown"] = self._drawn(place)
         return entry
+
+    def _drawn(self, rule: int) -> list[list[str]]:
+        """(original, rewritten) of some of a rule's rewrites, each as likely as any other.
+
+        The verdict on the rule becomes one on these pairs, and a threshold of S is fitted on them:
+        the examples that are shown first have the best S, and would move it up. The draw depends on
+        the rule alone.
+        """
+        effects = self._bench.effects
+        done = effects.applications
+        pairs = sorted(set(done.pairs(done.of_rule(rule))))
+        text = effects.texts[rule].encode("utf-8", "surrogatepass")
+        seed = int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
+        chosen = np.random.default_rng(seed).permutation(len(pairs))[:_KEPT]
+        return [list(pairs[place]) for place in chosen.tolist()]
 
     def _kept(self, effects: Effects, rule: int) -> list[list[str]]:
         """(original, rewritten) of the examples that are shown first."""

@@ -2,8 +2,9 @@
 
 In: journals about one ruleset. Out: an `Outcome` for each of its rules, and `Agreement`. Always
 holds: every rule has exactly one outcome; without a majority of those who judged it a rule is
-disputed, which is not accepted; the order of the journals makes no difference. Costs a pass over
-the journals.
+disputed, and so is one that most keep but in different wordings, none of which has more voices than
+the others; what is disputed is not accepted; the order of the journals makes no difference. Costs a
+pass over the journals.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Literal, TypeAlias
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.vetting.agreement import Kappa, cohen_kappa, fleiss_kappa
+from sears_dsl.vetting.agreement import Kappa, choice_kappa, cohen_kappa, fleiss_kappa
 from sears_dsl.vetting.decisions import RuleVerdict, State, replay
 from sears_dsl.vetting.journal import Header, check_ruleset, read_journal, ruleset_digest
 
@@ -34,6 +35,9 @@ __all__ = [
 
 Policy: TypeAlias = Literal["majority", "all", "any"]
 """How many of those who judged a rule have to accept it."""
+
+_Item: TypeAlias = tuple[str, ...]
+"""What reviewers judged: a rule's id; a sentence and the adversaries that were shown of it."""
 
 Decided: TypeAlias = Literal["kept", "edited", "rejected", "disputed", "unjudged"]
 
@@ -75,8 +79,10 @@ class Agreement:
 
     Attributes:
         reviewers: who.
-        pairs: Cohen's κ of every two reviewers, on what both judged.
-        together: Fleiss' κ, on what all judged; None for fewer than two reviewers.
+        pairs: κ of every two reviewers, on what both judged: Cohen's of rules, `choice_kappa` of
+            picks.
+        together: of all reviewers, on what all judged, Fleiss' or `choice_kappa`; None for fewer
+            than two reviewers.
     """
 
     reviewers: tuple[str, ...]
@@ -133,10 +139,13 @@ def _outcome(name: str, reviews: Sequence[Review], policy: Policy) -> Outcome:
     if len(wanting) < needed:
         tied = policy == "majority" and 2 * len(wanting) == len(verdicts)
         return Outcome(name, "disputed" if tied else "rejected", "", verdicts)
-    # The wording that most of them want; of equals the original one, then the first by alphabet.
+    # The wording that most of them want; of equals the original one, which somebody accepted.
     wordings = Counter(each.new for each in wanting)
-    new = min(wordings, key=lambda text: (-wordings[text], text))
-    return Outcome(name, "edited" if new else "kept", new, verdicts)
+    most = max(wordings.values())
+    first, *others = sorted(text for text, voices in wordings.items() if voices == most)
+    if first and others:
+        return Outcome(name, "disputed", "", verdicts)
+    return Outcome(name, "edited" if first else "kept", first, verdicts)
 
 
 def agreement(reviews: Sequence[Review], on: Literal["rules", "picks"] = "rules") -> Agreement:
@@ -148,37 +157,45 @@ def agreement(reviews: Sequence[Review], on: Literal["rules", "picks"] = "rules"
             sentence is closest, or none.
     """
     given = {review.reviewer: _RATINGS[on](review.state) for review in reviews}
-    pairs = {}
-    for one, other in combinations(given, 2):
-        items = sorted(_common(given, one, other))
-        pairs[one, other] = cohen_kappa(
-            [given[one][item] for item in items], [given[other][item] for item in items]
-        )
-    together = None
-    if len(given) > 1:
-        items = sorted(_common(given, *given))
-        together = fleiss_kappa([[given[name][item] for name in given] for item in items])
+    pairs = {names: _kappa(given, names, on) for names in combinations(given, 2)}
+    together = _kappa(given, tuple(given), on) if len(given) > 1 else None
     return Agreement(tuple(given), pairs, together)
 
 
-def _common(given: Mapping[str, Mapping[str, str]], *names: str) -> set[str]:
-    """What all of these reviewers judged."""
-    return set.intersection(*(set(given[name]) for name in names))
+def _kappa(
+    given: Mapping[str, Mapping[_Item, str]],
+    names: Sequence[str],
+    on: Literal["rules", "picks"],
+) -> Kappa:
+    """Agreement of these reviewers on what all of them judged."""
+    items = sorted(set.intersection(*(set(given[name]) for name in names)))
+    ratings = [[given[name][item] for name in names] for item in items]
+    if on == "picks":
+        # An item is a sentence and what was shown, and "none of these" is an option too.
+        return choice_kappa(ratings, [len(item) for item in items])
+    if len(names) == 2:
+        return cohen_kappa([one for one, _ in ratings], [other for _, other in ratings])
+    return fleiss_kappa(ratings)
 
 
-def _of_rules(state: State) -> dict[str, str]:
+def _of_rules(state: State) -> dict[_Item, str]:
     return {
-        name: "reject" if each.verdict == "reject" else "keep"
+        (name,): "reject" if each.verdict == "reject" else "keep"
         for name, each in state.rules.items()
         if each.verdict != "skip"
     }
 
 
-def _of_picks(state: State) -> dict[str, str]:
-    return {name: "" if each.choice is None else each.choice for name, each in state.picks.items()}
+def _of_picks(state: State) -> dict[_Item, str]:
+    """Only who saw the same adversaries answered the same question."""
+    return {
+        (name, *sorted(set(each.shown))): each.choice or ""
+        for name, each in state.picks.items()
+        if each.shown
+    }
 
 
-_RATINGS: Mapping[str, Callable[[State], dict[str, str]]] = {
+_RATINGS: Mapping[str, Callable[[State], dict[_Item, str]]] = {
     "rules": _of_rules,
     "picks": _of_picks,
 }

@@ -170,10 +170,15 @@ class Session:
         return accepted, rejected, replaced, self._all(tuple(new))
 
     def _effects_with(self, texts: tuple[str, ...]) -> Effects:
-        """Effects of all rules of the ruleset and of some written instead of others."""
-        if not texts:
-            return self.bench.effects
-        return self.bench.effects_of([*self.bench.ruleset.rules, *map(self.trials.rule, texts)])
+        """Effects of all rules of the ruleset and of some written instead of others.
+
+        Those of the ruleset are known: an edit costs what the new rule costs, however many there
+        are.
+        """
+        effects = self.bench.effects
+        for text in texts:
+            effects = effects.joined_to(self.trials.known(text))
+        return effects
 
     def _writing(self) -> View:
         flipped: set[int] = set()

@@ -41,7 +41,8 @@ class JudgedPair:
         reviewer: who says so.
         source: how: ``pair``, the reviewer judged this pair; ``pick``, it was picked as closest
             (1), or nothing shown was close enough (0); ``rule``, the reviewer accepted the rule
-            (1), or rejected it as changing the meaning (0), with this pair on the page.
+            (1), or rejected it as changing the meaning (0), and this pair was drawn at random from
+            what the rule does.
     """
 
     original: str
@@ -224,10 +225,16 @@ def _reasons(outcome: Outcome) -> Iterator[str]:
     if outcome.decided == "unjudged":
         yield "not judged"
     if outcome.decided == "disputed":
-        yield "disputed: as many reviewers keep it as reject it"
+        kept = [each for each in outcome.verdicts.values() if each.verdict != "reject"]
+        tied = 2 * len(kept) == len(outcome.verdicts)
+        yield (
+            "disputed: as many reviewers keep it as reject it"
+            if tied
+            else "disputed: its reviewers edited it in different ways"
+        )
     for reviewer, verdict in outcome.verdicts.items():
         why = REASONS.get(verdict.reason, verdict.reason)
         note = f" ({verdict.note})" if verdict.note else ""
         word = {"accept": "accepted", "edit": "edited", "reject": "rejected"}[verdict.verdict]
-        told = f": {why}{note}" if verdict.verdict == "reject" else ""
+        told = {"reject": f": {why}{note}", "edit": f": {verdict.new}"}.get(verdict.verdict, "")
         yield " ".join(f"{word} by {reviewer}, {verdict.time}{told}".split())

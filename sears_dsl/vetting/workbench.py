@@ -131,6 +131,40 @@ class Effects:
         rewrites = self.applications.of_rule(rule)
         return frozenset(self.applications.rows[rewrites[self.flips[rewrites]]].tolist())
 
+    def joined_to(self, others: Effects) -> Effects:
+        """These rules and after them other ones, on the same rows; nothing is applied or asked.
+
+        Example:
+            >>> import numpy as np
+            >>> def effects(texts, rewrites, flips):
+            ...     done = Applications(np.array([0, len(rewrites)]), np.array(rewrites, np.int32),
+            ...         np.arange(len(texts), dtype=np.int32), texts, ["a", "b"])
+            ...     answers = ("no",) * len(texts)
+            ...     return Effects((), ("rule",), done, answers, np.array(flips), None, 0.0)
+            >>> one, other = effects(["x", "y"], [0], [True, False]), effects(["x"], [0], [True])
+            >>> both = one.joined_to(other)
+            >>> both.texts, both.rows_flipped(1), len(both.answers)
+            (('rule', 'rule'), frozenset({0}), 2)
+        """
+        done = self.applications.joined_to(others.applications)
+        count = len(self.answers)
+        there = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
+        places = {pair: place for place, pair in enumerate(there)}
+        own = zip(done.rows[count:].tolist(), done.texts[count:], strict=True)
+        new = [places[pair] for pair in own]
+        scores = None
+        if self.scores is not None and others.scores is not None:
+            scores = np.concatenate([self.scores, others.scores[new]])
+        return Effects(
+            rules=(*self.rules, *others.rules),
+            texts=(*self.texts, *others.texts),
+            applications=done,
+            answers=(*self.answers, *(others.answers[place] for place in new)),
+            flips=np.concatenate([self.flips, others.flips[new]]),
+            scores=scores,
+            tau=self.tau,
+        )
+
 
 class Workbench:
     """Rows, model and tagger, ready for questions.

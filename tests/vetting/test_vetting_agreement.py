@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from sears_dsl.errors import UsageError
-from sears_dsl.vetting.agreement import cohen_kappa, fleiss_kappa
+from sears_dsl.vetting.agreement import choice_kappa, cohen_kappa, fleiss_kappa
 
 CATEGORIES = ["keep", "reject", "unsure"]
 RATINGS = st.integers(2, 4).flatmap(
@@ -74,3 +74,36 @@ def test_counts_that_do_not_fit_are_refused() -> None:
         cohen_kappa(["keep"], ["keep", "reject"])
     with pytest.raises(UsageError, match="different numbers"):
         fleiss_kappa([["keep", "keep"], ["keep"]])
+
+
+@pytest.mark.parametrize("most", [1, 3, 5])
+@pytest.mark.parametrize("raters", [2, 3])
+def test_blind_choices_agree_as_chance_has_it(raters: int, most: int) -> None:
+    """Each sentence has adversaries of its own; their number alone says what chance is."""
+    draw = np.random.default_rng(7)
+    found = []
+    for _ in range(200):
+        shown = draw.integers(1, most + 1, 60)
+        choices = [
+            ["" if pick == 0 else f"{item}-{pick}" for pick in draw.integers(0, count + 1, raters)]
+            for item, count in enumerate(shown.tolist())
+        ]
+        kappa = choice_kappa(choices, (shown + 1).tolist())
+        assert kappa.value is not None
+        found.append(kappa.value)
+        assert (kappa.interval is None) == (raters > 2)
+    assert np.mean(found) == pytest.approx(0, abs=0.02)
+
+
+def test_choices_that_are_all_alike_are_worth_as_many_as_there_are() -> None:
+    few, many = (choice_kappa([["a", "a"]] * count, [6] * count) for count in (3, 60))
+    assert few.value == many.value == 1
+    assert few.interval is not None
+    assert many.interval is not None
+    assert few.interval[0] < 0.4
+    assert many.interval[0] > 0.9
+    assert choice_kappa([], []).value is None
+    with pytest.raises(UsageError, match="numbers of options"):
+        choice_kappa([["a", "a"]], [])
+    with pytest.raises(UsageError, match="fewer than two"):
+        choice_kappa([["a"]], [2])

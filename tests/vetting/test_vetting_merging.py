@@ -213,3 +213,63 @@ def test_judged_pairs_are_what_calibrate_reads(
         ("one", "uno"): True,
         ("three", "four"): False,
     }
+
+
+def test_two_edits_of_one_rule_are_a_dispute(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    paths = [
+        journal_of(tmp_path, ruleset, name, {GOOD: verdict}, clock=clock)
+        for name, verdict in {"ana": "good -> great", "ben": "good -> nice"}.items()
+    ]
+    reviews = read_reviews(paths, ruleset)
+    for policy in ("majority", "all", "any"):
+        outcome = outcomes(ruleset, reviews, policy=policy)[GOOD]  # type: ignore[arg-type]
+        assert (outcome.decided, outcome.new) == ("disputed", "")
+    out = tmp_path / "o.sear"
+    write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
+    left = left_out_path(out).read_text("utf-8")
+    assert "# disputed: its reviewers edited it in different ways" in left
+    assert "# edited by ben, 2026-11-21T00:03:00Z: good -> nice" in left
+    third = journal_of(tmp_path, ruleset, "eve", {GOOD: "good -> nice"}, clock=clock)
+    outcome = outcomes(ruleset, read_reviews([*paths, third], ruleset))[GOOD]
+    assert (outcome.decided, outcome.new) == ("edited", "good -> nice")
+
+
+def test_picks_agree_beyond_the_chance_of_as_many_adversaries(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    """Two who pick blindly among five and none agree on a sixth of the sentences."""
+    draw = random.Random(3)
+    shown = {f"s{item}": [f"s{item} {place}" for place in range(5)] for item in range(1_500)}
+
+    def picks(change: int = 0) -> tuple[tuple[str, dict[str, object]], ...]:
+        return tuple(
+            ("pick", {"original": name, "shown": texts, "choice": draw.choice([None, *texts])})
+            for name, texts in list(shown.items())[change:]
+        )
+
+    paths = [
+        journal_of(tmp_path, ruleset, name, {}, clock=clock, extra=picks())
+        for name in ("ana", "ben")
+    ]
+    kappa = agreement(read_reviews(paths, ruleset), on="picks").pairs["ana", "ben"]
+    assert kappa.items == 1_500
+    assert kappa.value == pytest.approx(0, abs=0.03)
+    assert kappa.interval is not None
+    assert kappa.interval[0] < 0 < kappa.interval[1]
+
+
+def test_who_saw_other_adversaries_answered_another_question(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    paths = [
+        journal_of(
+            tmp_path, ruleset, name, {}, clock=clock,
+            extra=(("pick", {"original": "s", "shown": shown, "choice": None}),),
+        )
+        for name, shown in {"ana": ["t", "u"], "ben": ["u", "t"], "eve": ["t", "v"]}.items()
+    ]  # fmt: skip
+    found = agreement(read_reviews(paths, ruleset), on="picks")
+    assert found.pairs["ana", "ben"].items == 1
+    assert found.pairs["ana", "eve"].items == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import pytest
 
 from sears_dsl.errors import UsageError
+from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset, load
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.picking import choices_of_rules
 from sears_dsl.vetting.session import Outdated, Session
-from sears_dsl.vetting.workbench import Workbench
+from sears_dsl.vetting.workbench import Effects, Workbench
 
 
 def ids(session: Session) -> dict[str, str]:
@@ -238,3 +240,63 @@ def test_rules_of_sets_and_options_are_typed_as_they_will_be_read(
         assert session.typed("Good -> odd")["changed"] == 0
         explained = session.rule(ids(session)["@MOOD -> odd"])["signs"]
         assert explained == [{"sign": "@MOOD", "meaning": "one of: good, bad"}]
+
+
+def test_pairs_of_a_verdict_are_drawn_from_all_that_the_rule_does(
+    session: Session, bench: Workbench
+) -> None:
+    """Those that are shown first have the best S, and would move a threshold that is fitted."""
+    rule = ids(session)["movie -> film"]
+    decide(session, "accept", rule=rule)
+    shown = session.state.rules[rule].shown
+    place = bench.ruleset.rule_ids.index(rule)
+    done = bench.effects.applications
+    every = done.pairs(done.of_rule(place))
+    assert len(set(shown)) == 5
+    assert set(shown) <= set(every)
+    _, first = bench.examples(bench.effects, place, mistakes=False, most=5)
+    assert set(shown) != {(each.original, each.rewritten) for each in first}
+    # A draw, and the same one for whoever judges this rule.
+    decide(session, "undo", task="judge")
+    decide(session, "reject", rule=rule, reason="meaning")
+    assert session.state.rules[rule].shown == shown
+
+
+class Counting(Workbench):
+    """Remembers how many rules were applied at a time."""
+
+    applied: tuple[int, ...] = ()
+
+    def apply(self, rules: Sequence[Rule]) -> Effects:
+        self.applied = (*self.applied, len(rules))
+        return super().apply(rules)
+
+
+def test_an_edit_asks_and_applies_the_new_rule_alone(bench: Workbench, tmp_path: Path) -> None:
+    """However many rules there are, a reviewer who edits one does not wait for the others."""
+    bench = Counting(
+        bench.ruleset, bench.data, bench.predictor, tokens=bench.tokens, tagger=bench.tagger
+    )
+    with Journal(tmp_path / "ana.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        _edit_and_look(Session(bench, journal), bench)
+
+
+def _edit_and_look(session: Session, bench: Counting) -> None:
+    before = len(bench.applied)
+    rules = ids(session)
+    for old, new in {"book -> novel": "book -> great film", "good -> fine": "good -> bad"}.items():
+        session.prepare("edit", {"new": new})
+        decide(session, "edit", rule=rules[old], new=new)
+    assert bench.applied[before:] == (1, 1)
+    # What the whole set does is what it would be, were all rules applied together.
+    texts = [each.new for each in session.state.with_verdict("edit")]
+    wanted = bench.effects_of([*bench.ruleset.rules, *map(session.trials.rule, texts)])
+    found = session._effects_with(tuple(texts))
+    for place in range(len(wanted.rules)):
+        assert found.rows_flipped(place) == wanted.rows_flipped(place)
+        pairs = [each.applications.pairs(each.applications.of_rule(place))
+                 for each in (found, wanted)]  # fmt: skip
+        assert pairs[0] == pairs[1]
+    assert session.overview()["judge"]["mistakes"] == len(
+        wanted.rows_flipped(len(texts) + 3) | wanted.rows_flipped(len(texts) + 4)
+    )
