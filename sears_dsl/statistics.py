@@ -126,7 +126,7 @@ def _student_expanded(freedom: int, z: float) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92_160,
     )
-    return z + sum(term / freedom**power for power, term in enumerate(terms, 1))
+    return z + float(sum(term / freedom**power for power, term in enumerate(terms, 1)))
 
 
 def _within(freedom: int, angle: float) -> float:

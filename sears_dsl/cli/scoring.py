@@ -142,6 +142,9 @@ def _scored(
 @click.option("--positive-from", type=float, metavar="GRADE",
               help="Judgements are grades; from this one on a pair counts as "
               "equivalent.")  # fmt: skip
+@click.option("--source", "sources", multiple=True, metavar="NAME",
+              help="Take only judgements whose column `source` says so: pair, pick or rule, as "
+              "`sears vetted --pairs` writes them; repeatable.")  # fmt: skip
 @click.option("--tau", type=click.FloatRange(0, 1), help="Measure this τ instead of fitting one.")
 @click.option("--json", "as_json", is_flag=True,
               help="Print everything as JSON, the whole curve included.")  # fmt: skip
@@ -156,6 +159,7 @@ def calibrate_command(
     no_header: bool,
     label: str | None,
     positive_from: float | None,
+    sources: tuple[str, ...],
     tau: float | None,
     as_json: bool,
 ) -> None:
@@ -175,6 +179,7 @@ def calibrate_command(
         rewrite=rewrite,
         label=label,
         positive_from=positive_from,
+        sources=sources,
         format_name=file_format,
         options=ReadOptions(header=not no_header),
     )

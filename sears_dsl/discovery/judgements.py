@@ -38,6 +38,9 @@ _USUAL = (
     ("text1", "text2"),
     ("first", "second"),
 )
+# The column that says where a judgement comes from, and how many of its values an error names.
+_SOURCE = "source"
+_NAMED = 5
 _USUAL_LABELS = ("label", "equivalent", "is_duplicate", "score")
 _YES = frozenset({"1", "1.0", "true", "yes"})
 _NO = frozenset({"0", "0.0", "false", "no"})
@@ -133,6 +136,7 @@ def read_judgements(
     rewrite: str | None = None,
     label: str | None = None,
     positive_from: float | None = None,
+    sources: Sequence[str] = (),
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> Judgements:
@@ -145,6 +149,8 @@ def read_judgements(
         label: the column of judgements; None for the one that can be meant.
         positive_from: for graded judgements, the grade from which a pair counts as equivalent;
             None where judgements are 1 or 0, true or false, yes or no.
+        sources: take only the rows whose column ``source`` is one of these, such as ``pair`` in
+            what `sears vetted` writes; empty for all.
         format_name: the format, where the file's name does not tell.
         options: how it is read.
 
@@ -166,13 +172,27 @@ def read_judgements(
         require_column(dataset.names, label, where=path)
     columns = pair_columns(dataset, original=original, rewrite=rewrite)
     chosen = label or _label_column(dataset.names, columns, where=path)
+    if sources:
+        require_column(dataset.names, _SOURCE, where=path)
     pairs: list[Pair] = []
     judged: list[bool] = []
+    there: set[str] = set()
     for batch in dataset.batches():
-        pairs.extend(pairs_of(batch, columns, where=path))
-        for index, value in enumerate(batch.columns[chosen]):
+        origins = list(map(str, batch.columns[_SOURCE])) if sources else []
+        there.update(origins)
+        for index, pair in enumerate(pairs_of(batch, columns, where=path)):
+            if sources and origins[index] not in sources:
+                continue
+            pairs.append(pair)
             where = f"{path}: row {batch.row_number(index)}: {chosen}"
+            value = batch.columns[chosen][index]
             judged.append(_judgement(value, positive_from, where=where))
+    missing = [each for each in sources if each not in there]
+    if missing:
+        raise DataError(
+            f"{path} has no judgement whose {_SOURCE} is {missing[0]!r}",
+            help=f"its sources are {', '.join(sorted(there)[:_NAMED]) or '(none)'}",
+        )
     return Judgements(tuple(pairs), np.array(judged, bool), path)
 
 

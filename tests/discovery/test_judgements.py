@@ -199,3 +199,17 @@ def test_score_does_not_overwrite_a_column(tmp_path: Path) -> None:
     path.write_text("original,rewrite,score\nIt is.,It was.,0.3\n", "utf-8")
     with pytest.raises(UsageError, match="a column 'score' already"):
         run(score_command, str(path))
+
+
+def test_judgements_are_chosen_by_where_they_come_from(tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    path.write_text(
+        "original,rewritten,label,source\na b,a c,1,rule\na b,a d,0,pair\na b,a e,1,pick\n"
+    )
+    assert len(read_judgements(str(path)).pairs) == 3
+    chosen = read_judgements(str(path), sources=("pair", "pick"))
+    assert chosen.pairs == (("a b", "a d"), ("a b", "a e"))
+    assert chosen.equivalent.tolist() == [False, True]
+    with pytest.raises(DataError, match="no judgement whose source is 'pairs'") as error:
+        read_judgements(str(path), sources=("pairs",))
+    assert "pair, pick, rule" in error.value.help
