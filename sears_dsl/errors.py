@@ -19,6 +19,7 @@ nothing to import.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -39,6 +40,10 @@ __all__ = [
 
 Severity = Literal["error", "warning"]
 
+# Characters that a terminal obeys, that turn lines round, or that no encoding can print.
+_DRIVES = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 # A line longer than this is shown as a window around the caret.
 _WINDOW = 100
 
@@ -108,7 +113,7 @@ class Diagnostic:
             first, *rest = self.help.splitlines()
             lines.append(f"{margin} = help: {first}")
             lines.extend(f"{margin}         {line}" for line in rest)
-        return "\n".join(lines)
+        return _shown("\n".join(lines))
 
 
 def _window(source: str, span: Span) -> tuple[str, str]:
@@ -126,6 +131,14 @@ def _window(source: str, span: Span) -> tuple[str, str]:
     return prefix + clean[left:right] + suffix, indent + "^" * min(width, right - start or 1)
 
 
+def _shown(text: str) -> str:
+    """The text as it may be printed: what would drive a terminal, or turn its lines, is spelled.
+
+    Messages quote files, and files come from strangers.
+    """
+    return _DRIVES.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
 class SearsError(Exception):
     """Anything this package raises on purpose.
 
@@ -141,7 +154,7 @@ class SearsError(Exception):
 
     def render(self) -> str:
         """The error as it is printed by the command line."""
-        return f"{self.message}\n  = help: {self.help}" if self.help else self.message
+        return _shown(f"{self.message}\n  = help: {self.help}" if self.help else self.message)
 
     def __str__(self) -> str:
         return self.render()

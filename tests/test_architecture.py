@@ -17,7 +17,16 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Layers from the bottom; a module imports its own layer and lower ones only.
 LAYERS = [
-    {"errors", "_resources", "_children", "_closing", "_compiled", "_defaults", "highlighting"},
+    {
+        "errors",
+        "_documents",
+        "_resources",
+        "_children",
+        "_closing",
+        "_compiled",
+        "_defaults",
+        "highlighting",
+    },
     {"language", "text"},
     {"engine"},
     {"rule_tests", "catalogue", "batch", "statistics", "models"},

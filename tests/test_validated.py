@@ -239,20 +239,21 @@ def test_rulesets_validated_alike_share_a_warning(folder: Path) -> None:
 
 
 def test_rulesets_together_take_a_tagger_that_all_of_them_know(folder: Path) -> None:
-    ruleset = noted(folder, "own:one 2", "own:other 2")
+    model = load_tagger("spacy").name
+    ruleset = noted(folder, "own:one 2", f"{model} 2")
     (folder / "b.sear").write_text(RULE, "utf-8")
     unknown = load(folder / "b.sear")
     assert validating_taggers([unknown]) == ()
-    assert validating_taggers([unknown, ruleset]) == ("own:one", "own:other")
-    record_tagger(unknown, Named("own:other", "1"))
-    assert validating_taggers([unknown, ruleset]) == ("own:other",)
-    assert chosen_tagger([unknown, ruleset], None, quiet=True) == "own:other"
+    assert validating_taggers([unknown, ruleset]) == ("own:one", model)
+    record_tagger(unknown, Named(model, "1"))
+    assert validating_taggers([unknown, ruleset]) == (model,)
+    assert chosen_tagger([unknown, ruleset], None, quiet=True) == model
     assert chosen_tagger([ruleset], "pinned", quiet=True) == "pinned"
 
 
 def test_a_tagger_that_is_not_there_is_said_to_be_the_rules_own(folder: Path) -> None:
-    ruleset = noted(folder, "nowhere:tagger 2")
-    with pytest.raises(TaggerError, match="validated with the tagger nowhere:tagger") as caught:
+    ruleset = noted(folder, "spacy:xx_not_there 2")
+    with pytest.raises(TaggerError, match="validated with the tagger spacy:xx_not_there") as caught:
         chosen_tagger([ruleset], None, quiet=True)
     assert "--tagger" in caught.value.help
 
@@ -377,9 +378,10 @@ def augmented(*arguments: str) -> Result:
 
 
 def test_commands_take_the_tagger_that_the_manifest_names(folder: Path) -> None:
-    noted(folder, "own:one 2")
+    model = load_tagger("spacy")
+    noted(folder, identity_of(model))
     done = augmented("--json")
-    assert json.loads(done.stdout)["tagger"] == "own:one 2"
+    assert json.loads(done.stdout)["tagger"] == identity_of(model)
     assert "warning" not in done.stderr
     other = augmented("--json", "--tagger", "own:other")
     assert json.loads(other.stdout)["tagger"] == "own:other 2"

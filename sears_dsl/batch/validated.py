@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from sears_dsl._documents import parse_json, read_document
 from sears_dsl._resources import resource_folder
 from sears_dsl.engine.findings import inflects
 from sears_dsl.errors import DataError, Diagnostic, UsageError
@@ -37,7 +38,7 @@ from sears_dsl.language.rule import (
     Tag,
 )
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.text.tagger import Tagger, identity_of
+from sears_dsl.text.tagger import Tagger, identity_of, may_be_named
 from sears_dsl.text.writing import write_atomically
 
 __all__ = [
@@ -58,6 +59,8 @@ _FORMAT = "sears-manifest"
 _PINNED = "pinned"
 # All that a manifest has which `record_tagger` made.
 _NOTED = frozenset({"format", "version", "validated_with"})
+# Names and versions of models are far shorter.
+_LONGEST_NAME = 500
 _TAGGED = frozenset({"lemma", "pos", "tag"})
 
 
@@ -141,9 +144,26 @@ def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
     known = _read(manifest_path(path)) if path.suffix == ".sear" else {}
     if known.get("format") != _FORMAT:
         known = _shipped(path)
-    found_with = known.get("tagger")
-    names = [found_with] if found_with else []
-    return tuple(dict.fromkeys([*names, *known.get("validated_with", ())]))
+    return tuple(dict.fromkeys(_identities(known, path)))
+
+
+def _identities(known: dict[str, Any], path: Path) -> list[str]:
+    """The taggers in a manifest's fields, which hold names of one line or are wrong."""
+    found_with, others = known.get("tagger"), known.get("validated_with")
+    names: list[Any] = [found_with] if found_with is not None else []
+    names += others if isinstance(others, list) else [] if others is None else [others]
+    if isinstance(others, list | None) and all(map(_is_identity, names)):
+        return names
+    raise DataError(
+        f"{manifest_path(path)} names no taggers: tagger is {found_with!r:.80}, validated_with is "
+        f"{others!r:.80}",
+        help="tagger holds a name and validated_with a list of names, such as 'fast 1'; mend it, "
+        "or remove it",
+    )
+
+
+def _is_identity(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and name.isprintable()
 
 
 def _shipped(path: Path) -> dict[str, Any]:
@@ -162,7 +182,7 @@ def _shipped(path: Path) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     """A JSON object; empty where there is no such file."""
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(read_document(path))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -256,7 +276,8 @@ def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
         raise DataError(
             f"{manifest} is there and is no manifest of rules", help="rename one of the two"
         )
-    others = [each for each in known.get("validated_with", ()) if _name(each) != tagger.name]
+    others = [each for each in _identities({**known, "tagger": None}, path)
+              if _name(each) != tagger.name]  # fmt: skip
     written = {
         **(known or {"format": _FORMAT, "version": 1}),
         "validated_with": [*others, identity_of(tagger)],
@@ -296,11 +317,12 @@ def _finding(known: Sequence[str], used: Tagger, rulesets: Sequence[Ruleset]) ->
             path=path,
             help="some words may be tagged otherwise; `sears test` tells whether the tests hold",
         )
-    first = _name(known[0])
+    first = next(filter(may_be_named, map(_name, known)), _name(known[0]))
+    whose = "" if may_be_named(first) else ", if it is yours: only you may name it"
     return Diagnostic(
         "W701",
         f"validated with the tagger {' and with '.join(known)}, not with {identity_of(used)}",
         path=path,
         help="where the two tag a word differently a rule fires in one and not in the other; "
-        f"--tagger {first} takes the tagger that it was validated with",
+        f"--tagger {first} takes the tagger that it was validated with{whose}",
     )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from sears_dsl.text.parallel import Workers
 
-__all__ = ["SpacyTagger"]
+__all__ = ["SpacyTagger", "check_installed"]
 
 Columns: TypeAlias = NDArray[np.uint64]
 Found = TypeVar("Found")
@@ -56,6 +56,8 @@ _PIECE = 4_000
 _OVERLAP = 32
 # What a worker process is sent at once.
 _SHARE_CHARACTERS = 120_000
+# Where Python's installers put packages; the name of the folder, wherever that is.
+_INSTALLED_IN = frozenset({"site-packages", "dist-packages"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -221,19 +223,51 @@ class SpacyTagger(Closing):
         return senter
 
 
+def check_installed(package: str) -> None:
+    """Make sure that a spaCy model is an installed package, without importing it.
+
+    One that Python would find elsewhere, in the current folder or on PYTHONPATH, is none.
+
+    Raises:
+        TaggerError: it is not installed.
+    """
+    folder = _package_folder(package)
+    place = None if folder is None else folder.parent
+    if (
+        place is None
+        or place.name not in _INSTALLED_IN
+        or place.resolve() == Path.cwd()
+        or not list(metadata.distributions(name=package, path=[str(place)]))
+    ):
+        raise _missing(package)
+
+
 def _find(model: str | None) -> tuple[str, Path]:
-    """The model's name and the folder with its meta.json, without importing anything."""
+    """The model's name and the folder with its meta.json, without importing anything.
+
+    A folder of the name of an installed package does not stand in its place.
+    """
     for name in DEFAULT_MODELS if model is None else (model,):
-        if (Path(name) / "meta.json").is_file():
+        package = _package_folder(name)
+        if package is not None:
+            return name, package
+        if model is not None and (Path(name) / "meta.json").is_file():
             return name, Path(name)
-        spec = find_spec(name) if name.isidentifier() else None
-        if spec is not None and spec.origin is not None:
-            folder = Path(spec.origin).parent
-            if (folder / "meta.json").is_file():
-                return name, folder
     if model is None:
         raise TaggerError("the small English model of spaCy is not installed", help=INSTALL)
-    raise TaggerError(
+    raise _missing(model)
+
+
+def _package_folder(name: str) -> Path | None:
+    spec = find_spec(name) if name.isidentifier() else None
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent
+    return folder if (folder / "meta.json").is_file() else None
+
+
+def _missing(model: str) -> TaggerError:
+    return TaggerError(
         f"there is no spaCy model {model!r}",
         help=f"install it: python -m spacy download {model}; or take the default: {INSTALL}",
     )

@@ -8,6 +8,7 @@ Costs nothing to import; spaCy is looked for when it is asked for and loaded whe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -22,10 +23,22 @@ from sears_dsl.text.tokens import Tokens
 if TYPE_CHECKING:
     from sears_dsl.text.cache import TagCache
 
-__all__ = ["ChunkTagger", "FindingTagger", "Tagger", "identity_of", "load_tagger", "needs_cache"]
+__all__ = [
+    "ChunkTagger",
+    "FindingTagger",
+    "Tagger",
+    "identity_of",
+    "load_named",
+    "load_tagger",
+    "may_be_named",
+    "needs_cache",
+]
 
 # Taggers by name alone that are as quick as a look into a cache.
 _QUICK = ("fast", "pinned")
+
+# The taggers that a file may name; a spaCy package is named by its language and what it is.
+_IN_FILES = re.compile(r"fast|spacy|spacy:[a-z]{2,3}(_[a-z0-9]+)+")
 
 
 @runtime_checkable
@@ -123,6 +136,45 @@ def load_tagger(
     from sears_dsl.text.cache import CachedTagger  # noqa: PLC0415 - brings sqlite
 
     return CachedTagger(tagger, cache)
+
+
+def may_be_named(name: str) -> bool:
+    """Whether a file, such as the manifest beside a rule file, may say that this tagger is taken.
+
+    Files come from strangers, so they may name what is installed and nothing else: no function to
+    import and no folder. Such a tagger is the user's to name.
+
+    Example:
+        >>> may_be_named("fast"), may_be_named("spacy:en_core_web_sm")
+        (True, True)
+        >>> may_be_named("own:make"), may_be_named("spacy:./folder")
+        (False, False)
+    """
+    return _IN_FILES.fullmatch(name) is not None
+
+
+def load_named(name: str) -> Tagger:
+    """The tagger of a name that a file gives; `load_tagger` is for names that a person gives.
+
+    Raises:
+        TaggerError: a file may not name such a tagger, or it is not installed: a package that lies
+            in the current folder is not.
+
+    Example:
+        >>> load_named("fast").name
+        'fast'
+    """
+    if not may_be_named(name):
+        raise TaggerError(
+            f"{name} is no tagger that a file may name",
+            help=f"if it is yours, name it by hand: --tagger {name}",
+        )
+    _, _, package = name.partition(":")
+    if package:
+        from sears_dsl.text.spacy_tagger import check_installed  # noqa: PLC0415 - when asked for
+
+        check_installed(package)
+    return load_tagger(name)
 
 
 def needs_cache(name: str) -> bool:
