@@ -22,10 +22,10 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, UsageError
 
 __all__ = ["PartialOutput"]
@@ -108,15 +108,10 @@ class PartialOutput:
 
     def _claim(self) -> None:
         """Lock the folder; the system lets go of it when this process ends in any way."""
-        if os.name == "nt":
-            return
-        locking: Any = import_module("fcntl")
-        try:
-            locking.flock(self._lock, locking.LOCK_EX | locking.LOCK_NB)
-        except BlockingIOError as error:
+        if not lock(self._lock.fileno()):
             raise DataError(
                 f"another process is writing {self.output}", help="wait for it or end it"
-            ) from error
+            )
 
     def _begin(self, manifest: dict[str, Any], *, resume: bool) -> None:
         path = self.folder / "manifest.json"

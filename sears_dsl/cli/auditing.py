@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,10 @@ import click
 
 from sears_dsl.cli.console import console, counted, echo_json
 from sears_dsl.cli.extras import need_audit, need_discovery
-from sears_dsl.cli.model_options import asking, make_folder, scored_options, scoring_team
+from sears_dsl.cli.model_options import asking, scored_options, scoring_team
+from sears_dsl.cli.progress import ShowStage, stages
 from sears_dsl.cli.taggers import chosen_tagger
+from sears_dsl.cli.unfinished import make_folder
 
 if TYPE_CHECKING:
     from sears_dsl.audit.comparison import ComparisonDocument
@@ -103,9 +105,9 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]
     gates.check(zip(distinct_ids(rulesets), every_rule, strict=True))
     with (
-        asking(output, options) as asked,
-        _scorer(asked.folder, options) as scorer,
-        _stages(shown=not options["quiet"]) as on_stage,
+        stages(shown=not options["quiet"]) as show,
+        asking(output, options, show=show) as asked,
+        _scorer(asked.run.folder, options, show) as scorer,
     ):
         columns = read_columns(
             options["data"],
@@ -124,7 +126,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
             scope=options["scope"],
             unit=options["unit"],
             seed=options["seed"],
-            on_stage=on_stage,
+            on_stage=show,
         )
         circumstances = Circumstances(
             rulesets=rulesets,
@@ -181,14 +183,14 @@ class _Scoring:
 
 
 @contextmanager
-def _scorer(folder: Path, options: dict[str, Any]) -> Iterator[_Scoring]:
+def _scorer(folder: Path, options: dict[str, Any], show: ShowStage) -> Iterator[_Scoring]:
     if options["scorer"] == "none":
         yield _Scoring()
         return
     need_discovery()
-    from sears_dsl.discovery.remembered import RememberedScorer
+    with scoring_team(folder, options, show=show) as (team, journal):
+        from sears_dsl.discovery.remembered import RememberedScorer
 
-    with scoring_team(folder, options) as (team, journal):
         remembered = RememberedScorer(team, journal)
         yield _Scoring(remembered, team.identity, team.tau)
 
@@ -205,19 +207,6 @@ def _write(document: AuditDocument, folder: Path) -> None:
     write_atomically(folder / "audit.md", audit_markdown(document).encode("utf-8", "replace"))
     write_atomically(folder / "junit.xml", junit_xml(document))
     write_audit(document, folder / "audit.json")
-
-
-@contextmanager
-def _stages(*, shown: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A line a stage on standard error."""
-    seen: set[str] = set()
-
-    def show(stage: str, done: int, total: int) -> None:
-        if shown and stage not in seen:
-            seen.add(stage)
-            click.echo(f"{stage} ({total:,})", err=True)
-
-    yield show
 
 
 # The files have all of them.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +12,10 @@ import click
 from sears_dsl.cli.console import console, counted, echo_json, excerpt
 from sears_dsl.cli.extras import need_discovery
 from sears_dsl.cli.model_options import model_options, workplace
+from sears_dsl.cli.progress import stages
 
 if TYPE_CHECKING:
     from sears_dsl.discovery.found import Discovery
-    from sears_dsl.discovery.pipeline import OnProgress, Progress
     from sears_dsl.discovery.settings import Settings
     from sears_dsl.text.batches import Format
 
@@ -60,20 +58,22 @@ def discover_command(output: Path, **options: Any) -> None:
     """
     need_discovery()
     _check_name(output)
-    from sears_dsl.discovery.pipeline import discover
-    from sears_dsl.discovery.report import Participants, write_discovery
-
+    settings = _settings(options)
     quiet = options["quiet"]
-    with workplace(output, options) as work, _progress(shown=not quiet) as on_progress:
+    with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
+        # These bring torch, which takes seconds: what can go wrong without it went wrong before.
+        from sears_dsl.discovery.pipeline import discover
+        from sears_dsl.discovery.report import Participants, write_discovery
+
         discovery = discover(
             work.data,
             work.predictor,
             paraphraser=work.team,
             scorer=work.team,
             tagger=work.tagger,
-            settings=_settings(options),
+            settings=settings,
             journal=work.journal,
-            on_progress=on_progress,
+            on_progress=lambda each: show(*each),
         )
         participants = Participants(
             model=work.predictor.identity,
@@ -84,6 +84,7 @@ def discover_command(output: Path, **options: Any) -> None:
             also=options["also"],
         )
         manifest = write_discovery(discovery, output, participants=participants, tagger=work.tagger)
+        work.run.keep = discovery.budget_reached
     if options["as_json"]:
         echo_json(json.loads(manifest.model_dump_json()))
     elif not quiet:
@@ -108,27 +109,29 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
     Columns: row (from 1), original, adversary, score, label, prediction.
     """
     need_discovery()
-    from sears_dsl.discovery.adversary import best_of_each_row
-    from sears_dsl.discovery.pipeline import adversaries_of
     from sears_dsl.discovery.settings import Settings
     from sears_dsl.text.dataset import format_of
 
     form = format_of(str(output), reading=False)
+    settings = Settings(
+        tau=options["tau"],
+        comparison=options["compare"],
+        budget_seconds=options["budget_seconds"],
+    )
     quiet = options["quiet"]
-    with workplace(output, options) as work, _progress(shown=not quiet) as on_progress:
+    with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
+        from sears_dsl.discovery.adversary import best_of_each_row
+        from sears_dsl.discovery.pipeline import adversaries_of
+
         right, adversaries, skipped = adversaries_of(
             work.data,
             work.predictor,
             paraphraser=work.team,
             scorer=work.team,
             tagger=work.tagger,
-            settings=Settings(
-                tau=options["tau"],
-                comparison=options["compare"],
-                budget_seconds=options["budget_seconds"],
-            ),
+            settings=settings,
             journal=work.journal,
-            on_progress=on_progress,
+            on_progress=lambda each: show(*each),
         )
         kept = best_of_each_row(adversaries.found, top)
         columns: dict[str, list[Any]] = {
@@ -180,54 +183,6 @@ def _settings(options: dict[str, Any]) -> Settings:
                          "propose_from", "join_contexts", "holdout", "seed", "budget_seconds")
         },
     )  # fmt: skip
-
-
-@contextmanager
-def _progress(*, shown: bool) -> Iterator[OnProgress]:
-    """A line a stage; on a terminal it moves."""
-    if not shown:
-        yield lambda _: None
-    elif sys.stderr.isatty():
-        with _moving() as show:
-            yield show
-    else:
-        yield _lines()
-
-
-def _lines() -> Callable[[Progress], None]:
-    seen: set[str] = set()
-
-    def show(progress: Progress) -> None:
-        if progress.stage not in seen:
-            seen.add(progress.stage)
-            total = "" if progress.total is None else f" ({progress.total:,})"
-            click.echo(f"{progress.stage}{total}", err=True)
-
-    return show
-
-
-@contextmanager
-def _moving() -> Iterator[OnProgress]:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    layout = (
-        TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )  # fmt: skip
-    with Bar(*layout, console=console(stderr=True)) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(progress: Progress) -> None:
-            if progress.stage not in tasks:
-                for task in tasks.values():
-                    bar.update(task, completed=bar.tasks[task].total)
-                tasks[progress.stage] = bar.add_task(progress.stage, total=progress.total)
-            bar.update(tasks[progress.stage], completed=progress.done, total=progress.total)
-
-        yield show
-        for task in tasks.values():
-            bar.update(task, completed=bar.tasks[task].total)
 
 
 def _print_discovery(discovery: Discovery, output: Path) -> None:

@@ -19,6 +19,8 @@ from sears_dsl.cli.augmentation_options import (
     ruleset_names,
 )
 from sears_dsl.cli.console import console, counted, echo_json
+from sears_dsl.cli.progress import stages
+from sears_dsl.cli.unfinished import resuming_options, unfinished_run
 
 if TYPE_CHECKING:
     from sears_dsl.augmentation.augmented import Columns
@@ -65,7 +67,7 @@ __all__ = ["fix_command"]
               "validation error gets no worse.")  # fmt: skip
 @click.option("--same-rows", is_flag=True,
               help="Report on the very rows that the rules were found on.")  # fmt: skip
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+@resuming_options
 @augmentation_options
 def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     """Train a model again on rewritten rows, and report what that repairs.
@@ -90,11 +92,12 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     held_out = _read_held_out(columns, options)
     recipe, tagger = recipe_and_tagger(rules, options)
     notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
-    folder = output.with_name(output.name + ".partial")
-    if not options["resume"]:
-        shutil.rmtree(folder, ignore_errors=True)
     matcher = compile_rules(recipe.rulesets, tagger=tagger)
-    with PredictionStore(folder / "predictions.sqlite3") as store:
+    with (
+        stages(shown=not options["quiet"]) as show,
+        unfinished_run(output, options) as run,
+        PredictionStore(run.folder / "predictions.sqlite3") as store,
+    ):
         trainer = _trainer(training, columns, options, store)
         participants = Participants(
             rules=recipe.identity()["rules"],
@@ -105,23 +108,25 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
             held_out=held_out.digest,
             notes=(*notes, *_seedless(trainer)),
         )
-        with Journal(folder / "journal.sqlite3", task=_task(participants, settings)) as journal:
+        task = _task(participants, settings)
+        with Journal(run.folder / "journal.sqlite3", task=task) as journal:
             done = repair(
                 training,
                 held_out,
                 matcher,
                 columns=columns,
                 trainer=trainer,
-                folder=folder,
+                folder=run.folder,
                 journal=journal,
                 settings=settings,
                 rule_ids=distinct_ids(recipe.rulesets),
-                on_training=None if options["quiet"] else _tell,
+                on_training=lambda variant, seed, done, total: show(
+                    f"training {done + 1} of {total}: {variant}, seed {seed}", 0, None
+                ),
             )
-    record = write_repair(done, output, settings=settings, participants=participants)
-    if options["save_model"] is not None:
-        _keep(folder / f"augmented-{settings.seed}", options["save_model"])
-    shutil.rmtree(folder, ignore_errors=True)
+        record = write_repair(done, output, settings=settings, participants=participants)
+        if options["save_model"] is not None:
+            _keep(run.folder / f"augmented-{settings.seed}", options["save_model"])
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
@@ -211,7 +216,8 @@ def _task(participants: Participants, settings: RepairSettings) -> str:
     choices = asdict(settings)
     for name in ("seeds", "seed", "control", "comparison"):
         del choices[name]
-    return json.dumps([__version__, asdict(participants), choices], sort_keys=True)
+    said = {"sears": __version__, **asdict(participants), **choices}
+    return "\n".join(f"{name} {json.dumps(value)}" for name, value in sorted(said.items()))
 
 
 def _keep(place: Path, target: Path) -> None:
@@ -232,10 +238,6 @@ def _repaired(done: Repair, least: float) -> bool:
     """Fallen by so much, and the validation error not worse beyond its interval."""
     fall, validation = done.sensitivity.change.fall, done.validation.change.interval
     return fall is not None and fall >= least and validation is not None and validation[0] <= 0
-
-
-def _tell(variant: str, seed: int, done: int, total: int) -> None:
-    click.echo(f"training {done + 1} of {total}: {variant}, seed {seed}", err=True)
 
 
 def _print_repair(done: Repair, output: Path, participants: Participants) -> None:

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.unfinished import RESUMING, UnfinishedRun, make_folder, unfinished_run
 from sears_dsl.cli.warming import quietly
 
 if TYPE_CHECKING:
+    from sears_dsl.cli.progress import ShowStage
     from sears_dsl.discovery.journal import Journal
     from sears_dsl.discovery.labelled import LabelledRows
     from sears_dsl.discovery.team import Team
@@ -81,7 +83,7 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
                  help="Of file:…: where to write the rows that want predictions."),
     click.option("--tagger", help="Tagger to use; by default one that the rules were validated "
                  "with, where that is known."),
-    click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
+    *RESUMING,
     click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary."),
 )  # fmt: skip
 
@@ -119,13 +121,13 @@ class Asked:
         data: the labelled rows.
         predictor: the model, remembering.
         tagger: tags the rows.
-        folder: where the run keeps what it found so far.
+        run: where it keeps what it found out so far.
     """
 
     data: LabelledRows
     predictor: CachedPredictor
     tagger: Tagger
-    folder: Path
+    run: UnfinishedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ class Workplace:
         team: rewords sentences and scores pairs.
         tagger: tags them.
         journal: remembers the rest.
+        run: where all of this is kept.
     """
 
     data: LabelledRows
@@ -145,6 +148,7 @@ class Workplace:
     team: Team
     tagger: Tagger
     journal: Journal
+    run: UnfinishedRun
 
 
 def read_data(options: dict[str, Any]) -> LabelledRows:
@@ -163,46 +167,53 @@ def read_data(options: dict[str, Any]) -> LabelledRows:
 
 
 @contextmanager
-def asking(output: Path, options: dict[str, Any]) -> Iterator[Asked]:
+def asking(
+    output: Path, options: dict[str, Any], *, show: ShowStage, goes_on: bool = False
+) -> Iterator[Asked]:
     """Open a model and its data; what the model said stays until the run is done.
 
-    Answers lie in a folder beside the output, which goes when the run has come to its end. A
-    later run with ``--resume`` finds them there, as far as they depend on nothing that changed.
-    """
-    import shutil
+    Answers lie in a folder beside the output, as `unfinished_run` says.
 
+    Args:
+        output: what the run writes.
+        options: of the command.
+        show: told what is done.
+        goes_on: whether a second start goes on without being asked to. Where predictions are made
+            elsewhere it always does: each round is a start.
+    """
     from sears_dsl._defaults import DEFAULT_TAGGER
-    from sears_dsl.errors import ModelError
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.text.tagger import load_tagger
 
-    data = read_data(options)
-    output = output.absolute()  # `.` has no name to go by
-    folder = output.parent / f"{output.name}.partial"
-    if not options["resume"]:
-        shutil.rmtree(folder, ignore_errors=True)
-    make_folder(folder)
-    with PredictionStore(folder / "predictions.sqlite3") as store:
-        given = ("batch_size", "request_map", "response_map", "timeout", "retries", "inputs")
-        predictor = load_predictor(
-            options["model"], store=store, **{name: options[name] for name in given}
-        )
-        try:
-            yield Asked(data, predictor, load_tagger(options["tagger"] or DEFAULT_TAGGER), folder)
-        except ModelError:
-            # Predictions in a file stay there; that error says itself how to go on.
-            if not options["model"].startswith("file:"):
-                told = f"what was answered so far is in {folder.name}: --resume goes on"
-                click.echo(told, err=True)
-            raise
-    shutil.rmtree(folder, ignore_errors=True)
+    goes_on = goes_on or options["model"].startswith("file:")
+    show("reading rows", 0, None)
+    with unfinished_run(output, options, goes_on=goes_on) as run:
+        data = read_data(options)
+        show("loading the model", 0, None)
+        with PredictionStore(run.folder / "predictions.sqlite3") as store:
+            given = ("batch_size", "request_map", "response_map", "timeout", "retries", "inputs")
+            predictor = load_predictor(
+                options["model"], store=store, **{name: options[name] for name in given}
+            )
+            yield Asked(data, predictor, load_tagger(options["tagger"] or DEFAULT_TAGGER), run)
 
 
 @contextmanager
-def scoring_team(folder: Path, options: dict[str, Any]) -> Iterator[tuple[Team, Journal]]:
+def scoring_team(
+    folder: Path, options: dict[str, Any], *, show: ShowStage
+) -> Iterator[tuple[Team, Journal]]:
     """Processes that score pairs, and a journal in the folder that remembers for them."""
+    from sears_dsl import __version__
     from sears_dsl.discovery.journal import Journal
+    from sears_dsl.discovery.model_files import check_model, pair_names
+
+    for name in options["pivots"]:
+        for model in pair_names(name)[1:]:
+            check_model(model)
+    show("loading translation models", 0, None)
+    # Torch and transformers, which take seconds: whatever can go wrong without them is behind us.
+    from sears_dsl.discovery.report import package_versions
     from sears_dsl.discovery.team import Recipe, load_team
 
     recipe = Recipe(
@@ -213,33 +224,29 @@ def scoring_team(folder: Path, options: dict[str, Any]) -> Iterator[tuple[Team, 
     )
     team = load_team(recipe, jobs=options["jobs"] or _cores(options["device"]))
     try:
-        task = "\n".join((*team.pivots, team.identity, f"beam {team.beam}"))
-        with Journal(folder / "journal.sqlite3", task=task) as journal:
+        versions = {"sears": __version__, **package_versions(), "device": options["device"]}
+        task = [*team.pivots, team.identity, f"beam {team.beam}"]
+        task += [f"{name} {version}" for name, version in versions.items()]
+        with Journal(folder / "journal.sqlite3", task="\n".join(task)) as journal:
             yield team, journal
     finally:
         team.close()
 
 
 @contextmanager
-def workplace(output: Path, options: dict[str, Any]) -> Iterator[Workplace]:
+def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iterator[Workplace]:
     """`asking`, and what rewords sentences and scores pairs."""
-    with asking(output, options) as asked, scoring_team(asked.folder, options) as (team, journal):
-        yield Workplace(asked.data, asked.predictor, team, asked.tagger, journal)
+    from sears_dsl.discovery.rightness import try_model
+
+    with asking(output, options, show=show) as asked:
+        show("trying the model", 0, None)
+        strange = try_model(asked.data, asked.predictor, comparison=options["compare"])
+        if strange and not options["quiet"]:
+            click.echo(strange, err=True)
+        with scoring_team(asked.run.folder, options, show=show) as (team, journal):
+            yield Workplace(asked.data, asked.predictor, team, asked.tagger, journal, asked.run)
 
 
 def _cores(device: str) -> int:
     """Processes where nobody said how many: each has its own models, some 700 MiB."""
     return min(os.cpu_count() or 1, _MOST_JOBS) if device == "cpu" else 1
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder for what is written, or say why that cannot be."""
-    from sears_dsl.errors import DataError
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"{folder} could not be made: {error.strerror}",
-            help="choose another place with -o",
-        ) from error

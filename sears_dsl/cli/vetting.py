@@ -18,6 +18,7 @@ import click
 from sears_dsl.cli.console import console, counted, echo_json
 from sears_dsl.cli.extras import need_discovery, need_vetting
 from sears_dsl.cli.model_options import asking, asking_options
+from sears_dsl.cli.progress import ShowStage, stages
 from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.errors import UsageError
 
@@ -83,8 +84,15 @@ def vet_command(rules: str, **options: Any) -> None:
         click.echo(remark, err=True)
     # The journals come first: who holds them holds the answers of the model beside them too, which
     # another `sears vet` of the same ruleset must neither use nor remove.
-    with listening, _journals(place) as journals, asking(_first(place), options) as asked:
-        sessions = _sessions(place, journals, asked, options)
+    with ExitStack() as opened:
+        opened.enter_context(listening)
+        journals = opened.enter_context(_journals(place))
+        telling = opened.enter_context(ExitStack())
+        show = telling.enter_context(stages(shown=not options["quiet"]))
+        run = asking(_first(place), options, show=show, goes_on=True)
+        asked = opened.enter_context(run)
+        sessions = _sessions(place, journals, asked, options, show)
+        telling.close()  # from now on the page is what shows something
         address = f"{LOOPBACK}:{listening.getsockname()[1]}"
         tokens = {secrets.token_urlsafe(24): name for name in sessions}
         pages = {name: f"http://{address}/{token}/" for token, name in tokens.items()}
@@ -92,10 +100,10 @@ def vet_command(rules: str, **options: Any) -> None:
         serve(app, listening, on_ready=lambda: _say_hello(pages, options))
         _say_goodbye(place, sessions)
         if any(session.overview()["judge"]["left"] for session in sessions.values()):
-            # Leaves the answers of the model where --resume finds them.
-            again = [word for word in sys.argv[1:] if word != "--resume"]
-            click.echo(f"go on: sears {shlex.join(again)} --resume", err=True)
-            raise click.exceptions.Exit(0)
+            # Leaves the answers of the model where the next start finds them.
+            asked.run.keep = True
+            again = [word for word in sys.argv[1:] if word != "--restart"]
+            click.echo(f"go on: sears {shlex.join(again)}", err=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +191,11 @@ def _first(place: _Place) -> Path:
 
 
 def _sessions(
-    place: _Place, journals: Mapping[str, Journal], asked: Asked, options: dict[str, Any]
+    place: _Place,
+    journals: Mapping[str, Journal],
+    asked: Asked,
+    options: dict[str, Any],
+    show: ShowStage,
 ) -> dict[str, Session]:
     """A session for each reviewer."""
     from sears_dsl.vetting.picking import choices_of_rules, read_choices
@@ -192,7 +204,7 @@ def _sessions(
     file = options["adversaries"]
     # Before the model is asked: a file that cannot be read is said at once.
     chosen = None if file is None else read_choices(file)
-    bench = _bench(place.ruleset, asked, options)
+    bench = _bench(place.ruleset, asked, options, show)
     choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
     return {
         name: Session(bench, journal, most=options["most"], choices=choices)
@@ -200,19 +212,12 @@ def _sessions(
     }
 
 
-def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any]) -> Workbench:
+def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any], show: ShowStage) -> Workbench:
     from sears_dsl.text.cache import CachedTagger, TagCache
     from sears_dsl.text.tagger import needs_cache
     from sears_dsl.vetting.workbench import Workbench
 
-    seen: set[str] = set()
-
-    def tell(stage: str, _done: int, total: int) -> None:
-        if stage not in seen and not options["quiet"]:
-            seen.add(stage)
-            click.echo(f"{stage} ({total:,})", err=True)
-
-    tell("tagging rows", 0, len(asked.data.rows))
+    show("tagging rows", 0, len(asked.data.rows))
     if options["no_cache"] or not needs_cache(options["tagger"]):
         tokens = asked.tagger.tag(asked.data.texts)
     else:
@@ -232,7 +237,7 @@ def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any]) -> Workbench
         scorer=scorer,
         tau=options["tau"],
         comparison=options["compare"],
-        on_progress=tell,
+        on_progress=show,
     )
 
 

@@ -2,8 +2,9 @@
 
 In: keys and JSON values, under a kind ("paraphrases", "decisions", …). Out: the values of keys
 that are there. Always holds: a call of `put_many` is stored whole or not at all, also under
-kill -9; a journal belongs to one task (the settings that its values depend on), and another task
-finds it empty. Costs one SQLite transaction a call; nothing is kept in memory.
+kill -9; a journal belongs to one task (the settings that its values depend on), and refuses another
+one, so that nobody's work is lost by a slip. Costs one SQLite transaction a call; nothing is kept
+in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl._closing import Closing
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, SearsError, UsageError
 
 __all__ = ["Journal"]
 
@@ -28,10 +29,11 @@ class Journal(Closing):
 
     Args:
         path: the file; None keeps everything in memory.
-        task: what the findings depend on; findings of another task are thrown away.
+        task: what the findings depend on, a choice a line.
 
     Raises:
         DataError: the file cannot be written, or is no journal of this version.
+        UsageError: it holds the findings of another task; says what differs.
 
     Example:
         >>> with Journal(None, task="tau 0.01") as journal:
@@ -44,11 +46,18 @@ class Journal(Closing):
         self.path = path
         try:
             self._connection = sqlite3.connect(path or ":memory:")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        try:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._open(task)
         except sqlite3.Error as error:
+            self.close()
             raise self._unusable(error) from error
+        except SearsError:
+            self.close()
+            raise
 
     def _open(self, task: str) -> None:
         with self._connection:
@@ -56,7 +65,7 @@ class Journal(Closing):
             if version not in (0, _VERSION):
                 raise DataError(
                     f"{self.path} was written by another version of sears",
-                    help="remove it; what an interrupted run had found is worked out again",
+                    help="--restart begins anew; the version that wrote it can go on with it",
                 )
             self._connection.execute(f"PRAGMA user_version={_VERSION}")
             self._connection.execute("CREATE TABLE IF NOT EXISTS task (text TEXT NOT NULL)")
@@ -64,10 +73,19 @@ class Journal(Closing):
                 "CREATE TABLE IF NOT EXISTS findings (kind TEXT NOT NULL, key TEXT NOT NULL, "
                 "value TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID"
             )
-            if self._connection.execute("SELECT text FROM task").fetchall() != [(task,)]:
-                self._connection.execute("DELETE FROM findings")
-                self._connection.execute("DELETE FROM task")
+            before = self._connection.execute("SELECT text FROM task").fetchone()
+            if before is None:
                 self._connection.execute("INSERT INTO task VALUES (?)", (task,))
+            elif before != (task,):
+                raise self._another(before[0].splitlines(), task.splitlines())
+
+    def _another(self, before: Sequence[str], now: Sequence[str]) -> UsageError:
+        had = ", ".join(line for line in before if line not in now) or "nothing of this"
+        has = ", ".join(line for line in now if line not in before) or "nothing of that"
+        return UsageError(
+            f"the interrupted run in {self.path} worked with {had}; this one with {has}",
+            help="give the same options to go on, or --restart to begin anew",
+        )
 
     def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, Any]:
         """The values of those keys that are there.
@@ -108,5 +126,6 @@ class Journal(Closing):
     def _unusable(self, error: Exception) -> DataError:
         return DataError(
             f"{self.path}: the journal of the run cannot be used: {error}",
-            help="make room or choose another output; or remove the file and begin again",
+            help="make room, then go on with --resume; where the file is damaged, begin anew with "
+            "--restart",
         )

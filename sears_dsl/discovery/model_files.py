@@ -24,13 +24,14 @@ from typing import NamedTuple, Protocol
 import platformdirs
 
 from sears_dsl.discovery.weights import check_file, file_hash
-from sears_dsl.errors import ModelError
+from sears_dsl.errors import ModelError, UsageError
 
 __all__ = [
     "Hub",
     "HubFile",
     "ModelFiles",
     "carried",
+    "check_model",
     "known",
     "models_folder",
     "pair_names",
@@ -137,6 +138,9 @@ _CARRIED = [
 ]
 
 
+_CARRIED_PAIRS = {"pt": ("bergamot-enpt", "bergamot-pten")}
+
+
 def carried() -> list[ModelFiles]:
     """The models that packages of the extra ``discovery`` carry, installed or not.
 
@@ -190,14 +194,46 @@ def known(name: str) -> ModelFiles | None:
     return next((model for model in [*carried(), *pulled()] if model.name == name), None)
 
 
-def pair_names(language: str) -> tuple[str, str]:
-    """The hub's models from English into a language and back.
+def pair_names(name: str) -> tuple[str, str, str]:
+    """What a pivot's name stands for: its language, the model from English and the one back.
+
+    Raises:
+        UsageError: the name means nothing.
 
     Example:
         >>> pair_names("fr")
-        ('Helsinki-NLP/opus-mt-en-fr', 'Helsinki-NLP/opus-mt-fr-en')
+        ('fr', 'Helsinki-NLP/opus-mt-en-fr', 'Helsinki-NLP/opus-mt-fr-en')
+        >>> pair_names("fr=there,back")
+        ('fr', 'there', 'back')
     """
-    return f"Helsinki-NLP/opus-mt-en-{language}", f"Helsinki-NLP/opus-mt-{language}-en"
+    language, equals, places = name.partition("=")
+    parts = places.split(",")
+    if not language or (equals and (len(parts) != 2 or not all(parts))):
+        raise UsageError(
+            f"{name!r} names no pivot",
+            help="write fr=FORWARD,BACK, each a folder or the name of a pulled model",
+        )
+    if equals:
+        return language, parts[0], parts[1]
+    hub = f"Helsinki-NLP/opus-mt-en-{language}", f"Helsinki-NLP/opus-mt-{language}-en"
+    return language, *_CARRIED_PAIRS.get(language, hub)
+
+
+def check_model(name: str) -> None:
+    """Say at once that a translation model is not there; its content is compared when it is read.
+
+    Raises:
+        ModelError: it is neither a folder nor known here, or not installed.
+    """
+    files = known(name)
+    if files is not None:
+        files.installed()
+    elif not Path(name).is_dir():
+        raise ModelError(
+            f"the model {name} is neither a folder nor pulled",
+            help=f"sears models pull {name}, or name a folder; `sears models list` shows what is "
+            "there",
+        )
 
 
 class HubFile(NamedTuple):

@@ -18,15 +18,14 @@ import torch
 
 from sears_dsl.discovery.bergamot import Bergamot
 from sears_dsl.discovery.marian import MarianModel
-from sears_dsl.discovery.model_files import known, pair_names
+from sears_dsl.discovery.model_files import check_model, known, pair_names
 from sears_dsl.discovery.nmt import TranslationModel
-from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.errors import UsageError
 
 __all__ = ["DEFAULT_PIVOTS", "Pivot", "load_pivots"]
 
 DEFAULT_PIVOTS = ("pt",)
 _HOME = "en"
-_CARRIED = {"pt": ("bergamot-enpt", "bergamot-pten")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +80,7 @@ def load_pivots(
 
 
 def _load(name: str, device: str | torch.device | None) -> Pivot:
-    language, equals, places = name.partition("=")
-    parts = places.split(",")
-    if not language or (equals and (len(parts) != 2 or not all(parts))):
-        raise UsageError(
-            f"{name!r} names no pivot",
-            help="write fr=FORWARD,BACK, each a folder or the name of a pulled model",
-        )
-    if equals:
-        forward, back = parts
-    elif language in _CARRIED:
-        forward, back = _CARRIED[language]
-    else:
-        forward, back = pair_names(language)
+    language, forward, back = pair_names(name)
     return Pivot(
         language,
         _load_model(forward, _HOME, language, device),
@@ -104,6 +91,7 @@ def _load(name: str, device: str | torch.device | None) -> Pivot:
 def _load_model(
     name: str, source: str, target: str, device: str | torch.device | None
 ) -> TranslationModel:
+    check_model(name)
     files = known(name)
     if files is not None:
         files.verify()
@@ -118,9 +106,4 @@ def _load_model(
             )
         return MarianModel(name, files.installed(), source=source, target=target, device=device)
     folder = Path(name)
-    if folder.is_dir():
-        return MarianModel(folder.name, folder, source=source, target=target, device=device)
-    raise ModelError(
-        f"the model {name} is neither a folder nor pulled",
-        help=f"sears models pull {name}, or name a folder; `sears models list` shows what is there",
-    )
+    return MarianModel(folder.name, folder, source=source, target=target, device=device)

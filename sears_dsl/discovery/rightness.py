@@ -10,12 +10,82 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from itertools import chain, islice, zip_longest
 
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.errors import DataError
+from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Comparison, Predictor, answers_equal
 
-__all__ = ["RightRows"]
+__all__ = ["RightRows", "try_model"]
+
+# Rows that a model is tried on before anything else begins, and of these asked about again.
+_TRIED = 16
+_ASKED_AGAIN = 4
+
+
+def try_model(
+    data: LabelledRows, predictor: CachedPredictor, *, comparison: Comparison = "exact"
+) -> str:
+    """Ask a model about a few rows, so that what cannot work fails at once.
+
+    Args:
+        data: the labelled rows.
+        predictor: the model; a model that wants all rows at once is asked about all.
+        comparison: how an answer is compared with a label.
+
+    Returns:
+        What is strange about the model, in a sentence; empty where nothing is.
+
+    Raises:
+        DataError: the model says nothing that is a label of any row.
+        ModelError: the model fails.
+
+    Example:
+        >>> from sears_dsl.models.callable import CallablePredictor
+        >>> data = LabelledRows(({"text": "Fun."},) * 4, "text", (("1",), ("0",)) * 2, "a.csv")
+        >>> try_model(data, CachedPredictor(CallablePredictor(lambda texts: [1] * len(texts))))
+        ''
+    """
+    all_at_once = predictor.batch_size is None
+    places = range(len(data.rows)) if all_at_once else _of_each_label(data)
+    rows = [data.rows[place] for place in places]
+    answers = predictor.predict(rows)
+    labels = sorted({label for of_row in data.labels or () for label in of_row})
+    # Answers to questions are free text; labels of classes repeat.
+    classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
+    if classes and not any(
+        answers_equal(answer, labels, comparison=comparison) for answer in answers
+    ):
+        raise _nothing_right(data, answers, labels, f"{len(answers):,} of the")
+    again = [] if all_at_once else predictor.predictor.predict(rows[:_ASKED_AGAIN])
+    others = sum(answer != first for answer, first in zip(again, answers, strict=False))
+    if not others:
+        return ""
+    return (
+        f"the model answers {others} of {len(again)} rows otherwise when asked again: its first "
+        "answer counts, and some of what it is said to flip will be its own doing"
+    )
+
+
+def _of_each_label(data: LabelledRows) -> list[int]:
+    """Places of a few rows, of as many labels as there are, in the order of the data."""
+    of_label: dict[tuple[str, ...], list[int]] = {}
+    for place in range(len(data.rows)):
+        of_label.setdefault(data.labels[place] if data.labels else (), []).append(place)
+    turns = chain.from_iterable(zip_longest(*of_label.values()))
+    return sorted(islice((place for place in turns if place is not None), _TRIED))
+
+
+def _nothing_right(
+    data: LabelledRows, answers: Sequence[str], labels: Sequence[str], rows: str
+) -> DataError:
+    given = ", ".join(map(repr, sorted(set(answers))[:5]))
+    return DataError(
+        f"the model has none of {rows} {len(data.rows):,} rows of {data.path} right",
+        help=f"it says {given}; the labels are {', '.join(map(repr, labels[:5]))}; "
+        "do they mean the same?",
+    )
 
 
 class RightRows:
@@ -65,13 +135,8 @@ class RightRows:
             if answers_equal(answer, labels[position], comparison=comparison)
         ]
         if not self.positions:
-            known = sorted({label for of_row in labels for label in of_row})[:5]
-            given = sorted(set(answers))[:5]
-            raise DataError(
-                f"the model has none of the {len(answers):,} rows of {data.path} right",
-                help=f"it says {', '.join(map(repr, given))}; the labels are "
-                f"{', '.join(map(repr, known))}; do they mean the same?",
-            )
+            known = sorted({label for of_row in labels for label in of_row})
+            raise _nothing_right(data, answers, known, "the")
         self.texts = [data.texts[position] for position in self.positions]
         self.predictions = [answers[position] for position in self.positions]
         self._labels = [labels[position] for position in self.positions]

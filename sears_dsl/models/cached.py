@@ -94,6 +94,11 @@ class CachedPredictor:
         """The identity of the model behind."""
         return self.predictor.identity
 
+    @property
+    def batch_size(self) -> int | None:
+        """Rows that the model gets in a call; None where it gets all of them."""
+        return self._batch_size
+
     def predict(
         self,
         rows: Sequence[Row],

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_predictor"]
 
+_CONFIG = "config.json"
 _KINDS = "module:object, sklearn:FILE, hf:FOLDER, http://…, file:FILE"
 
 
@@ -105,6 +106,7 @@ def _local(kind: str, rest: str, spec: str, inputs: Path | None, download: bool)
         return load_estimator(Path(rest))
     if kind == "hf":
         try:
+            _check_transformers_model(rest, download=download)
             from sears_dsl.models.pipeline import load_pipeline  # noqa: PLC0415
         except ImportError as error:
             raise UsageError(
@@ -119,6 +121,30 @@ def _local(kind: str, rest: str, spec: str, inputs: Path | None, download: bool)
     from sears_dsl.models.callable import load_callable  # noqa: PLC0415
 
     return load_callable(spec)
+
+
+def _check_transformers_model(name: str, *, download: bool) -> None:
+    """Say at once that there is no such model: importing transformers takes seconds."""
+    if Path(name).is_dir():
+        if not Path(name, _CONFIG).is_file():
+            raise UsageError(
+                f"there is no model in {name}: it has no {_CONFIG}",
+                help=f"a folder needs {_CONFIG}, weights and tokenizer, as save_pretrained writes "
+                "them",
+            )
+        return
+    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415
+    from huggingface_hub.errors import HFValidationError  # noqa: PLC0415
+
+    try:
+        is_here = isinstance(try_to_load_from_cache(name, _CONFIG), str)
+    except HFValidationError:
+        is_here = download = False
+    if not (is_here or download):
+        raise UsageError(
+            f"{name} is no folder, and no model of that name is on this machine",
+            help=f"fetch it first, `hf download {name}`, or name a folder",
+        )
 
 
 def _endpoint(

@@ -20,11 +20,11 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from sears_dsl._closing import Closing
+from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 
@@ -205,17 +205,12 @@ class Journal(Closing):
 
     def _lock(self) -> None:
         """The file is ours until it is closed; the system lets go of it when we are killed."""
-        try:
-            locking: Any = import_module("fcntl")
-        except ImportError:
-            return  # a system without such locks: entries stay whole, since a line is one write
-        try:
-            locking.flock(self._descriptor, locking.LOCK_EX | locking.LOCK_NB)
-        except OSError as error:
+        # A system without such locks: entries stay whole, since a line is one write.
+        if not lock(self._descriptor):
             raise UsageError(
                 f"the journal {self.path} is being written by another `sears vet`",
                 help="use that one's page, end it, or keep an own journal: --reviewer NAME",
-            ) from error
+            )
 
     def _is_new(self) -> bool:
         """Whether nothing is there yet, or only a part of a first line of ours."""

@@ -97,12 +97,16 @@ def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
     done = audit("--batch-size", "10", model="failing")
     assert isinstance(done.exception, ModelError)
     assert "no room" in str(done.exception)
-    assert "what was answered so far is in out.partial: --resume goes on" in done.stderr
+    assert "what was found out so far is in out.partial: --resume goes on" in done.stderr
     assert not (folder / "out").exists()
     assert (folder / "out.partial" / "predictions.sqlite3").exists()
     asked = folder / "asked.txt"
     assert len(asked.read_text().splitlines()) == 40
     (folder / "room").touch()
+    done = audit("--batch-size", "10", model="failing")
+    assert isinstance(done.exception, UsageError), "hours of work are not removed unasked"
+    assert "out.partial holds an interrupted run, last at work" in done.exception.message
+    assert "--resume goes on with it, --restart removes it" in done.exception.help
     done = audit("--batch-size", "10", "--resume", model="failing")
     assert done.exit_code == 0, done.output
     # The forty rows were not asked about again, only their rewrites.

@@ -186,12 +186,16 @@ def test_a_finished_journal_leaves_nothing_to_score(tmp_path: Path) -> None:
     assert again.asked == 0
 
 
-def test_a_journal_of_another_task_is_not_used(tmp_path: Path) -> None:
+def test_a_journal_of_another_task_is_refused_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite3"
     rewording = Rewording()
-    for task in ("tau 0.1", "tau 0.2"):
-        with Journal(tmp_path / "journal.sqlite3", task=task) as journal:
-            run(rewording=rewording, journal=journal)
-    assert rewording.calls == 2
+    with Journal(path, task="beam 30\ntau 0.1") as journal:
+        run(rewording=rewording, journal=journal)
+    with pytest.raises(UsageError, match=r"worked with tau 0\.1; this one with tau 0\.2"):
+        Journal(path, task="beam 30\ntau 0.2")
+    with Journal(path, task="beam 30\ntau 0.1") as journal:
+        run(rewording=rewording, journal=journal)
+    assert rewording.calls == 1
 
 
 def test_a_spent_budget_ends_in_fewer_findings_and_says_so() -> None:

@@ -83,9 +83,9 @@ def test_a_journal_without_decisions_is_not_left_behind(folder: Path) -> None:
 def test_another_vet_of_the_same_rules_touches_nothing_of_ours(folder: Path) -> None:
     """Neither the journal nor what the model has answered so far, with --resume or without."""
     ruleset = load(folder / "words.sear")
-    assert isinstance(vet("--reviewer", "ana").exception, ModelError)
-    [answers] = folder.glob("*.partial/*.sqlite3")
-    ours = answers.with_name("ours")
+    answers = folder / "words.ana.vetting.jsonl.partial"
+    answers.mkdir()
+    ours = answers / "ours"
     ours.touch()
     with Journal(folder / "words.ana.vetting.jsonl", ruleset=ruleset, reviewer="ana"):
         assert isinstance(vet("--reviewer", "ana").exception, UsageError)

@@ -1,0 +1,233 @@
+"""Runs that are cut off: what they found out stays until somebody says otherwise."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from sears_dsl.cli.progress import _Stage, stages
+from sears_dsl.cli.unfinished import UnfinishedRun, unfinished_run
+from sears_dsl.discovery.journal import Journal
+from sears_dsl.errors import DataError, ModelError, UsageError
+
+OPTIONS = {"resume": False, "restart": False, "quiet": False}
+
+
+def find_out(run: UnfinishedRun, key: str = "a") -> None:
+    with Journal(run.folder / "journal.sqlite3", task="") as journal:
+        journal.put_many("paraphrases", {key: ["b"]})
+
+
+def known(run: UnfinishedRun) -> dict[str, Any]:
+    with Journal(run.folder / "journal.sqlite3", task="") as journal:
+        return journal.get_many("paraphrases", ["a"])
+
+
+def fail(output: Path, error: BaseException, *, findings: bool = True, **options: bool) -> None:
+    """A run that ends early, after it found something out or before."""
+    with unfinished_run(output, OPTIONS | options) as run:
+        if findings:
+            find_out(run)
+        else:
+            Journal(run.folder / "journal.sqlite3", task="").close()
+        raise error
+
+
+def begin(output: Path, *, goes_on: bool = False, **options: bool) -> bool:
+    """A run that comes to its end; whether it found something there."""
+    with unfinished_run(output, OPTIONS | options, goes_on=goes_on) as run:
+        run.keep = goes_on
+        return bool(known(run))
+
+
+def test_a_finished_run_leaves_nothing_but_its_output(tmp_path: Path) -> None:
+    with unfinished_run(tmp_path / "found.sear", OPTIONS) as run:
+        find_out(run)
+        assert run.folder == tmp_path / "found.sear.partial"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_cut_short_on_purpose_can_go_on(tmp_path: Path) -> None:
+    with unfinished_run(tmp_path / "found.sear", OPTIONS) as run:
+        find_out(run)
+        run.keep = True
+    with unfinished_run(tmp_path / "found.sear", OPTIONS | {"resume": True}) as run:
+        assert known(run)
+
+
+def test_a_second_start_removes_nothing_unasked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "found.sear"
+    with pytest.raises(ModelError):
+        fail(output, ModelError("out of memory"))
+    assert "is in found.sear.partial: --resume goes on" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="holds an interrupted run") as error:
+        begin(output)
+    assert error.value.help == "--resume goes on with it, --restart removes it and begins anew"
+    with pytest.raises(click.UsageError, match="give one of them"):
+        begin(output, resume=True, restart=True)
+    with pytest.raises(KeyboardInterrupt):
+        fail(output, KeyboardInterrupt(), resume=True)
+    assert begin(output, goes_on=True)
+    assert not begin(output, restart=True)
+
+
+def test_a_run_that_found_nothing_out_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ModelError):
+        fail(tmp_path / "a.sear", ModelError("no module 'nope'"), findings=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_runs_of_one_output_do_not_meet(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path\n"
+        "from sears_dsl.cli.unfinished import unfinished_run\n"
+        f"with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), {OPTIONS!r}):\n"
+        "    print('begun', flush=True); time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        for option in ("resume", "restart", "quiet"):
+            with pytest.raises(DataError, match="another process is at work on"):
+                begin(tmp_path / "a.sear", **{option: True})
+        first.kill()
+    assert not begin(tmp_path / "a.sear")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_run_that_is_ended_from_outside_says_how_to_go_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    code = (
+        "import time; from pathlib import Path\n"
+        "from sears_dsl.cli.unfinished import unfinished_run\n"
+        "from sears_dsl.discovery.journal import Journal\n"
+        f"with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), {OPTIONS!r}) as run:\n"
+        "    with Journal(run.folder / 'journal.sqlite3', task='') as journal:\n"
+        "        journal.put_many('paraphrases', {'a': ['b']})\n"
+        "        print('begun', flush=True); time.sleep(60)\n"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(number)
+        _, told = process.communicate(timeout=20)
+    assert "what was found out so far is in a.sear.partial: --resume goes on" in told
+    assert "KeyboardInterrupt" in told
+
+
+def early(folder: Path, *options: str) -> tuple[str, float]:
+    """What ``sears discover`` says, and its seconds of CPU; nothing of torch is to be imported."""
+    (folder / "reviews.py").write_text(
+        "def predict(texts):\n    return ['good' for _ in texts]\n", "utf-8"
+    )
+    (folder / "dev.csv").write_text("text,label\n" + "A good film.,good\n" * 4, "utf-8")
+    (folder / "numbers.csv").write_text("text,label\n" + "A good film.,1\n" * 4, "utf-8")
+    given = {"--model": "reviews:predict", "--data": "dev.csv", "--label": "label",
+             "-o": "found.sear"}  # fmt: skip
+    given |= dict(zip(options[::2], options[1::2], strict=True))
+    code = (
+        "import atexit, resource, sys, time\n"
+        "from sears_dsl.cli import main\n"
+        "def told():\n"
+        "    used = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "    print(used.ru_utime + used.ru_stime, 'torch' in sys.modules)\n"
+        "atexit.register(told)\n"
+        "main()\n"
+    )
+    words = [word for pair in given.items() for word in pair]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "discover", "--column", "text", *words],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    seconds, torch = done.stdout.split()
+    assert torch == "False"
+    assert "Traceback" not in done.stderr
+    return done.stderr, float(seconds)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="measures as POSIX does")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--model", "nope:predict"), "there is no module 'nope'"),
+        (("--model", "hf:nope"), "no model of that name is on this machine"),
+        (("--model", "sklearn:nope.joblib"), "nope.joblib"),
+        (("--label", "lable"), "did you mean 'label'?"),
+        (("--data", "none.csv"), "none.csv cannot be read"),
+        (("--data", "numbers.csv"), "it says 'good'; the labels are '1'; do they mean the same?"),
+        (("-o", "dev.csv/found.sear"), "could not be made"),
+        (("-o", "found.txt"), "a ruleset's name ends in .sear"),
+        (("--pivot", "nope"), "is neither a folder nor pulled"),
+        (("--tagger", "nope"), "nope"),
+        (("--delta", "1"), "--delta"),
+    ],
+)
+def test_what_can_fail_early_fails_before_torch_is_imported(
+    tmp_path: Path, options: tuple[str, ...], told: str
+) -> None:
+    said, seconds = early(tmp_path, *options)
+    assert told in said
+    assert seconds < 2
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_the_first_word_comes_within_a_second(tmp_path: Path) -> None:
+    """The first line stands before the rows are read; the interpreter and click take the rest."""
+    os.mkfifo(tmp_path / "dev.csv")
+    command = [sys.executable, "-c", "from sears_dsl.cli import main; main()", "discover",
+               "--model", "a:b", "--data", "dev.csv", "-o", "a.sear"]  # fmt: skip
+    began = time.monotonic()
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "reading rows\n"
+        seconds = time.monotonic() - began
+        process.kill()
+    assert seconds < 5  # a third of one where nothing else runs
+
+
+# ---------------------------------------------------------------- progress
+
+
+def test_lines_go_on_while_a_stage_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with stages(shown=True, every=0.05) as show:
+        show("asking the model", 10, 30)
+        show("asking the model", 20, 30)
+        time.sleep(0.2)
+        show("proposing rules", 0, None)
+        time.sleep(0.2)
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "asking the model (30)"
+    assert told[1] == "asking the model: 20 of 30, 0:00, about 0:00 left"
+    assert "proposing rules" in told
+    assert told[-1] == "proposing rules: 0:00"
+    time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_left_is_reckoned_from_what_was_done_in_this_run() -> None:
+    stage = _Stage("asking", done=150, total=200, before=100, began=time.monotonic() - 3600)
+    assert str(stage) == "asking: 150 of 200, 1:00:00, about 1:00:00 left"
+    assert str(replace(stage, done=100)) == "asking: 100 of 200, 1:00:00"
+
+
+def test_nothing_is_told_where_nothing_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    with stages(shown=False) as show:
+        show("asking the model", 0, 30)
+    assert capsys.readouterr().err == ""
