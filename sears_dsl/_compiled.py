@@ -2,33 +2,58 @@
 
 In: a function of arrays and numbers. Out: a `Kernel`, called like it. Always holds: what a
 kernel gives depends on its arguments alone, and is the same compiled and plain; compiled kernels
-do not hold the GIL, so that blocks of rows may run in threads. This module is the only user of
-numba, which it imports when a kernel is first compiled.
+do not hold the GIL, so that blocks of rows may run in threads, and any number of threads may be
+the first to call one. This module is the only user of numba, which it imports when a kernel is
+first compiled.
+
+Compiled code lies on disk, one file for a kernel and the types of its arguments. Its name holds a
+hash of all that the code was made of (`_fingerprint`, `_spelled`), so that no code is used that
+was made of something else; it is written whole or not at all, and takes the place of files that
+earlier versions of its kernel left.
+
 Costs: reading compiled kernels from disk takes most of a second, compiling them half a minute
 where they were never compiled before. Ten rows are done sooner by the plain functions. So whoever
 calls kernels says beforehand how much there is to do (`expect`), and a process that has announced
-more than `ENOUGH` steps goes over to compiled code for good. The environment variable
-SEARS_COMPILE decides otherwise: ``always`` or ``never``. Who would rather not wait half a minute
-without a word has it told (`when_compiling`).
+more than `ENOUGH` steps, or `ENOUGH_TO_COMPILE` where there is no code on disk, goes over to
+compiled code for good. The environment variable SEARS_COMPILE decides otherwise: ``always`` or
+``never``. Who would rather not wait half a minute without a word has it told (`when_compiling`).
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
-from hashlib import blake2b
-from types import FunctionType
+import pickle
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from hashlib import blake2b, sha1
+from pathlib import Path
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 from sears_dsl.errors import SearsError, UsageError
 
-__all__ = ["ENOUGH", "Kernel", "compiles", "expect", "kept", "kernel", "kernels", "when_compiling"]
+__all__ = [
+    "ENOUGH",
+    "ENOUGH_TO_COMPILE",
+    "Kernel",
+    "compiles",
+    "expect",
+    "kept",
+    "kernel",
+    "kernels",
+    "when_compiling",
+]
 
 F = TypeVar("F")
 
 #: Steps of some seven microseconds of plain Python each: as long as reading compiled code takes.
 ENOUGH = 100_000
+#: Where there is no code on disk: half as long as compiling takes, which later runs profit by too.
+ENOUGH_TO_COMPILE = 2_000_000
 
 _CHOICES = ("auto", "always", "never")
 
@@ -48,6 +73,7 @@ class _Decision:
         self.compiled = chosen == "always"
         self.open = chosen == "auto"
         self.announced = 0
+        self.look_at = ENOUGH  # so many steps: then the disk is looked at
         self.kept = True
         self.tell: Callable[[], object] | None = None
 
@@ -64,8 +90,10 @@ def expect(steps: int) -> None:
     """
     if _decision.open:
         _decision.announced += steps
-        if _decision.announced > ENOUGH:
-            _decision.compiled, _decision.open = True, False
+        if _decision.announced > _decision.look_at:
+            if _decision.announced > ENOUGH_TO_COMPILE or _most_are_on_disk():
+                _decision.compiled, _decision.open = True, False
+            _decision.look_at = _decision.announced + ENOUGH
 
 
 def compiles() -> bool:
@@ -146,55 +174,288 @@ class Kernel:
         """Whether it is compiled and has code."""
         return self._dispatcher is not None and bool(self._dispatcher.signatures)
 
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """A hash of what it is made of: in the name of its files."""
+        return _fingerprint(self)
+
     def dispatcher(self) -> Any:
         """Numba's compiled form, which compiles (or reads from disk) when it is called."""
         if self._dispatcher is None:
-            self._dispatcher = self._compiled()
+            with _making:
+                if self._dispatcher is None:
+                    dispatchers: dict[Kernel, Any] = {}
+                    _make(self, dispatchers)
+                    # No thread sees one before those that it calls are there.
+                    for each, dispatcher in dispatchers.items():
+                        each._dispatcher = dispatcher
         return self._dispatcher
 
-    def _compiled(self) -> Any:
-        import numba  # noqa: PLC0415 - half a second to import
 
-        _listen()
-        source = self.plain
-        # Compiled code calls other kernels in their compiled form: those stand in place of them
-        # among the globals of a copy of the function.
-        names = dict(source.__globals__)
-        copy = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
-        copy.__module__ = source.__module__
-        # Under this name the code lies on disk: numba looks whether the file of a function has
-        # changed, but code of kernels that it calls, and numbers of other modules, are in it too.
-        copy.__qualname__ = f"{source.__qualname__}-{_fingerprint(self)}"
-        try:
-            compiled: Any = numba.njit(cache=True, nogil=True)(copy)
-        except RuntimeError:
-            # Neither the package nor the user has a folder that can be written: compiled each time.
-            _decision.kept = False
-            compiled = numba.njit(nogil=True)(copy)
-        self._dispatcher = compiled
-        for name in source.__code__.co_names:
-            if isinstance(names.get(name), Kernel):
-                names[name] = names[name].dispatcher()
-        return compiled
+_making = threading.RLock()
+
+
+def _make(kernel: Kernel, dispatchers: dict[Kernel, Any]) -> Any:
+    """The compiled form of a kernel, and of those that it calls, put where they are collected."""
+    import numba  # noqa: PLC0415 - half a second to import
+
+    if kernel._dispatcher is not None:
+        return kernel._dispatcher
+    if kernel in dispatchers:
+        return dispatchers[kernel]
+    _listen()
+    source = kernel.plain
+    # Compiled code calls other kernels in their compiled form: those stand in place of them
+    # among the globals of a copy of the function.
+    names = dict(source.__globals__)
+    cells = tuple(CellType(cell.cell_contents) for cell in source.__closure__ or ())
+    copy = FunctionType(source.__code__, names, source.__name__, source.__defaults__, cells)
+    copy.__kwdefaults__ = source.__kwdefaults__
+    copy.__module__, copy.__qualname__ = source.__module__, source.__qualname__
+    dispatcher: Any = numba.njit(nogil=True)(copy)
+    dispatchers[kernel] = dispatcher  # before what it calls, which may call it
+    for name in _names(source.__code__):
+        if isinstance(names.get(name), Kernel):
+            names[name] = _make(names[name], dispatchers)
+    for cell in cells:
+        if isinstance(cell.cell_contents, Kernel):
+            cell.cell_contents = _make(cell.cell_contents, dispatchers)
+    folder = _folder(kernel)
+    if folder is None:
+        # Neither the package nor the user has a folder that can be written: compiled each time.
+        _decision.kept = False
+    else:
+        dispatcher._cache = _OnDisk(kernel, folder)
+    return dispatcher
+
+
+# ---------------------------------------------------------------- what code is made of
 
 
 def _fingerprint(kernel: Kernel) -> str:
-    """A hash of all that the compiled code of a kernel is made of."""
-    digest = blake2b(digest_size=6)
-    waiting, seen = [kernel], {kernel}
-    for each in waiting:
-        function = each.plain
+    """A hash of all that the compiled code of a kernel is made of, but the types of arguments.
+
+    Of the kernel and of all that it calls: names, code, defaults, and the values of what is
+    constant where code is compiled: globals, attributes of modules, free variables.
+    """
+    from importlib.metadata import version  # noqa: PLC0415 - slow to import
+
+    digest = blake2b(repr((version("numba"), version("numpy"))).encode(), digest_size=6)
+    waiting, seen = [kernel.plain], {kernel.plain}
+    for function in waiting:
         code = function.__code__
-        digest.update(repr((function.__qualname__, code.co_code, code.co_consts)).encode())
-        for name in code.co_names:
-            value = function.__globals__.get(name)
-            if isinstance(value, Kernel):
-                if value not in seen:
-                    seen.add(value)
-                    waiting.append(value)
-            elif isinstance(value, int | float | str | tuple):
-                digest.update(f"{name}={value!r}".encode())
+        names = _names(code)
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        values = [function.__globals__[name] for name in names if name in function.__globals__]
+        given = [function.__defaults__, *(function.__kwdefaults__ or {}).items()]
+        digest.update(repr((function.__module__, function.__qualname__)).encode())
+        for text in (
+            *_described(code),
+            *(_stated(one, names) for one in (*given, *cells, *values)),
+        ):
+            digest.update(text.encode() + b"\0")
+        for value in (*cells, *values):
+            called = getattr(value, "plain", None) or getattr(value, "py_func", None) or value
+            if isinstance(called, FunctionType) and called not in seen:
+                seen.add(called)
+                waiting.append(called)
     return digest.hexdigest()
+
+
+def _names(code: CodeType) -> list[str]:
+    """Names of globals and attributes in a function, and in those that are written inside of it."""
+    names = dict.fromkeys(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names.update(dict.fromkeys(_names(constant)))
+    return list(names)
+
+
+def _described(code: CodeType) -> Iterator[str]:
+    """The code of a function, wherever it stands."""
+    yield repr((code.co_name, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount))
+    yield repr((code.co_flags, code.co_code, getattr(code, "co_exceptiontable", b"")))
+    yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _described(constant)
+        else:
+            yield _stated(constant, ())
+
+
+def _stated(value: object, names: Sequence[str]) -> str:
+    """A value as far as compiled code depends on it, the same text in every process.
+
+    Args:
+        value: a constant, or what a global or a free variable stands for.
+        names: of a module those attributes count that have one of these names.
+    """
+    match value:
+        case tuple():
+            members = ", ".join(_stated(member, names) for member in value)
+            return f"{_stated(type(value), names)}({members})"
+        case frozenset():
+            return f"{{{', '.join(sorted(_stated(member, names) for member in value))}}}"
+        case type():
+            fields = getattr(value, "_fields", ()), getattr(value, "_field_defaults", {})
+            return f"{value.__module__}.{value.__qualname__} {fields}"
+        case bool() | int() | float() | complex() | str() | bytes() | None:
+            return f"{type(value).__name__} {value!r}"
+        case ModuleType():
+            known = {name: vars(value)[name] for name in names if name in vars(value)}
+            plain = {name: one for name, one in known.items() if not isinstance(one, ModuleType)}
+            stated = ", ".join(f"{name}={_stated(one, ())}" for name, one in plain.items())
+            return f"{value.__name__}({stated})"
+    if hasattr(value, "dtype") and hasattr(
+        value, "tobytes"
+    ):  # of NumPy, which is not imported here
+        content = blake2b(value.tobytes(), digest_size=16).hexdigest()
+        return f"{value.dtype} {getattr(value, 'shape', ())} {content}"
+    # A function, of which `_fingerprint` takes the code; or nothing that a kernel may use.
+    return f"{type(value).__qualname__} {getattr(value, '__qualname__', '')}"
+
+
+def _spelled(types: Iterable[Any]) -> str:
+    """Numba's types of arguments, the fields of named tuples too, in which numba sees no order."""
+    spelled = []
+    for kind in types:
+        members = _spelled(kind.types) if hasattr(kind, "types") else ""
+        named = getattr(kind, "instance_class", None)
+        spelled.append(f"{kind} {'' if named is None else _stated(named, ())} {members}")
+    return f"({'; '.join(spelled)})"
+
+
+# ---------------------------------------------------------------- code on disk
+
+
+def _folder(kernel: Kernel) -> Path | None:
+    """Where compiled code of a kernel lies, if there is a folder that can be written."""
+    source = Path(kernel.plain.__code__.co_filename)
+    return _folder_beside(source.absolute().parent) if source.is_file() else None  # a prompt
+
+
+@functools.cache
+def _folder_beside(home: Path) -> Path | None:
+    # As numba names them: folders of one name do not meet.
+    name = f"{home.name}_{sha1(str(home).encode(), usedforsecurity=False).hexdigest()}"
+    folders = [home / "__pycache__"]
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        folders.insert(0, Path(os.environ["NUMBA_CACHE_DIR"], name))
+    with suppress(RuntimeError):  # a user without a home
+        caches = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+        folders.append(Path(caches or Path.home() / ".cache", "numba", name))
+    return next(filter(_is_writable, folders), None)
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which is made if it is not there."""
+    probe = folder / f"probe-{os.urandom(8).hex()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _stem(kernel: Kernel) -> str:
+    """How the names of all files of a kernel begin, whatever it is made of."""
+    module = Path(kernel.plain.__code__.co_filename).stem
+    return re.sub("[<>]", "", f"{module}.{kernel.plain.__qualname__}-")
+
+
+def _tail(kernel: Kernel) -> str:
+    """What follows in names of files of this kernel."""
+    return f"{kernel.fingerprint}.{_PYTHON}."
+
+
+_PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+
+
+def _most_are_on_disk() -> bool:
+    """Whether there is code of most kernels; no run calls all of them."""
+    names: dict[Path, list[str]] = {}
+    there = 0
+    for each in _made:
+        folder = _folder(each)
+        if folder is not None:
+            if folder not in names:
+                names[folder] = os.listdir(folder)
+            beginning = _stem(each) + _tail(each)
+            there += any(name.startswith(beginning) for name in names[folder])
+    return 2 * there > len(_made)
+
+
+class _OnDisk:
+    """Compiled code of one kernel, as numba asks for it.
+
+    A file is a hash of the rest and what numba wants back, pickled. Numba's own way, an index
+    beside numbered files, is not taken: it has named tuples by their names alone, and two processes
+    that write at once may leave an index that points to the code of other types.
+    """
+
+    def __init__(self, kernel: Kernel, folder: Path) -> None:
+        self.cache_path = str(folder)
+        self._folder = folder
+        self._stem, self._tail = _stem(kernel), _tail(kernel)
+        # Several functions of one name may be made by the same lines.
+        self._alone = "<locals>" not in kernel.plain.__qualname__
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """What was kept for the types of arguments, or None."""
+        from numba.core.compiler import CompileResult  # noqa: PLC0415 - see above
+
+        target.refresh()
+        try:
+            content = self._file(signature, target.codegen()).read_bytes()
+        except FileNotFoundError:
+            return None
+        if content[:_DIGEST] != _digest(content[_DIGEST:]):
+            return None  # torn; it will be written anew
+        parts = pickle.loads(content[_DIGEST:])  # noqa: S301 - written by `save_overload`
+        return CompileResult._rebuild(target, *parts)  # type: ignore[no-untyped-call]
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep what was compiled."""
+        from numba.core.serialize import dumps  # noqa: PLC0415 - see above
+
+        if result.library.has_dynamic_globals or any(not one.can_cache for one in result.lifted):
+            return
+        content: bytes = dumps(result._reduce())  # type: ignore[no-untyped-call]
+        file = self._file(signature, result.codegen)
+        partial = file.with_name(f"{file.name}.{os.urandom(8).hex()}")
+        try:
+            partial.write_bytes(_digest(content) + content)
+            partial.replace(file)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
+        if self._alone:
+            self._remove_others()
+
+    def _remove_others(self) -> None:
+        """Remove what earlier versions of the kernel left, those of this Python alone.
+
+        A process that is about to read one of them finds nothing, and compiles.
+        """
+        for name in os.listdir(self._folder):
+            ours = name.startswith(self._stem) and name.endswith((".nbc", ".nbi"))
+            if ours and f".{_PYTHON}." in name and not name.startswith(self._stem + self._tail):
+                with suppress(OSError):  # another process was first, or is reading it
+                    (self._folder / name).unlink()
+
+    def _file(self, signature: Any, codegen: Any) -> Path:
+        types = _spelled(getattr(signature, "args", signature))
+        key = blake2b(repr((types, codegen.magic_tuple())).encode(), digest_size=8).hexdigest()
+        return self._folder / f"{self._stem}{self._tail}{key}.nbc"
+
+
+_DIGEST = 16
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=_DIGEST).digest()
 
 
 def kernels() -> Sequence[Kernel]:

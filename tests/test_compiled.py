@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from sears_dsl._compiled import ENOUGH, Kernel, kernel
+from sears_dsl._compiled import ENOUGH, ENOUGH_TO_COMPILE, Kernel, kernel
+from sears_dsl.engine.warming import warm_up
 
 SEARS = str(Path(sys.executable).with_name("sears"))
 
@@ -73,6 +76,7 @@ def _run(times: int, **environment: str) -> list[list[object]]:
 
 
 def test_little_work_needs_no_compiler_and_much_work_gets_it() -> None:
+    warm_up()
     times = ENOUGH // 5
     texts = ["Which color is it ?", "A film ."]
     assert _run(times) == [
@@ -81,6 +85,13 @@ def test_little_work_needs_no_compiler_and_much_work_gets_it() -> None:
         [texts, 2 * times, True, True],
         [texts, 2, True, True],
     ]
+
+
+def test_where_no_code_is_on_disk_more_work_is_done_without_the_compiler(tmp_path: Path) -> None:
+    times = ENOUGH // 5
+    assert 10 * times < ENOUGH_TO_COMPILE
+    told = _run(times, NUMBA_CACHE_DIR=str(tmp_path))
+    assert [step[2:] for step in told] == [[False, False]] * 4
 
 
 @pytest.mark.parametrize(
@@ -117,7 +128,8 @@ from pathlib import Path
 folder = Path(sys.argv[1])
 sys.path.insert(0, str(folder))
 import caller
-print(caller.outer(1), caller.outer.misses)
+from callee import Pair
+print(caller.outer(1), caller.outer.misses, caller.first(Pair(1, 2)), caller.first.misses)
 """
 _CALLER = """
 from sears_dsl._compiled import kernel
@@ -125,28 +137,209 @@ from callee import inner, STEP
 @kernel
 def outer(value):
     return inner(value) + STEP
+@kernel
+def first(pair):
+    return pair.left
+"""
+_CALLEE = """
+from typing import NamedTuple
+import numpy as np
+from sears_dsl._compiled import kernel
+STEP = {step}
+@kernel
+def inner(value):
+    return {inner}
+class Pair(NamedTuple):
+    {one}: int
+    {other}: int
 """
 
 
-def test_code_on_disk_is_not_used_when_what_it_calls_has_changed(tmp_path: Path) -> None:
-    (tmp_path / "caller.py").write_text(_CALLER)
+def _outputs(folder: Path, callees: Sequence[Mapping[str, object]]) -> list[list[str]]:
+    """What the program prints with one callee after another, whose file keeps its time."""
+    (folder / "caller.py").write_text(_CALLER)
     environment = {**os.environ, "SEARS_COMPILE": "always", "PYTHONDONTWRITEBYTECODE": "1"}
-    told = []
-    for inner, step in (("value + 1", 10), ("value + 1", 10), ("value + 2", 10), ("value + 2", 20)):
-        (tmp_path / "callee.py").write_text(
-            f"from sears_dsl._compiled import kernel\nSTEP = {step}\n"
-            f"@kernel\ndef inner(value):\n    return {inner}\n"
-        )
+    printed = []
+    for callee in callees:
+        usual = {"step": 10, "inner": "value + 1", "one": "left", "other": "right"}
+        (folder / "callee.py").write_text(_CALLEE.format(**{**usual, **callee}))
         done = subprocess.run(
-            [sys.executable, "-c", _TWO_MODULES, str(tmp_path)],
+            [sys.executable, "-c", _TWO_MODULES, str(folder)],
             capture_output=True,
             text=True,
             env=environment,
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        told.append(done.stdout.split())
-    assert told == [["12", "1"], ["12", "0"], ["13", "1"], ["23", "1"]]
+        printed.append(done.stdout.split())
+    return printed
+
+
+def test_code_on_disk_is_not_used_when_what_it_calls_has_changed(tmp_path: Path) -> None:
+    callees = [{}, {}, {"inner": "value + 2"}, {"inner": "value + 2", "step": 20}]
+    printed = _outputs(tmp_path, callees)
+    assert [step[:2] for step in printed] == [["12", "1"], ["12", "0"], ["13", "1"], ["23", "1"]]
+
+
+def test_code_on_disk_is_not_used_when_a_name_or_a_field_has_changed(tmp_path: Path) -> None:
+    floor, ceil = {"inner": "np.floor(value / 2)"}, {"inner": "np.ceil(value / 2)"}
+    fields = {"one": "right", "other": "left"}
+    assert _outputs(tmp_path, [floor, ceil, {**ceil, **fields}]) == [
+        ["10.0", "1", "1", "1"],
+        ["11.0", "1", "1", "0"],
+        ["11.0", "0", "2", "1"],
+    ]
+
+
+def test_code_of_earlier_versions_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "__pycache__"
+    folder.mkdir()
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}"
+    # As numba itself would have written them.
+    for name in (f"caller.outer-0-4.{python}.nbi", f"caller.outer-0-4.{python}.1.nbc"):
+        (folder / name).touch()
+    others = {"caller.outer-0-4.py27.nbi", f"caller.outermost-0-4.{python}.nbi", "caller.pyc"}
+    for name in others:
+        (folder / name).touch()
+    _outputs(tmp_path, [{}])
+    first = {path.name for path in folder.iterdir()}
+    assert first > others
+    assert len(first) == len(others) + 3
+    _outputs(tmp_path, [{"step": 11}])
+    second = {path.name for path in folder.iterdir()}
+    assert len(second) == len(first)
+    assert len(second - first) == 1
+
+
+def test_torn_code_is_compiled_anew(tmp_path: Path) -> None:
+    _outputs(tmp_path, [{}])
+    for file in (tmp_path / "__pycache__").glob("*.nbc"):
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2])
+    assert _outputs(tmp_path, [{}, {}]) == [["12", "1", "1", "1"], ["12", "0", "1", "0"]]
+
+
+_KERNEL = """
+import math
+from typing import NamedTuple
+import numpy as np
+from sears_dsl._compiled import kernel
+class Pair(NamedTuple):
+    left: int
+    right: int = 0
+TABLE = np.arange(3)
+NUMBERS = (1, 2.5, "a")
+def make(step):
+    @kernel
+    def shifted(value):
+        return value + step
+    return shifted
+shifted = make(1)
+@kernel
+def called(value, by=1):
+    return -value
+@kernel
+def subject(values, low=0):
+    def scaled(value):
+        return np.floor(value) * math.pi
+    total = called(values[0]) + TABLE[0] + NUMBERS[0] + len(Pair(1, 2))
+    return total + scaled(values.real[0])
+"""
+
+
+def _fingerprints(source: str) -> tuple[str, str]:
+    names: dict[str, Any] = {"__name__": "subject"}
+    exec(compile(source, "subject.py", "exec"), names)  # noqa: S102 - from this very file
+    return names["subject"].fingerprint, names["shifted"].fingerprint
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("np.floor", "np.ceil"),
+        ("values.real", "values.imag"),
+        ("math.pi", "math.e"),
+        ("return -value", "return +value"),
+        ("by=1", "by=2"),
+        ("value, by", "other, by"),
+        ("low=0", "low=1"),
+        ("left: int\n    right: int = 0", "right: int\n    left: int = 0"),
+        ("right: int = 0", "right: int = 1"),
+        ("np.arange(3)", "np.arange(1, 4)"),
+        ("np.arange(3)", "np.arange(3.0)"),
+        ('"a"', '"b"'),
+        ("2.5", "2"),
+    ],
+)
+def test_whatever_a_kernel_is_made_of_is_in_its_fingerprint(old: str, new: str) -> None:
+    assert _KERNEL.count(old) == 1 or old == "values.real"
+    changed = _KERNEL.replace(old, new)
+    if old == "value, by":
+        changed = changed.replace("return -value", "return -other")
+    assert _fingerprints(changed)[0] != _fingerprints(_KERNEL)[0]
+
+
+def test_free_variables_are_in_a_fingerprint_and_places_are_not() -> None:
+    assert _fingerprints(_KERNEL.replace("make(1)", "make(2)"))[1] != _fingerprints(_KERNEL)[1]
+    assert _fingerprints("\n# a comment\n" + _KERNEL) == _fingerprints(_KERNEL)
+
+
+_AT_ONCE = """
+import sys, threading
+import numpy as np
+from sears_dsl._compiled import kernel
+@kernel
+def step(value):
+    return value + 1
+@kernel
+def even(number):
+    return True if number == 0 else odd(number - 1)
+@kernel
+def odd(number):
+    return False if number == 0 else even(number - 1)
+@kernel
+def total(values):
+    found = 0
+    for value in values:
+        found += step(value) + SHIFT
+    return found
+SHIFT = 1
+values, answers, errors = np.arange(10), [], []
+ready = threading.Barrier(16)
+def call(number):
+    ready.wait()
+    try:
+        # Each of two that call each other is the first one for some threads.
+        answers.append((total(values), (even, odd)[number % 2](10)))
+    except BaseException as error:
+        errors.append(error)
+sys.setswitchinterval(1e-6)
+threads = [threading.Thread(target=call, args=(number,)) for number in range(16)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(errors, set(answers), {each.misses for each in (step, total)})
+"""
+
+
+def test_many_threads_may_be_the_first_to_call_a_kernel(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(_AT_ONCE)
+    environment = {**os.environ, "SEARS_COMPILE": "always", "NUMBA_CACHE_DIR": ""}
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, str(program)],
+            capture_output=True,
+            text=True,
+            env={**environment, "NUMBA_CACHE_DIR": str(tmp_path / f"kernels-{_}")},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip() in (
+            "[] {(65, True), (65, False)} {1}",
+            "[] {(65, False), (65, True)} {1}",
+        )
 
 
 _WAITING = """

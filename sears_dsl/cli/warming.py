@@ -48,7 +48,7 @@ def _say() -> None:
 def warm_up_command() -> None:
     """Compile the inner loops once, about half a minute.
 
-    Without it the first run over more than some hundred rows does so. Needed anew after an update
+    Without it the first run over more than some thousand rows does so. Needed anew after an update
     of sears or numba, and on another kind of processor. What is compiled is kept beside the
     package, else in the cache folder of the user, or in the folder that NUMBA_CACHE_DIR names.
     """

@@ -8,7 +8,7 @@ second that reading takes.
 
 from __future__ import annotations
 
-from sears_dsl._compiled import ENOUGH, expect, kernels
+from sears_dsl._compiled import ENOUGH_TO_COMPILE, expect, kernels
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.ruleset import parse
 from sears_dsl.text.fast.tagger import FastTagger
@@ -44,7 +44,7 @@ def warm_up() -> int:
     Returns:
         How many had to be compiled.
     """
-    expect(ENOUGH + 1)
+    expect(ENOUGH_TO_COMPILE + 1)
     tagger = FastTagger()
     matcher = compile_rules([parse(_RULES)], tagger=tagger)
     exact = compile_rules([parse("option case = exact\nADJ NOUN -> NOUN")], tagger=tagger)
