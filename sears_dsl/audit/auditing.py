@@ -326,7 +326,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
             f"intervals are narrower than the data deserves."
         )
     notes += _unknown_labels(effects)
-    silent = [effect.id for effect in effects.rules if not len(effect)]
+    silent = [effect.name for effect in effects.rules if not len(effect)]
     if silent:
         shown = ", ".join(silent[:_SHOWN]) + (", …" if len(silent) > _SHOWN else "")
         rules = "1 rule changes" if len(silent) == 1 else f"{len(silent):,} rules change"
@@ -358,8 +358,8 @@ def _unknown_labels(effects: Effects) -> Iterator[str]:
         label = effect.expect.label
         if label and len(effect) and effect.failed.all() and label not in known:
             yield (
-                f"{effect.id} expects the label {_whole(label)!r}, which no row has and the model "
-                f"says of none."
+                f"{effect.name} expects the label {_whole(label)!r}, which no row has and the "
+                f"model says of none."
             )
 
 
@@ -376,7 +376,7 @@ def _nothing_right(effects: Effects) -> str:
 def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:
     """Rules whose flips may be right answers, since they change what the row means."""
     unsure = [
-        record.id
+        record.name
         for record in records
         if record.expect == "same" and record.meaning is not None and record.meaning.in_doubt
     ]

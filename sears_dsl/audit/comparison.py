@@ -2,15 +2,16 @@
 
 In: two `AuditDocument`s. Out: `ComparisonDocument`. Always holds: only rows that both audits tested
 are compared, so that a model is not called better for having other rows right; each comparison is
-McNemar's exact test on these pairs, and q controls false discoveries over all rules; what rules do
-together is compared over those that both audits have; what cannot be compared is listed with the
-reason. Costs a look at the rows of each rule.
+McNemar's exact test on these pairs, and all of them, the rules and the accuracies, are one family
+after Holm: whatever else changed, anything is called worse by mistake in at most one of twenty
+comparisons; what rules do together is compared over those that both audits have; what cannot be
+compared is listed with the reason. Costs a look at the rows of each rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -19,12 +20,12 @@ from sears_dsl.audit.document import AuditDocument, RuleRecord
 from sears_dsl.audit.shares import told
 from sears_dsl.audit.verdicts import CERTAIN
 from sears_dsl.errors import UsageError
-from sears_dsl.statistics import mcnemar_exact, paired_difference_interval, q_values
+from sears_dsl.statistics import holm_values, mcnemar_exact, paired_difference_interval, q_values
 
 __all__ = ["Change", "ComparisonDocument", "Paired", "RuleChange", "compare"]
 
 Change: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
-"""What became of a rule; ``no evidence`` where the difference may be chance (q ≥ 0.05)."""
+"""What became of a rule; ``no evidence`` where the difference may be chance (p ≥ 0.05, Holm)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class Paired:
         low: lower end of the 95% interval of the second rate minus the first.
         high: its upper end.
         p_value: McNemar's exact test; None where there are no rows.
+        adjusted_p_value: p after Holm, over all tests of the comparison; None where there are no
+            rows, and where the test is not one of those that decide.
     """
 
     rows: int
@@ -50,6 +53,12 @@ class Paired:
     low: float
     high: float
     p_value: float | None
+    adjusted_p_value: float | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether the difference is beyond chance."""
+        return self.adjusted_p_value is not None and self.adjusted_p_value < CERTAIN
 
     @property
     def first_rate(self) -> float | None:
@@ -79,7 +88,8 @@ class RuleChange:
         rule: its text in the second audit, or in the only one that has it.
         expect: what the model should do.
         failures: on the rows that both audits tested.
-        q_value: of McNemar's test, after control of false discoveries; None where not compared.
+        q_value: the false-discovery rate over the same tests (Benjamini and Hochberg), which
+            decides nothing; None where not compared.
         outcome: in a word.
         note: what is to be known of the comparison; may be empty.
     """
@@ -120,12 +130,6 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
     """
     _check(first, second)
     records = _matched(first.rules, second.rules)
-    paired = {name: _rule_pairs(*both) for name, both in records.items()}
-    known = [name for name, each in paired.items() if each.rows]
-    q = dict(
-        zip(known, q_values([paired[name].p_value or 0.0 for name in known]).tolist(), strict=True)
-    )
-    rules = tuple(_change(name, *records[name], paired[name], q.get(name)) for name in records)
     # A rule that one audit alone has would make the model of that audit look worse.
     common = [
         both
@@ -140,6 +144,22 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
     accuracy = _pairs(every, *right) if labelled else None
     kept = [good - bad for good, bad in zip(right, flips, strict=True)]
     worst = _pairs(every, *kept) if labelled and common else None
+    of_rules = [_rule_pairs(*both) for both in records.values()]
+    family = [*of_rules, *(each for each in (accuracy, worst) if each is not None)]
+    p_values = {
+        place: each.p_value for place, each in enumerate(family) if each.p_value is not None
+    }
+    given = list(p_values.values())
+    adjusted = dict(zip(p_values, holm_values(given).tolist(), strict=True))
+    q = dict(zip(p_values, q_values(given).tolist(), strict=True))
+    family = [
+        replace(each, adjusted_p_value=adjusted.get(place)) for place, each in enumerate(family)
+    ]
+    rules = tuple(
+        _change(name, *both, paired, q.get(place))
+        for place, ((name, both), paired) in enumerate(zip(records.items(), family, strict=False))
+    )
+    accuracy, worst = (*family[len(rules) :], None, None)[:2]
     return ComparisonDocument(
         first_model=first.model,
         second_model=second.model,
@@ -244,9 +264,9 @@ def _change(
     elif first.rule != second.rule:
         note = f"the rule was {first.rule}"
     outcome: Change = "no evidence"
-    if q_value is None:
+    if not paired.rows:
         outcome = "not compared"
-    elif q_value < CERTAIN:
+    elif paired.certain:
         outcome = "worse" if paired.second > paired.first else "better"
     return RuleChange(
         id=name,
@@ -261,8 +281,7 @@ def _change(
 
 def _fell(paired: Paired) -> bool:
     """Whether there is evidence that less is right."""
-    certain = paired.p_value is not None and paired.p_value < CERTAIN
-    return certain and paired.second < paired.first
+    return paired.certain and paired.second < paired.first
 
 
 def _summary(
@@ -281,6 +300,6 @@ def _summary(
         if paired is not None:
             lines.append(
                 f"{name}: {told(paired.first_rate)} → {told(paired.second_rate)}, "
-                f"difference {paired.told} points, p = {paired.p_value:.2g}"
+                f"difference {paired.told} points, p = {paired.adjusted_p_value:.2g} (Holm)"
             )
     return lines

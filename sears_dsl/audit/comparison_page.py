@@ -26,24 +26,26 @@ def comparison_markdown(comparison: ComparisonDocument) -> str:
         "",
         *(f"- {line}" for line in comparison.summary),
         "",
-        "| rule | rows | fails before | after | difference in points (95%) | q | |",
+        "| rule | rows | fails before | after | difference in points (95%) | p (Holm) | |",
         "|---|---:|---:|---:|---:|---:|---|",
         *map(_line, comparison.rules),
         "",
-        "Each rule is compared on the rows that both audits tested, by McNemar's exact test; q is "
-        "the false-discovery rate over all rules (Benjamini and Hochberg). The interval is that of "
-        "Agresti and Min for paired shares.",
+        "Each rule is compared on the rows that both audits tested, by McNemar's exact test; p is "
+        "after Holm, over all rules and the accuracies: where it is below 5% the difference is "
+        "called better or worse, which is a mistake in at most one of twenty comparisons. The "
+        "interval is that of Agresti and Min for paired shares.",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _line(each: RuleChange) -> str:
     found = each.failures
-    q = "–" if each.q_value is None else f"{each.q_value:.2g}"
+    p = "–" if found.adjusted_p_value is None else f"{found.adjusted_p_value:.2g}"
     note = f" ({code_cell(each.note)})" if each.note else ""
     return (
-        f"| {code_cell(each.rule)} | {found.rows:,} | {told(found.first_rate)} "
-        f"| {told(found.second_rate)} | {found.told} | {q} | {each.outcome}{note} |"
+        f"| {code_cell(each.rule)}<br>{code_cell(each.id)} | {found.rows:,} "
+        f"| {told(found.first_rate)} | {told(found.second_rate)} | {found.told} | {p} "
+        f"| {each.outcome}{note} |"
     )
 
 
@@ -67,13 +69,13 @@ def comparison_page(comparison: ComparisonDocument) -> str:
         for name, paired in (
             ("accuracy", comparison.accuracy),
             ("accuracy against the worst rule for each row", comparison.worst_accuracy),
-            ("rows flipped by some rule, of those both have right", comparison.rows_flipped),
+            ("rows flipped by any rule, of those both have right", comparison.rows_flipped),
         )
         if paired is not None
     )
     scale = difference_scale([each.failures for each in comparison.rules])
     heads = ("rule", "", f"difference of failure rates, 95% interval{comparison_axis(scale)}",
-             ">points", ">before", ">after", ">q", ">rows")  # fmt: skip
+             ">points", ">before", ">after", ">p (Holm)", ">rows")  # fmt: skip
     rows = [
         f'<tr><td class="rule"><span class="code">{escaped(each.rule)}</span>'
         f'<span class="id">{escaped(each.id)}{_note(each)}</span></td><td>{chip(each.outcome)}</td>'
@@ -81,7 +83,7 @@ def comparison_page(comparison: ComparisonDocument) -> str:
         f'<td class="n">{escaped(each.failures.told)}</td>'
         f'<td class="n">{told(each.failures.first_rate)}</td>'
         f'<td class="n">{told(each.failures.second_rate)}</td>'
-        f'<td class="n">{"–" if each.q_value is None else f"{each.q_value:.3f}"}</td>'
+        f'<td class="n">{_probability(each.failures)}</td>'
         f'<td class="n">{each.failures.rows:,}</td></tr>'
         for each in comparison.rules
     ]
@@ -95,8 +97,8 @@ def comparison_page(comparison: ComparisonDocument) -> str:
             f'<div class="tiles">{tiles}</div>',
             "<h2>Rules</h2>",
             '<p class="muted">Left of the middle the second audit fails less. Each rule is '
-            "compared on the rows that both audits tested, by McNemar's exact test; q controls "
-            "false discoveries over all rules.</p>",
+            "compared on the rows that both audits tested, by McNemar's exact test; p is after "
+            "Holm, over all rules and the accuracies.</p>",
             table(heads, rows, caption="Rules"),
             f"</main><footer>Data SHA-256 {comparison.data_sha256}</footer>",
         )
@@ -108,8 +110,14 @@ def _note(each: RuleChange) -> str:
     return f" · {escaped(each.note)}" if each.note else ""
 
 
+def _probability(paired: Paired) -> str:
+    return "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.3f}"
+
+
 def _tile(name: str, paired: Paired) -> str:
-    p = "–" if paired.p_value is None else f"{paired.p_value:.2g}"
+    decides = paired.adjusted_p_value is not None
+    p_value = paired.adjusted_p_value if decides else paired.p_value
+    p = "–" if p_value is None else f"{p_value:.2g}{' (Holm)' if decides else ''}"
     return (
         f'<div class="card tile"><div class="value">{told(paired.first_rate)} → '
         f'{told(paired.second_rate)}</div><div class="label">{escaped(name)}</div>'

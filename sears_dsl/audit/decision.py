@@ -40,7 +40,7 @@ def decide(
     all_rules, about_all = _judge_all(whole, gates)
     fails = ("failed", "not judged") if gates.require_support else ("failed",)
     failures = [
-        f"{effect.id}: {judgement.reason}"
+        f"{effect.name}: {judgement.reason}"
         for effect, judgement in zip(effects.rules, judgements, strict=True)
         if judgement.outcome in fails
     ]
@@ -51,7 +51,7 @@ def decide(
     if all_rules == "not judged" and all_rules not in fails:
         unjudged.append(told_of_all)
     if not (failures or unjudged or counts["passed"] or all_rules == "passed"):
-        unjudged.append("no rule was tested on enough rows to pass")
+        unjudged.append("no rule was tested on enough rows to be judged")
     outcome: Outcome = "failed" if failures else "not judged" if unjudged else "passed"
     return Verdict(
         outcome=outcome,
@@ -70,7 +70,7 @@ def _unjudged(judgements: Sequence[Judgement]) -> Iterator[str]:
             of_gate.setdefault(judgement.limit_from, set()).add(judgement.outcome)
     for gate, outcomes in of_gate.items():
         if outcomes == {"not judged"}:
-            yield f"{gate}: no rule was tested on enough rows to pass"
+            yield f"{gate}: no rule was tested on enough rows to be judged"
 
 
 def _judge_all(whole: Together, gates: Gates) -> tuple[Outcome, str]:

@@ -179,6 +179,11 @@ class RuleRecord:
     rows: str
     outcomes: str
 
+    @property
+    def name(self) -> str:
+        """What a report calls it: its text with its id."""
+        return f"{self.rule} ({self.id})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:

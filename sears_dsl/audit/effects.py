@@ -98,6 +98,11 @@ class RuleEffect:
         return len(self.rows)
 
     @property
+    def name(self) -> str:
+        """What a report calls it: an id alone says little, and a text alone cannot be looked up."""
+        return f"{self.text} ({self.id})"
+
+    @property
     def flipped(self) -> Flags:
         """Rows that the model has right before the rule and wrong after it."""
         return self.right_before & ~self.right_after

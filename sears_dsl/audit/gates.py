@@ -59,7 +59,7 @@ class Gates:
             any of them flips.
         own: limits of some rules.
         judge_by: what counts as a failure.
-        support: rules that are tested on fewer rows cannot pass.
+        support: rules that are tested on fewer rows are not judged.
         require_support: whether such a rule fails the gate.
         tolerated: the rate that a rule without a limit is tested against.
 

@@ -1,6 +1,7 @@
 """An audit for continuous integration: one test case a rule, as JUnit's XML.
 
-In: the document of an audit. Out: XML. Always holds: a rule that fails its gate is a ``failure``, a
+In: the document of an audit. Out: XML. A case is called by the rule's id and text, ``film: movie ->
+film``. Always holds: a rule that fails its gate is a ``failure``, a
 rule that could not be judged or of which nothing is demanded is ``skipped`` with the reason, never
 passed; the counts of the suite are those of its cases; characters that XML cannot hold are written
 as escapes. Costs nothing to speak of.
@@ -29,13 +30,19 @@ def junit_xml(document: AuditDocument) -> bytes:
     """
     required = document.gates.require_support
     cases = [
-        (each.id, _kind(each.judgement.outcome, required), each.judgement.reason, _details(each))
+        (
+            f"{each.id}: {each.rule}",
+            _kind(each.judgement.outcome, required),
+            each.judgement.reason,
+            _details(each),
+        )
         for each in document.rules
     ]
     if document.gates.rows_flipped is not None:
         verdict = document.verdict
         kind = _kind(verdict.all_rules, required)
-        cases.append(("all rules", kind, verdict.all_rules_reason, ""))
+        reason = verdict.all_rules_reason
+        cases.append(("all rules", kind, reason, reason))
     kinds = [kind for _, kind, _, _ in cases]
     counts = {
         "tests": str(len(cases)),
@@ -50,15 +57,15 @@ def junit_xml(document: AuditDocument) -> bytes:
     properties = SubElement(suite, "properties")
     for key, value in (("model", document.model), ("data", document.data.sha256)):
         SubElement(properties, "property", {"name": key, "value": _clean(value)})
-    for identity, kind, reason, details in cases:
+    for called, kind, reason, details in cases:
         case = SubElement(
-            suite, "testcase", {"classname": f"sears.{name}", "name": _clean(identity), "time": "0"}
+            suite, "testcase", {"classname": f"sears.{name}", "name": _clean(called), "time": "0"}
         )
         if kind != "passed":
             told = SubElement(case, kind, {"message": _clean(reason)})
             if kind == "failure":
                 told.set("type", "gate")
-                told.text = _clean(details)
+            told.text = _clean(details)
     indent(suites)
     content: str = tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{content}\n'.encode()

@@ -6,9 +6,10 @@ break a table or become markup; every number is that of the document. Costs noth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from sears_dsl.audit.cells import code_cell
+from sears_dsl.audit.conclusion import conclusion
 from sears_dsl.audit.document import AuditDocument, Example, RuleRecord
 from sears_dsl.audit.shares import Share, told
 from sears_dsl.audit.slices import SliceResult
@@ -42,7 +43,7 @@ def audit_markdown(document: AuditDocument) -> str:
         "",
         *(f"- {_escaped(note)}" for note in document.notes),
         "- A rule is tested on the rows that it changes and that the model has right; with fewer "
-        f"than {document.gates.support} such rows it cannot pass. Intervals are Wilson's, 95%. q "
+        f"than {document.gates.support} such rows it is not judged. Intervals are Wilson's, 95%. q "
         "is the false-discovery rate over all rules (exact binomial tests, Benjamini and "
         "Hochberg).",
         f"- Model: {code_cell(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
@@ -58,6 +59,8 @@ def _left_out(rules: int) -> list[str]:
 
 
 def _summary(document: AuditDocument) -> Iterator[str]:
+    yield f"**{_escaped(conclusion(document))}**"
+    yield ""
     for reason in document.verdict.reasons[:_RULES_SHOWN]:
         yield f"- {_escaped(reason)}"
     if document.verdict.reasons:
@@ -71,8 +74,8 @@ def _summary(document: AuditDocument) -> Iterator[str]:
     yield ""
     flipped = whole.flipped
     yield (
-        f"Any rule flips {flipped.count:,} of the {flipped.total:,} right rows that rules change "
-        f"({_rated(flipped)})."
+        f"{flipped.count:,} of the {flipped.total:,} right rows that rules change are flipped by "
+        f"any rule ({_rated(flipped)})."
     )
     if whole.accuracy is not None:
         accuracy = whole.accuracy
@@ -140,14 +143,19 @@ def _overlap(document: AuditDocument) -> Iterator[str]:
     shown = document.together.overlaps[:_SLICES_SHOWN]
     if not shown:
         return
+    text = {each.id: each.rule for each in document.rules}
     yield "## Rules that flip the same rows"
     yield ""
     for each in shown:
         yield (
-            f"- {_escaped(each.first)} and {_escaped(each.second)}: {each.both:,} of "
+            f"- {_called(text, each.first)} and {_called(text, each.second)}: {each.both:,} of "
             f"{each.either:,} flipped rows"
         )
     yield ""
+
+
+def _called(text: Mapping[str, str], rule: str) -> str:
+    return f"{code_cell(text[rule])} ({_escaped(rule)})"
 
 
 def number(share: Share) -> str:

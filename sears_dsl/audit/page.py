@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from sears_dsl.audit.charts import axis, bars, interval_bar, overlap_matrix, scale_for
+from sears_dsl.audit.conclusion import conclusion
 from sears_dsl.audit.document import AuditDocument
 from sears_dsl.audit.page_rules import rule_details, rule_table
 from sears_dsl.audit.shares import Share, told
@@ -85,7 +86,7 @@ def _verdict(document: AuditDocument) -> str:
     return (
         f'<section class="card verdict {css_class(verdict.outcome)}">'
         f'<div class="sign" aria-hidden="true">{_SIGNS[verdict.outcome]}</div><div>'
-        f"<h2>{_TITLES[verdict.outcome]}</h2>"
+        f"<h2>{_TITLES[verdict.outcome]}</h2><p><strong>{escaped(conclusion(document))}</strong></p>"
         f"<p>{len(document.rules):,} {_plural(len(document.rules), 'rule')}: {escaped(counts)}.</p>"
         f"{listed}</div></section>"
     )
@@ -111,7 +112,7 @@ def _tiles(document: AuditDocument) -> str:
     tiles.append(
         _tile(
             told(whole.flipped.rate),
-            "of the right rows that rules change are flipped by some rule",
+            "of the right rows that rules change are flipped by any rule",
             f"{_counted(whole.flipped)}, 95% {told(whole.flipped.low)}–{told(whole.flipped.high)}",
         )
     )
@@ -220,7 +221,7 @@ def _slices(document: AuditDocument) -> Iterator[str]:
     overall = document.together.flipped.rate or 0.0
     scale = scale_for([each for each in known if each.total >= document.gates.support], [limit])
     for slicing, parts in groupby(document.slices, key=lambda each: each.slicing):
-        heads = (f"{escaped(slicing)}", f"rows flipped by some rule, 95% interval{axis(scale)}",
+        heads = (f"{escaped(slicing)}", f"rows flipped by any rule, 95% interval{axis(scale)}",
                  ">flipped", ">rate", ">q", ">rows", ">accuracy", ">worst rewording")  # fmt: skip
         rows = [
             _slice(
@@ -302,7 +303,7 @@ def _reading(document: AuditDocument) -> str:
     notes = [
         *document.notes,
         f"A rule fails when {how}, and always when q < {CERTAIN}. With "
-        f"fewer than {gates.support} rows to test on it cannot pass.",
+        f"fewer than {gates.support} rows to test on it is not judged.",
         "A rule that expects “same” fails a row by turning a right answer wrong; “flip” by leaving "
         "the answer as it was; “label” by any other answer, tested on all rows that it changes.",
         "Intervals are Wilson's, at 95%. p is the exact binomial probability of so many failures "

@@ -1,7 +1,7 @@
 """Each rule judged by its own test, all of them together under control of false discoveries.
 
 In: effects and gates. Out: a `Judgement` for each rule. Always holds: a rule that was tested on
-too few rows never passes; it fails only where there is evidence for it (q < 0.05). p is the exact
+too few rows is not judged, however it did: it neither passes nor fails. p is the exact
 probability of so many failures or more if the model failed at the limit; q is p after Benjamini and
 Hochberg, over all rules that were tested. Costs one binomial tail a rule.
 
@@ -115,14 +115,14 @@ def judge_share(
         share: failures of tested rows.
         limit: what it may be; None for no demand.
         q_value: of the test against the limit; None where nothing was tested.
-        support: fewer rows cannot pass.
+        support: with fewer rows nothing is judged.
         judge_by: what counts as a failure.
         changed: rows that were changed, tested or not.
 
     Example:
         >>> judge_share(share_of(0, 3), limit=0.1, q_value=1.0, support=20, judge_by="rate",
         ...             changed=3)
-        ('not judged', 'too little support: 3 rows tested, 20 are needed to pass')
+        ('not judged', 'too little support: 3 rows tested, 20 are needed; 0 of 3 fail')
     """
     certain = q_value is not None and q_value < CERTAIN
     if share.rate is None:
@@ -133,16 +133,17 @@ def judge_share(
         )
         return "not judged", f"nothing to test on: {why}"
     counted = f"{share.count:,} of {share.total:,} fail ({told(share.rate)})"
-    if limit is not None and certain:
-        return "failed", f"{counted}, clearly above {told(limit)}"
     if share.total < support:
         rows = "row" if share.total == 1 else "rows"
         return (
             "not judged",
-            f"too little support: {share.total} {rows} tested, {support} are needed to pass",
+            f"too little support: {share.total} {rows} tested, {support} are needed; "
+            f"{share.count} of {share.total} fail",
         )
     if limit is None:
         return "measured", "no limit is set"
+    if certain:
+        return "failed", f"{counted}, clearly above {told(limit)}"
     if judge_by == "proof":
         if share.high > limit:
             return "failed", f"{counted}; it may be {told(share.high)}, above {told(limit)}"

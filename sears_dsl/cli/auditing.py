@@ -66,7 +66,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
               show_default=True, help="A rule fails when its rate is above the limit; when there "
               "is evidence that it is; when there is no proof that it is not.")  # fmt: skip
 @click.option("--min-support", type=click.IntRange(min=1), default=20, show_default=True,
-              help="With fewer rows to test on, a rule cannot pass.")  # fmt: skip
+              help="With fewer rows to test on, a rule is not judged.")  # fmt: skip
 @click.option("--require-support", is_flag=True,
               help="Fail when a rule cannot be judged.")  # fmt: skip
 @click.option("--slice", "columns", multiple=True, metavar="COLUMN",
@@ -88,7 +88,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
 
     Each rule is applied by itself to every row; a flip is a row that the model has right before
     and wrong after. Rules that expect another answer are judged by that. A rule that can be tested
-    on few rows is said to be so and never passes; a gate of which nothing could be judged fails.
+    on few rows is not judged; a gate of which nothing could be judged fails.
     """
     need_audit()
     from sears_dsl.audit.auditing import Circumstances, audit
@@ -219,6 +219,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from sears_dsl.audit.conclusion import conclusion
     from sears_dsl.audit.markdown import interval, worst_first
     from sears_dsl.audit.shares import told
 
@@ -243,8 +244,8 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
         out.print(f"and {len(records) - _RULES_SHOWN:,} more rules", style="dim")
     flipped = document.together.flipped
     out.print(
-        f"some rule flips {flipped.count:,} of {counted(flipped.total, 'right row')} that rules "
-        f"change ({told(flipped.rate)})"
+        f"{flipped.count:,} of {counted(flipped.total, 'right row')} that rules change are flipped "
+        f"by any rule ({told(flipped.rate)})"
     )
     accuracy = document.together.accuracy
     if accuracy is not None:
@@ -258,6 +259,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     out.print(Text(f"verdict: {outcome}", style=_STYLES[outcome]))
     for reason in document.verdict.reasons:
         out.print(Text(f"  {reason}"))
+    out.print(Text(conclusion(document), style="bold"))
     out.print(Text(f"written: {output}/audit.html, audit.md, audit.json, junit.xml"))
 
 
@@ -270,7 +272,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
 @click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path, file_okay=False),
               help="Where comparison.json, comparison.md and comparison.html go.")  # fmt: skip
 @click.option("--fail-if-worse", is_flag=True,
-              help="Exit 1 when the second is clearly worse (q < 0.05).")  # fmt: skip
+              help="Exit 1 when the second is clearly worse (p < 0.05, Holm).")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")
 def compare_command(
@@ -320,7 +322,7 @@ def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> No
     from sears_dsl.audit.shares import told
 
     out = console(stderr=True)
-    table = Table("rule", "rows", "before", "after", "difference (95%)", "q", "", box=None,
+    table = Table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "", box=None,
                   pad_edge=False)  # fmt: skip
     for record in comparison.rules:
         change = record.failures
@@ -330,7 +332,7 @@ def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> No
             told(change.first_rate),
             told(change.second_rate),
             change.told,
-            "–" if record.q_value is None else f"{record.q_value:.2g}",
+            "–" if change.adjusted_p_value is None else f"{change.adjusted_p_value:.2g}",
             Text(record.outcome, style=_CHANGES[record.outcome]),
         )
     out.print(table)

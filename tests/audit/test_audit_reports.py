@@ -8,20 +8,23 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from audited import audited, rows_of
 
 from sears_dsl.audit.cells import code_cell
 from sears_dsl.audit.comparison import compare
 from sears_dsl.audit.comparison_page import comparison_markdown, comparison_page
+from sears_dsl.audit.conclusion import conclusion
 from sears_dsl.audit.document import AuditDocument, read_audit, write_audit
-from sears_dsl.audit.gates import Gates
+from sears_dsl.audit.gates import Gate, Gates
 from sears_dsl.audit.junit import junit_xml
 from sears_dsl.audit.markdown import audit_markdown
 from sears_dsl.audit.page import audit_page
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import parse
+from sears_dsl.statistics import binomial_tail
 
 RULES = parse(
     'rule film: movie -> film\n  why: "<b>Words</b> & such"\n'
@@ -67,7 +70,15 @@ def test_junit_is_read_by_a_parser_of_continuous_integration(document: AuditDocu
     suites = junitparser.JUnitXml.fromstring(junit_xml(document))
     [suite] = list(suites)
     cases = {case.name: case for case in suite}
-    assert set(cases) == {"film", "tape", "show", "turn", "all rules"}
+    short = {name.partition(":")[0]: case for name, case in cases.items()}
+    assert list(cases) == [
+        "film: movie -> film", "tape: movie -> tape", "show: play -> show", "turn: movie -> reel",
+        "all rules",
+    ]  # fmt: skip
+    # A skipped case says which rule it is and why nothing is said of it.
+    assert "play -> show" in short["show"].result[0].text
+    assert "nothing to test on: it changes no row" in short["show"].result[0].text
+    cases = short
     assert (suite.tests, suite.failures, suite.skipped, suite.errors) == (5, 1, 1, 0)
     assert isinstance(cases["turn"].result[0], junitparser.Failure)
     assert "30 of 33 fail (91%), clearly above 10%" in cases["turn"].result[0].message
@@ -193,7 +204,7 @@ def test_pages_say_what_the_document_says(document: AuditDocument) -> None:
     text = Page(audit_page(document)).text
     assert "The model fails" in text
     assert "4 rules: 1 failed, 2 passed, 1 not judged" in text
-    assert "turn: 30 of 33 fail (91%), clearly above 10%" in text
+    assert "movie -> reel (turn): 30 of 33 fail (91%), clearly above 10%" in text
     assert "of the 33 rows among them that the model has right, 3 get a wrong" in text.lower()
     assert "1 rule changed no row" in text
     assert "flips it is sure of (≥ 90%)" in text
@@ -298,3 +309,80 @@ def test_audits_of_other_rows_are_not_compared() -> None:
     one = audited(rows_of("kk"))
     with pytest.raises(UsageError, match="differ in scope: first and all"):
         compare(one, one.model_copy(update={"scope": "all"}))
+
+
+@pytest.mark.parametrize("better", [0, 10])
+def test_a_gate_on_comparisons_fails_by_mistake_in_at_most_one_of_twenty(better: int) -> None:
+    """Two models that do not differ, but for rules on which the second is much better."""
+    lines = "".join(f"rule r{place}: movie -> film{place}\n" for place in range(20))
+    plain = audited(rows_of("k" * 60), rules=parse(lines))
+    draw = np.random.default_rng(1)
+
+    def outcomes(rule: int, improved: bool) -> str:
+        rate = (0.02 if improved else 0.6) if rule < better else 0.3
+        return "".join("f" if flips else "k" for flips in draw.random(60) < rate)
+
+    def drawn(improved: bool) -> AuditDocument:
+        rules = tuple(
+            replace(each, outcomes=outcomes(place, improved))
+            for place, each in enumerate(plain.rules)
+        )
+        right = "".join("1" if each else "0" for each in draw.random(60) < 0.9)
+        return plain.model_copy(update={"rules": rules, "right_rows": right})
+
+    times = 150
+    found = [compare(drawn(False), drawn(True)) for _ in range(times)]
+    alarms = sum(each.worse for each in found)
+    assert binomial_tail(alarms, times, 0.05) > 0.01
+    if better:
+        named = sum(rule.outcome == "better" for each in found for rule in each.rules[:better])
+        assert named > 0.9 * better * times
+
+
+def test_one_worse_rule_among_many_is_seen() -> None:
+    lines = "".join(f"rule r{place}: movie -> film{place}\n" for place in range(50))
+    first = audited(rows_of("k" * 60), rules=parse(lines))
+    worse = replace(first.rules[7], outcomes="f" * 12 + "k" * 48)
+    rules = (*first.rules[:7], worse, *first.rules[8:])
+    found = compare(first, first.model_copy(update={"rules": rules}))
+    assert [each.id for each in found.rules if each.outcome == "worse"] == ["r7"]
+    assert found.worse
+
+
+# ---------------------------------------------------------------- in one sentence
+
+
+@pytest.mark.parametrize(
+    ("letters", "gates", "wanted"),
+    [("k" * 30, Gates(), "No rule clearly flips more than 10% of its tested rows; 1 rule could "
+      "not be judged for want of rows."),
+     ("f" * 12 + "k" * 18, Gates(), "1 of 1 rule clearly flips more than 10% of its tested rows: "
+      "movie -> film (film), 12 of 30, 40%; 1 rule could not be judged for want of rows."),
+     ("k" * 30, Gates(flip_rate=0.05), "The model passes: no rule flips more than 5.0% of its "
+      "tested rows; 1 rule could not be judged for want of rows."),
+     ("f" * 2 + "k" * 28, Gates(flip_rate=0.05), "The model fails: 1 of 1 rule flips more than "
+      "5.0% of its tested rows: movie -> film (film), 2 of 30, 6.7%, though it may be chance; "
+      "1 rule could not be judged for want of rows."),
+     ("fff", Gates(flip_rate=0.05), "Too little was tested to think anything of the model: the "
+      "rule that was tested most has 3 rows, and 20 are needed."),
+     ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said about the model: no rule changes a row "
+      "that tells whether it does as it should."),
+     ("k" * 30, Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "The model cannot be judged by "
+      "these rows: gate show: no rule was tested on enough rows to be judged."),
+     ("f" * 12 + "k" * 18, Gates(rows_flipped=0.05), "The model fails: all rules together flip "
+      "more rows than they may, 12 of 30 (40%); 1 rule could not be judged for want of rows.")],
+)  # fmt: skip
+def test_an_audit_ends_in_a_sentence(letters: str, gates: Gates, wanted: str) -> None:
+    document = audited(rows_of(letters), gates=gates)
+    assert conclusion(document) == wanted
+    assert wanted in Page(audit_page(document)).text
+    plain = audit_markdown(document).replace("\\", "")
+    assert f"**{wanted}**" in plain
+
+
+def test_reports_call_rules_by_text_and_id() -> None:
+    document = audited(rows_of("k" * 30), rules=parse("not -> ~n't\nrule wh: play -> show"))
+    [note] = [
+        each for each in document.notes if "changes no row" in each or "change no row" in each
+    ]
+    assert note.endswith(f"not -> ~n't ({document.rules[0].id}), play -> show (wh).")

@@ -26,12 +26,21 @@ def test_a_rate_above_the_limit_fails_and_one_at_it_passes() -> None:
     assert outcome("k" * 40 + "f", Gates(flip_rate=0.0)) == ("failed", "failed")
 
 
-def test_few_rows_never_pass() -> None:
+def test_few_rows_are_not_judged() -> None:
     assert outcome("k" * 19) == ("not judged", "not judged")
     assert outcome("k" * 20) == ("passed", "passed")
-    # One of one says little; three of three cannot be chance at 5%.
+    # Whatever they say: a rule that fails 3 of 3 or 5 of 8 is no more judged than one that fails 1.
     assert outcome("f") == ("not judged", "not judged")
-    assert outcome("fff") == ("failed", "failed")
+    assert outcome("fff") == ("not judged", "not judged")
+    assert outcome("kkkfffff") == ("not judged", "not judged")
+    assert outcome("kkkfffff", Gates(flip_rate=0.05, support=8)) == ("failed", "failed")
+    few = audited(rows_of("kkkfffff"), gates=FIVE)
+    assert few.rules[0].judgement.reason == (
+        "too little support: 8 rows tested, 20 are needed; 5 of 8 fail"
+    )
+    for judge_by in ("evidence", "proof"):
+        gates = Gates(rows_flipped=0.05, judge_by=judge_by)  # type: ignore[arg-type]
+        assert audited(rows_of("fff"), gates=gates).verdict.outcome == "not judged"
     assert outcome("kkkkf") == ("not judged", "not judged")
     assert outcome("www") == ("not judged", "not judged")
 
@@ -116,7 +125,7 @@ TWO = parse("rule film: movie -> film\nrule show: play -> show\n  expect: flip\n
     ("gates", "reason"),
     [(Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "gate show: no rule was tested"),
      (Gates(flip_rate=0.05, miss_rate=0.1), "maximum miss rate: no rule was tested"),
-     (Gates(flip_rate=0.05, miss_rate=0.1, require_support=True), "show: nothing to test on"),
+     (Gates(flip_rate=0.05, miss_rate=0.1, require_support=True), "play -> show (show): nothing"),
      (Gates(miss_rate=0.1), "maximum miss rate: no rule was tested")],
 )  # fmt: skip
 def test_a_gate_of_which_nothing_was_judged_is_not_passed_by_the_others(
@@ -135,14 +144,16 @@ def test_too_few_rows_for_all_rules_together_are_not_passed_by_a_rule_that_has_e
     assert verdict.all_rules == "not judged"
     assert verdict.outcome == "not judged"
     assert verdict.reasons == (
-        "all rules together: too little support: 3 rows tested, 20 are needed to pass",
+        "all rules together: too little support: 3 rows tested, 20 are needed; 0 of 3 fail",
     )
 
 
 def test_rules_that_cannot_be_judged_fail_where_that_is_demanded() -> None:
     document = audited(rows_of("k" * 30), gates=Gates(flip_rate=0.05, require_support=True))
     assert document.verdict.outcome == "failed"
-    assert document.verdict.reasons == ("show: nothing to test on: it changes no row",)
+    assert document.verdict.reasons == (
+        "play -> show (show): nothing to test on: it changes no row",
+    )
     assert audited(rows_of("k" * 30), gates=FIVE).verdict.outcome == "passed"
 
 
