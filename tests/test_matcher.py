@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -208,3 +211,59 @@ def test_rows_that_cannot_change_are_not_prepared() -> None:
     matcher = compile_rules([parse("movie -> film\nWhat NOUN -> x")], tagger=tagger)
     matcher.apply(["a movie", "nothing", "What/PRON/WP is"] * 10)
     assert (tagger.tokenized, tagger.tagged) == (10, 10)
+
+
+_FAILING = """
+import numpy as np
+from dataclasses import replace
+import sears_dsl as sears
+from sears_dsl.text.pinned import PinnedTagger
+matcher = sears.parse("movie -> film").compile(tagger=PinnedTagger())
+tokens = matcher.tagger.tokenize(["a movie"] * 300_000)
+# A type that there is not, in the first row of each block of rows.
+type_ids = tokens.type_ids.copy()
+type_ids[:: 1 << 17] = 1_000
+try:
+    matcher.find(replace(tokens, type_ids=type_ids), jobs=2)
+except IndexError as error:
+    print("told:", error)
+"""
+
+
+def test_threads_that_fail_end_with_their_error() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _FAILING],
+        capture_output=True,
+        text=True,
+        timeout=60,  # where one waits for the other, it is for ever
+        env={**os.environ, "SEARS_COMPILE": "never"},
+        check=False,
+    )
+    assert done.stdout.startswith("told: index 1000 is out of bounds"), done.stderr
+
+
+_MANY_NEGATIONS = """
+import resource
+import sears_dsl as sears
+from sears_dsl.text.pinned import PinnedTagger
+rules = "\\n".join(f"!w{number} movie -> film" for number in range(20_000))
+matcher = sears.parse(rules).compile(tagger=PinnedTagger())
+tokens = matcher.tagger.tokenize(["w7 movie", "a movie, w8 movie"])
+matcher.find(matcher.tagger.tokenize(["a b"]))  # what is to be compiled is compiled
+resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))
+for scope in ("first", "all", "every"):
+    print(len(matcher.find(tokens, scope=scope, jobs=2)))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded by the kernel of Linux")
+def test_many_negations_need_no_memory_by_the_square_of_the_rules() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _MANY_NEGATIONS],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env={**os.environ, "SEARS_COMPILE": "always"},
+        check=False,
+    )
+    assert done.stdout.split() == ["39999", "59998", "59998"], done.stderr

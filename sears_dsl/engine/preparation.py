@@ -1,18 +1,23 @@
-"""Kernels that prepare a scan: the trie of a program, the classes of a batch, protected places.
+"""What prepares a scan: the trie of a program, the classes of a batch, protected places.
 
 In: flat arrays of predicates, of the types of a batch, of spans. Out: the arrays that `kernels`
 reads. Always holds: what `kernels` says of its functions. Costs one step per predicate of a
-program, per predicate that a type satisfies, and per protected span and token of its row.
+program, and per predicate that a type satisfies; where something is protected, a few array
+operations over the tokens and a binary search for each span.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl._compiled import kernel
-from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, Classes, first_slot
+from sears_dsl.engine.kernels import NO_CHILD, NODE_SHIFT, Classes, Protection, first_slot
+from sears_dsl.text.tokens import Int32Array
+
+Int64Array: TypeAlias = NDArray[np.int64]
 
 # Classes times words of symbols, 64 to a word: 64 MiB.
 _MOST_WORDS = 1 << 23
@@ -143,44 +148,58 @@ def classify(  # noqa: PLR0915 - one pass to find the classes, one to describe t
 # ---------------------------------------------------------------- protected spans
 
 
-@kernel
-def mark_protected(row_offsets: Any, starts: Any, ends: Any, span_offsets: Any, spans: Any) -> Any:
-    """Where no instance may be.
+def mark_protected(
+    row_offsets: Int32Array,
+    starts: Int32Array,
+    ends: Int32Array,
+    span_offsets: Int64Array,
+    spans: Int64Array,
+) -> Protection:
+    """Where no instance may be; no kernel, since NumPy does it in a few passes.
 
     Args:
         row_offsets: tokens of each row.
         starts: first character of each token.
         ends: one past its last character.
-        span_offsets: protected spans of each row.
+        span_offsets: protected spans of each row, in any order.
         spans: (spans, 2) characters start and end.
-
-    Returns:
-        (covered, closed): covered is a prefix sum over tokens and the gaps after them (unit 2k is
-        token k, unit 2k + 1 the gap behind it); closed says of each place for an insertion (place
-        k of row r is at row_offsets[r] + r + k) whether it is strictly inside a span.
     """
-    rows = row_offsets.shape[0] - 1
-    tokens = row_offsets[rows]
-    covered = np.zeros(2 * tokens + 1, np.int32)
-    closed = np.zeros(tokens + rows, np.uint8)
-    for row in range(rows):
-        begin, end = row_offsets[row], row_offsets[row + 1]
-        for span in range(span_offsets[row], span_offsets[row + 1]):
-            low, high = spans[span, 0], spans[span, 1]
-            for token in range(begin, end):
-                if starts[token] < high and low < ends[token]:
-                    covered[2 * token + 1] = 1
-                if token + 1 < end:
-                    gap_low, gap_high = ends[token], starts[token + 1]
-                    inside = gap_low < gap_high and gap_low < high and low < gap_high
-                    # A protected place without a character is inside where tokens meet, too.
-                    if inside or (low == high and gap_low <= low <= gap_high):
-                        covered[2 * token + 2] = 1
-                if low < starts[token] < high:
-                    closed[token + row] = 1
-            place = ends[end - 1] if end > begin else np.int32(0)
-            if low < place < high:
-                closed[end + row] = 1
-    for unit in range(2 * tokens):
-        covered[unit + 1] += covered[unit]
-    return covered, closed
+    rows, tokens = len(row_offsets) - 1, len(starts)
+    row_of = np.repeat(np.arange(rows), np.diff(row_offsets))
+    # Characters of all rows in one order: those of two rows never meet.
+    longest = int(ends.max(initial=0))
+    row_starts = np.arange(rows) * (longest + 3) + 1
+    token_starts, token_ends = row_starts[row_of] + starts, row_starts[row_of] + ends
+    clipped = np.clip(spans, -1, longest + 1).T
+    lows, highs = clipped + np.repeat(row_starts, np.diff(span_offsets))
+
+    gap_starts, gap_ends = token_ends[:-1], token_starts[1:]
+    inside = _between(gap_ends, lows, gap_starts, highs) & (gap_starts < gap_ends)
+    # A protected place without a character is inside where tokens meet, too.
+    empty = lows[lows == highs]
+    inside |= _between(gap_ends, empty - 1, gap_starts, empty + 1)
+    units = np.zeros(2 * tokens + 1, np.int32)
+    units[1::2] = _between(token_ends, lows, token_starts, highs)
+    units[2:-1:2] = inside & (row_of[:-1] == row_of[1:])
+
+    last_ends = np.zeros(rows, np.int32)
+    full = np.flatnonzero(np.diff(row_offsets))
+    last_ends[full] = ends[row_offsets[full + 1] - 1]
+    places = np.empty(tokens + rows, np.int64)
+    places[np.arange(tokens) + row_of] = token_starts
+    places[row_offsets[1:] + np.arange(rows)] = row_starts + last_ends
+    closed = _between(places, lows, places, highs)
+    return Protection(np.cumsum(units, dtype=np.int32), closed.astype(np.uint8))
+
+
+def _between(
+    after: Int64Array, lows: Int64Array, before: Int64Array, highs: Int64Array
+) -> NDArray[np.bool_]:
+    """For each k whether some span has low < after[k] and before[k] < high; both are in order."""
+    begins = np.searchsorted(after, lows, side="right")
+    stops = np.searchsorted(before, highs, side="left")
+    some = begins < stops
+    room = len(after) + 1
+    depth = np.bincount(begins[some], minlength=room) - np.bincount(stops[some], minlength=room)
+    open_spans: NDArray[np.bool_] = np.cumsum(depth)[:-1] > 0
+    return open_spans

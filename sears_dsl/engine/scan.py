@@ -118,7 +118,7 @@ def collect(  # noqa: PLR0915, PLR0917
         and most < heads.arena.shape[0] // 4
     )
     arena = heads.arena
-    stack_size = (rules.deepest + 1) * widest + most
+    stack_size = (rules.deepest + 1) * widest + (most if remembering else 0)
     stack_nodes = np.empty(stack_size, np.int32)
     stack_places = np.empty(stack_size, np.int32)
     of_type, bits = classes.of_type, classes.bits

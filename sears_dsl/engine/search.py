@@ -99,10 +99,12 @@ def search(
 
     def scan(block: tuple[int, int]) -> _Hits:
         low, high = block
-        heads = idle.get()
         rows = (low, high, _EXTENTS[extent], row_offsets, type_ids)
-        hits, offsets = collect(*rows, classes, program.rules, heads, protection)
-        idle.put(heads)
+        heads = idle.get()
+        try:
+            hits, offsets = collect(*rows, classes, program.rules, heads, protection)
+        finally:  # without them the next block would wait for ever
+            idle.put(heads)
         return _Hits(low, hits, offsets, int(count_instances(hits, program.rules)))
 
     with _workers(workers) as run:
@@ -182,7 +184,4 @@ def _protection(
     offsets = np.zeros(len(protected) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     spans = np.array(list(chain.from_iterable(protected)), np.int64).reshape(-1, 2)
-    starts, ends = _plain(tokens.starts), _plain(tokens.ends)
-    return kernels.Protection(
-        *preparation.mark_protected(row_offsets, starts, ends, offsets, spans)
-    )
+    return preparation.mark_protected(row_offsets, tokens.starts, tokens.ends, offsets, spans)
