@@ -145,8 +145,9 @@ def _keyword_lines(draw: st.DrawFn) -> str:
     right = " ".join(draw(st.lists(_WORDS, min_size=1, max_size=3)))
     shape = draw(
         st.sampled_from(
-            ("{} -> {}", "rule r: {} -> {}", "set S = {} | {}", "({}|{}) b -> c", "a -> b / {} __ {}",
-             '{} -> {}\n  tags: set rule\n  test "rule a" => "set -> b"', "x:({}) -> $x {}")
+            ("{} -> {}", "rule r: {} -> {}", "set S = {} | {}", "({}|{}) b -> c",
+             "a -> b / {} __ {}", "x:({}) -> $x {}",
+             '{} -> {}\n  tags: set rule\n  test "rule a" => "set -> b"')
         )
     )  # fmt: skip
     return shape.format(left.strip(), right)
