@@ -21,6 +21,7 @@ from sears_dsl.errors import UsageError
 __all__ = [
     "Dependence",
     "binomial_tail",
+    "excess_exact",
     "fisher_exact",
     "holm_values",
     "mcnemar_exact",
@@ -276,6 +277,51 @@ def fisher_exact(
     distinct, places = np.unique(tables, axis=0, return_inverse=True)
     found = [_fisher(*table) for table in distinct.tolist()]
     return np.array(found, np.float64)[places.ravel()].reshape(first[0].shape)
+
+
+def excess_exact(
+    some: ArrayLike, trials: ArrayLike, others: ArrayLike, other_trials: ArrayLike
+) -> Floats:
+    """Fisher's exact test, one-sided: is the first share larger than that of other rows?
+
+    The p-value is the probability, given how often it happened in all, that so many or more of
+    these are among the first rows. Unlike `binomial_tail` it takes the other share for what it
+    is, a count of finitely many rows.
+
+    Args:
+        some: how often it happened among the first rows.
+        trials: how many these are.
+        others: how often it happened among the other rows.
+        other_trials: how many these are.
+
+    Raises:
+        UsageError: counts that cannot be.
+
+    Example:
+        >>> round(float(excess_exact(3, 4, 10, 100)), 4), float(excess_exact(3, 4, 0, 0))
+        (0.0058, 1.0)
+    """
+    first = np.broadcast_arrays(*_counts(some, trials), *_counts(others, other_trials))
+    tables = np.stack([each.ravel() for each in first], axis=1).astype(np.int64)
+    distinct, places = np.unique(tables, axis=0, return_inverse=True)
+    found = [_excess(*table) for table in distinct.tolist()]
+    return np.array(found, np.float64)[places.ravel()].reshape(first[0].shape)
+
+
+def _excess(some: int, trials: int, others: int, other_trials: int) -> float:
+    """The probability of tables with these margins and at least so much on the first side."""
+    happened = some + others
+    least, most = max(0, happened - other_trials), min(trials, happened)
+    if some <= least:
+        return 1.0
+    logs = np.array(
+        [
+            _log_choose(trials, each) + _log_choose(other_trials, happened - each)
+            for each in range(some, most + 1)
+        ]
+    )
+    whole = _log_choose(trials + other_trials, happened)
+    return min(1.0, float(np.exp(logs - whole).sum()))
 
 
 def _fisher(some: int, trials: int, others: int, other_trials: int) -> float:

@@ -15,6 +15,9 @@ from sears_dsl.cli.model_options import model_options, workplace
 from sears_dsl.cli.progress import stages
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from sears_dsl.discovery.found import Discovery
     from sears_dsl.discovery.settings import Settings
     from sears_dsl.text.batches import Format
@@ -43,8 +46,9 @@ __all__ = ["adversaries_command", "discover_command"]
               help="What rules generalize; adversaries asks the model less.")  # fmt: skip
 @click.option("--join-contexts/--no-join-contexts", default=True, show_default=True,
               help="Rules over the tags beside which a change keeps the meaning.")  # fmt: skip
-@click.option("--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.0,
-              show_default=True, help="Share of rows kept apart to count flips on.")  # fmt: skip
+@click.option("--holdout", type=click.FloatRange(0, 1, max_open=True),
+              help="Share of right rows that take no part, and say what the rules do; 0 for none. "
+              "By default 0.3, and none of fewer than a hundred.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the holdout.")
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
               help="Time for the search; the best found until then is written.")  # fmt: skip
@@ -186,52 +190,116 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 
 def _print_discovery(discovery: Discovery, output: Path) -> None:
-    """The rules as the paper's Table 3 shows them: rule, example, flips."""
+    """The rules as the paper's Table 3 shows them, and what held-out rows say of each."""
+    out = console(stderr=True)
+    funnel = discovery.funnel
+    searched = funnel.right - funnel.held_out
+    out.print(
+        f"{funnel.right:,} of {funnel.rows:,} rows are right, {funnel.held_out:,} of them held out "
+        f"and {searched:,} searched; {funnel.rows_with_adversary:,} of these have an adversary; "
+        f"{counted(funnel.candidates, 'candidate rule')}, {funnel.passing:,} pass the filter"
+    )
+    if funnel.too_long:
+        out.print(f"{counted(funnel.too_long, 'row')} not reworded, or not all of it: too long")
+    if discovery.rules:
+        out.print(_table(discovery, out.width))
+        _print_sums(discovery, out)
+    else:
+        out.print(_why_nothing(discovery))
+    if discovery.budget_reached:
+        out.print(f"the time budget cut short: {', '.join(discovery.cut_short)}")
+    beside = f"{output.stem}.manifest.json, {output.stem}.md"
+    out.print(f"written: {output}; beside it {beside}")
+
+
+def _table(discovery: Discovery, width: int) -> Table:
+    """A line a rule: flips and meaning on the rows that found it, and on those held out."""
     from rich.table import Table
     from rich.text import Text
 
     from sears_dsl.discovery.report import percent
     from sears_dsl.engine.matches import Edit
 
-    out = console(stderr=True)
+    held_out = bool(discovery.funnel.held_out)
+    heads = ["rule", "flips", "rate (95%)", "S ≥ τ"]
+    heads += ["held out", "rate (95%)", "S ≥ τ"] if held_out else []
+    table = Table(*heads, "example", box=None, pad_edge=False)
+    table.columns[1].justify = "right"
+    longest = max(len(each.text) for each in discovery.rules)
+    width = max(30, min(90, width - longest - (80 if held_out else 45)))
+    for each in discovery.rules:
+        cells = [Text(each.text + ("†" if each.joined else ""))]
+        rows = [(each.flips, each.changed, each.interval, each.at_tau)]
+        if each.held_out is not None:
+            held = each.held_out
+            rows.append((held.flips, held.changed, held.interval, held.at_tau or 0))
+        for flips, changed, (low, high), at_tau in rows:
+            cells.append(Text(f"{flips} of {changed}"))
+            if changed:
+                rate = f"{percent(flips / changed)} ({percent(low)}–{percent(high)})"
+                cells += [Text(rate), Text(percent(at_tau / changed))]
+            else:
+                cells += [Text(""), Text("")]
+        example = Text("")
+        if each.examples:
+            first = each.examples[0]
+            edit = Edit(0, len(first.original), first.original, first.rewritten)
+            example = excerpt(first.original, [edit], width=width)
+            example.append(f"  {first.label} → {first.prediction}", style="dim")
+        table.add_row(*cells, example)
+    return table
+
+
+def _print_sums(discovery: Discovery, out: Console) -> None:
+    """What the rules do together, and on which rows all of this was counted."""
+    from sears_dsl.discovery.settings import HOLDOUT_FROM
+
     funnel = discovery.funnel
-    out.print(
-        f"{funnel.right:,} of {funnel.rows:,} rows are right; {funnel.rows_with_adversary:,} of "
-        f"these have an adversary; {counted(funnel.candidates, 'candidate rule')}, "
-        f"{funnel.passing:,} pass the filter"
+    searched = funnel.right - funnel.held_out
+    together = (
+        f"together they flip {funnel.rows_flipped:,} of {searched:,} searched rows "
+        f"({100 * funnel.rows_flipped / max(1, searched):.1f}%) with S ≥ τ"
     )
-    if not discovery.rules:
-        out.print(
-            "no rule flips enough rows and keeps the meaning; more rows, a smaller --tau or "
-            "--minimum-flips find weaker ones"
+    if funnel.held_out:
+        flipped = funnel.held_out_flipped or 0
+        together += (
+            f", and {flipped:,} of {funnel.held_out:,} held out "
+            f"({100 * flipped / funnel.held_out:.1f}%)"
         )
-    else:
-        table = Table("rule", "flips", "rate (95%)", "S ≥ τ", "example", box=None, pad_edge=False)
-        table.columns[1].justify = "right"
-        longest = max(len(each.text) for each in discovery.rules)
-        width = max(30, min(90, out.width - longest - 45))
-        for each in discovery.rules:
-            low, high = each.interval
-            example = Text("")
-            if each.examples:
-                first = each.examples[0]
-                edit = Edit(0, len(first.original), first.original, first.rewritten)
-                example = excerpt(first.original, [edit], width=width)
-                example.append(f"  {first.label} → {first.prediction}", style="dim")
-            table.add_row(
-                Text(each.text),
-                f"{each.flips} of {each.changed}",
-                f"{percent(each.flips / each.changed)} ({percent(low)}–{percent(high)})",
-                percent(each.at_tau / each.changed),
-                example,
-            )
-        out.print(table)
-        share = 100 * funnel.rows_flipped / max(1, funnel.right)
-        out.print(
-            f"together they flip {funnel.rows_flipped:,} of {funnel.right:,} right rows "
-            f"({share:.1f}%)"
-        )
+    out.print(together)
+    if any(each.joined for each in discovery.rules):
+        where = "held-out rows" if funnel.held_out else "a third of the rows"
+        out.print(f"† counted on {where} alone, which neither chose nor judged its contexts")
+    if not funnel.held_out:
+        too_few = discovery.settings.holdout is None
+        why = f"fewer than {HOLDOUT_FROM} right rows" if too_few else "--holdout 0"
+        out.print(f"no rows held out ({why}): the numbers are from the rows that found the rules")
+
+
+def _why_nothing(discovery: Discovery) -> str:
+    """What to do where no rule was found, by the stage at which the last ones went."""
+    funnel, settings = discovery.funnel, discovery.settings
     if discovery.budget_reached:
-        out.print("the time budget cut the search short; the manifest says so")
-    beside = f"{output.stem}.manifest.json, {output.stem}.md"
-    out.print(f"written: {output}; beside it {beside}")
+        lost = (
+            (funnel.skipped, "row", "not reworded"),
+            (funnel.not_asked, "candidate", "not asked about"),
+            (funnel.undecided, "candidate", "not scored to the end"),
+        )
+        said = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
+        return f"no rule in this time ({said}): give more --budget-seconds, or fewer rows (--limit)"
+    if not funnel.candidates:
+        return (
+            "no rewording that keeps the meaning gives a rule: more rows, or a wider --beam, show "
+            "more"
+        )
+    if not funnel.with_enough_flips:
+        return (
+            f"none of the {funnel.candidates:,} candidates flips {settings.minimum_flips} rows: "
+            "more rows, or a smaller --minimum-flips"
+        )
+    return (
+        f"{counted(funnel.with_enough_flips, 'candidate')} flip {settings.minimum_flips} rows or "
+        f"more, and none of them keeps the meaning (S ≥ {discovery.tau:.3g}) on "
+        f"{100 * (1 - settings.delta):.0f}% of its rows: a smaller --tau or a larger --delta lets "
+        "weaker ones pass; more rows show more"
+    )

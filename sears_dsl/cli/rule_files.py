@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl._defaults import DEFAULT_TAGGER
-from sears_dsl.cli.console import as_json_object, counted, echo_json, imports_option
-from sears_dsl.errors import (
-    MOST_SHOWN,
-    Diagnostic,
-    RuleSyntaxError,
-    TaggerError,
-    UsageError,
-    rendered,
-)
+from sears_dsl.cli.console import as_json_object, counted, echo_json
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, TaggerError, UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
@@ -29,17 +22,8 @@ __all__ = ["check_command", "fmt_command", "test_command"]
 @click.command("check", epilog="Example: sears check rules/ --strict")
 @click.argument("rules", nargs=-1, required=True)
 @click.option("--strict", is_flag=True, help="Warnings fail the check too (exit 1).")
-@click.option("--all", "show_all", is_flag=True, help=f"Print more than {MOST_SHOWN} findings.")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON, all of them.")
-@imports_option
-def check_command(
-    rules: tuple[str, ...],
-    *,
-    strict: bool,
-    show_all: bool,
-    as_json: bool,
-    allow_imports_outside: bool,
-) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def check_command(rules: tuple[str, ...], *, strict: bool, as_json: bool) -> None:
     """Find what is wrong in rule files, all of it at once.
 
     Exit 2 when a file has errors, 1 when --strict and there are warnings.
@@ -53,7 +37,7 @@ def check_command(
     count = 0
     for file in files:
         try:
-            ruleset = load(file, allow_imports_outside=allow_imports_outside)
+            ruleset = load(file)
         except RuleSyntaxError as error:
             findings.extend(error.diagnostics)
         else:
@@ -68,8 +52,8 @@ def check_command(
             {"files": len(files), "rules": count, "findings": [*map(as_json_object, findings)]}
         )
     else:
-        if findings:
-            click.echo(rendered(findings, most=None if show_all else MOST_SHOWN) + "\n")
+        for finding in findings:
+            click.echo(finding.render() + "\n")
         if note:
             click.echo(f"note: {note}")
         click.echo(
@@ -86,13 +70,13 @@ def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> st
     """Add what only the compiler sees (words as the tokenizer splits them, inflections)."""
     from sears_dsl.engine.matcher import compile_rules
 
-    for ruleset in rulesets:
-        try:
+    try:
+        for ruleset in rulesets:
             compile_rules([ruleset])
-        except RuleSyntaxError as error:
-            findings.extend(error.diagnostics)
-        except TaggerError as error:
-            return f"rules were not compiled: {error.message} ({error.help})"
+    except RuleSyntaxError as error:
+        findings.extend(error.diagnostics)
+    except TaggerError as error:
+        return f"rules were not compiled: {error.message} ({error.help})"
     return ""
 
 
@@ -100,10 +84,7 @@ def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> st
 @click.argument("rules", nargs=-1, required=True)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file would change.")
 @click.option("--diff", "show_diff", is_flag=True, help="Write nothing; show what would change.")
-@imports_option
-def fmt_command(
-    rules: tuple[str, ...], *, check: bool, show_diff: bool, allow_imports_outside: bool
-) -> None:
+def fmt_command(rules: tuple[str, ...], *, check: bool, show_diff: bool) -> None:
     """Put rule files into their canonical form. `-` reads standard input, writes standard output.
 
     Comments stay; spacing, the order of metadata and quotes become the same everywhere.
@@ -128,7 +109,7 @@ def fmt_command(
     files = find_rule_files(rules)
     for file in files:
         before = file.read_text("utf-8")
-        after = load(file, allow_imports_outside=allow_imports_outside).format()
+        after = load(file).format()
         if before == after:
             continue
         changed += 1
@@ -163,15 +144,7 @@ def _unified(before: str, after: str, file: Path) -> str:
 @click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
               "manifest that it was validated with this tagger.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")
-@imports_option
-def test_command(
-    rules: tuple[str, ...],
-    *,
-    tagger: str,
-    record: bool,
-    as_json: bool,
-    allow_imports_outside: bool,
-) -> None:
+def test_command(rules: tuple[str, ...], *, tagger: str, record: bool, as_json: bool) -> None:
     """Run the tests that rules carry. Exit 1 when one is not ok.
 
     Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text).
@@ -179,7 +152,7 @@ def test_command(
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.rule_tests import run_tests
 
-    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+    rulesets = load_rulesets(rules)
     chosen = _tagger_for(tagger, rulesets)
     results = [
         (ruleset, result) for ruleset in rulesets for result in run_tests(ruleset, tagger=chosen)

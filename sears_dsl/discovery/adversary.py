@@ -11,13 +11,21 @@ Models", ACL 2018: SEA(x, x') = 1[SemEq(x, x') ∧ f(x) ≠ f(x')], with SemEq(x
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from sears_dsl.discovery.rightness import RightRows
 from sears_dsl.discovery.semantics import Scorer
 
 __all__ = ["Adversaries", "Adversary", "best_of_each_row", "find_adversaries"]
+
+# The base rate is counted on so many rows at most, and a row's paraphrases are looked through so
+# far for one that keeps the meaning: each look is a question to the scorer.
+_BASE_ROWS = 400
+_LOOKS = 3
+# Pairs that the scorer gets at once: some seconds of work.
+_PORTION = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +57,41 @@ class Adversaries:
         found: the adversaries, sorted by row, then best first; equal scores by text.
         paraphrases: how many paraphrases the model was asked about.
         flipping: how many of these flipped it, whatever their score.
+        base_rows: rows of which a paraphrase with S ≥ τ, drawn by lot, was looked at.
+        base_flips: how many of these paraphrases flipped the model.
     """
 
     found: tuple[Adversary, ...]
     paraphrases: int
     flipping: int
+    base_rows: int
+    base_flips: int
 
     @property
     def base_rate(self) -> float:
-        """How often any rewording flips the model."""
-        return self.flipping / max(1, self.paraphrases)
+        """How often a paraphrase that keeps the meaning flips the model; 0 where none does."""
+        return self.base_flips / max(1, self.base_rows)
 
 
 def find_adversaries(
-    right: RightRows, paraphrases: Sequence[Sequence[str]], *, scorer: Scorer, tau: float
+    right: RightRows,
+    paraphrases: Sequence[Sequence[str]],
+    *,
+    scorer: Scorer,
+    tau: float,
+    ask: Callable[[Sequence[int], Sequence[str]], Sequence[str | None]] | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Adversaries:
     """The paraphrases that flip a model's answer and keep the meaning.
 
     Args:
         right: the rows that the model has right.
         paraphrases: for each of them its paraphrases.
-        scorer: S; asked for paraphrases that flip.
+        scorer: S; asked for paraphrases that flip, and for a few of each row besides.
         tau: the score from which on a paraphrase counts as equivalent.
+        ask: what the model says of right rows with other texts, None where there was no time to
+            ask; `RightRows.ask` if None.
+        stop: asked between portions of questions to the scorer; True leaves the rest out.
 
     Example:
         >>> import numpy as np
@@ -88,21 +109,31 @@ def find_adversaries(
         >>> data = LabelledRows(({"text": "It is fun."},), "text", None, "a.csv")
         >>> found = find_adversaries(
         ...     RightRows(data, Shouting()), [["It's fun.", "It is fun!"]], scorer=Half(), tau=0.1)
-        >>> [(each.text, each.prediction, each.score) for each in found.found], found.base_rate
-        ([('It is fun!', 'loud', 0.5)], 0.5)
+        >>> [(each.text, each.prediction, each.score) for each in found.found]
+        [('It is fun!', 'loud', 0.5)]
     """
-    asked = [(number, text) for number, found in enumerate(paraphrases) for text in found]
-    answers = right.ask([number for number, _ in asked], [text for _, text in asked])
-    flips = [
-        (number, text, answer)
-        for (number, text), answer in zip(asked, answers, strict=True)
-        if right.flipped(number, answer)
-    ]
+    # The best paraphrases of all rows come first: where time ends, each row was looked at.
+    asked = sorted(
+        (place, number, text)
+        for number, of_row in enumerate(paraphrases)
+        for place, text in enumerate(of_row)
+    )
+    answers = (ask or right.ask)([each[1] for each in asked], [each[2] for each in asked])
+    known = {
+        (number, text): answer
+        for (_, number, text), answer in zip(asked, answers, strict=True)
+        if answer is not None
+    }
+    flips = sorted(pair for pair, answer in known.items() if right.flipped(pair[0], answer))
     # Most flips lose the meaning, which is cheaper to see than how far they are from it.
-    kept = scorer.at_least([(right.texts[number], text) for number, text, _ in flips], tau)
-    flipping = len(flips)
-    flips = [flip for flip, keeps in zip(flips, kept, strict=True) if keeps]
-    scores = scorer.scores([(right.texts[number], text) for number, text, _ in flips])
+    kept: list[tuple[int, str]] = []
+    for first in range(0, len(flips), _PORTION):
+        if stop():
+            break
+        some = flips[first : first + _PORTION]
+        keeps = scorer.at_least([(right.texts[number], text) for number, text in some], tau)
+        kept += [pair for pair, keep in zip(some, keeps, strict=True) if keep]
+    scores = scorer.scores([(right.texts[number], text) for number, text in kept])
     adversaries = [
         Adversary(
             row=number,
@@ -110,12 +141,56 @@ def find_adversaries(
             text=text,
             score=float(score),
             label=right.predictions[number],
-            prediction=answer,
+            prediction=known[number, text],
         )
-        for (number, text, answer), score in zip(flips, scores, strict=True)
+        for (number, text), score in zip(kept, scores, strict=True)
     ]
     adversaries.sort(key=lambda each: (each.row, -each.score, each.text))
-    return Adversaries(tuple(adversaries), paraphrases=len(asked), flipping=flipping)
+    rows, flipping = _base(right, list(known), set(flips), scorer=scorer, tau=tau, stop=stop)
+    return Adversaries(
+        tuple(adversaries),
+        paraphrases=len(known),
+        flipping=len(flips),
+        base_rows=rows,
+        base_flips=flipping,
+    )
+
+
+def _base(
+    right: RightRows,
+    paraphrases: Sequence[tuple[int, str]],
+    flips: set[tuple[int, str]],
+    *,
+    scorer: Scorer,
+    tau: float,
+    stop: Callable[[], bool],
+) -> tuple[int, int]:
+    """Of how many rows a paraphrase keeps the meaning, and how many of these paraphrases flip.
+
+    One paraphrase a row, by lot: paraphrases of one row flip together, rows do not.
+    """
+    of_row: dict[int, list[str]] = {}
+    for number, text in paraphrases:
+        of_row.setdefault(number, []).append(text)
+    open_rows = sorted(of_row, key=lambda number: (_lot(right.texts[number]), number))[:_BASE_ROWS]
+    drawn = {number: sorted(of_row[number], key=_lot)[:_LOOKS] for number in open_rows}
+    rows = flipping = 0
+    for look in range(_LOOKS):
+        pairs = [(number, drawn[number][look]) for number in open_rows if look < len(drawn[number])]
+        if not pairs or stop():
+            break
+        keeps = scorer.at_least([(right.texts[number], text) for number, text in pairs], tau)
+        good = [pair for pair, keep in zip(pairs, keeps, strict=True) if keep]
+        done = {number for number, _ in good}
+        rows += len(good)
+        flipping += sum(pair in flips for pair in good)
+        open_rows = [number for number in open_rows if number not in done]
+    return rows, flipping
+
+
+def _lot(text: str) -> bytes:
+    """The place of a text in an order that has nothing to do with what it says."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def best_of_each_row(adversaries: Sequence[Adversary], most: int) -> list[Adversary]:

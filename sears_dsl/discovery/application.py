@@ -91,6 +91,16 @@ class Applications:
         places = np.arange(offsets[-1]) + np.repeat(self.rule_offsets[rules] - offsets[:-1], counts)
         return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
 
+    def where(self, kept: NDArray[np.bool_]) -> Applications:
+        """Some of the applications; rules and rewrites keep their numbers.
+
+        Args:
+            kept: bool (applications,).
+        """
+        offsets = np.zeros(self.rule_count + 1, np.int64)
+        np.cumsum(np.bincount(self.rules[kept], minlength=self.rule_count), out=offsets[1:])
+        return Applications(offsets, self.rewrites[kept], self.rows, self.texts, self.originals)
+
     def joined_to(self, others: Applications) -> Applications:
         """These rules and after them other ones, applied to the same rows.
 

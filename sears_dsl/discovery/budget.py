@@ -1,37 +1,73 @@
-"""The time that a run may take, and how far into it each stage may go.
+"""The time that a run may take, and how much of it each stage may have.
 
-In: seconds, a clock. Out: `Budget`. Always holds: a stage that asks may go on until its share of
-the time is over, counted from the beginning of the run; without a limit it may go on for ever.
-Costs a look at the clock a question.
+In: seconds, a clock. Out: `Budget`. Always holds: a stage that begins may take its share of the
+time that is then left, so that what one stage saves is there for those after it, and none is left
+without; without a limit a stage may go on for ever. Costs a look at the clock a question.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import accumulate
+from typing import Literal, TypeAlias
 
-__all__ = ["PARAPHRASES", "QUESTIONS", "SCORES", "Budget"]
+__all__ = ["Budget", "Stage"]
 
-# Of the time budget: paraphrases end here, questions to the model here, scores here.
-PARAPHRASES, QUESTIONS, SCORES = 0.4, 0.7, 0.95
+Stage: TypeAlias = Literal[
+    "paraphrases", "answers", "adversaries", "rules", "contexts", "filter", "telling"
+]
+
+# What stages need beside each other, in their order: searching paraphrases, asking the model about
+# them, scoring those that flip; asking about rules, joining contexts, filtering, what is told.
+_NEEDS: dict[Stage, float] = {
+    "paraphrases": 8, "answers": 2, "adversaries": 2, "rules": 4, "contexts": 2, "filter": 5,
+    "telling": 1,
+}  # fmt: skip
+_REST = dict(zip(_NEEDS, [*accumulate(reversed(_NEEDS.values()))][::-1], strict=True))
 
 
 class Budget:
-    """The time that is left; each stage may use the run up to a share of it."""
+    """The time that is left, and what of it a stage may have.
+
+    Args:
+        seconds: from now on; None for no limit.
+        clock: seconds.
+
+    Attributes:
+        reached: the stages that were cut short, in their order.
+
+    Example:
+        >>> seconds = iter([0.0, 0.0, 7.9, 8.1, 18.0, 22.9])
+        >>> budget = Budget(24, lambda: next(seconds))
+        >>> in_time = budget.stage("paraphrases")
+        >>> in_time(), in_time(), in_time()
+        (True, True, False)
+        >>> in_time = budget.stage("filter")
+        >>> in_time(), in_time(), budget.reached
+        (True, True, ['paraphrases'])
+    """
 
     def __init__(self, seconds: float | None, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._end = math.inf if seconds is None else seconds
-        self._begin = clock()
-        self.reached = False
+        self._end = math.inf if seconds is None else clock() + seconds
+        self.reached: list[Stage] = []
 
-    def until(self, share: float) -> Callable[[], bool]:
-        """A test whether the stage may go on."""
+    def stage(self, name: Stage) -> Callable[[], bool]:
+        """A test whether a stage may go on; the stage begins with the first look."""
+        end = math.nan
 
         def in_time() -> bool:
-            if self._clock() - self._begin < share * self._end:
+            nonlocal end
+            if not self.limited:
                 return True
-            self.reached = True
+            now = self._clock()
+            if math.isnan(end):
+                end = now + max(0.0, self._end - now) * _NEEDS[name] / _REST[name]
+            if now < end:
+                return True
+            if name not in self.reached:
+                self.reached.append(name)
             return False
 
         return in_time

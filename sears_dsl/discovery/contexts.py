@@ -5,18 +5,26 @@ or an adverb, and each of these alone is too rare to be one either. Joined they 
 ``just -> only / (AUX|CCONJ|ADV) __``.
 
 In: candidates that change words wherever they stand, what they make of the rows, which rewrites
-flip, a scorer. Out: rules with the same change and, on one side, those tags of the neighbour with
-which at least 1 - δ of the rewrites reach τ. Always holds: each of the alternatives keeps the
-meaning by itself, so none is carried by the others; the rules are candidates like all others, and
-go through the same filter. Costs a score for each flip of a change, and for each of its rewrites
-where enough flips keep the meaning.
+flip, a scorer, a partition of the rows. Out: rules with the same change and, on one side, those
+tags of the neighbour with which at least 1 - δ of the rewrites reach τ, each with the part of the
+rows that chose its tags. Always holds: each of the alternatives keeps the meaning by itself on at
+least five rows, so none is carried by the others; a rule depends on the scores and flips of its own
+part alone. Costs a score for each flip of a change, and for each of its rewrites where enough flips
+keep the meaning.
+
+Whoever chooses tags by their scores and then counts the same scores finds what he put in: with a
+scorer that is a coin, the tags on which it fell well remain. So the rows are cut into parts. One
+part chooses the tags, the next judges the rule (the filter, its p-value), and rows that did neither
+say what it does: those held out, or a third part where none are. Each part chooses in turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +41,21 @@ from sears_dsl.language.tagsets import COARSE, FINE
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
 
-__all__ = ["join_contexts"]
+__all__ = ["Joined", "Trials", "join_contexts"]
 
 # Flips of a change that are asked about first; if none of them keeps the meaning, no more are.
 _FIRST_LOOK = 6
 # Pairs that the scorer gets at once: some seconds of work.
 _PAIRS = 1024
+# Rows from which on a tag is judged: of fewer nearly any share keeps the meaning by chance.
+_LEAST_ROWS = 5
+
+
+class Joined(NamedTuple):
+    """A rule over contexts, and the part of the rows that chose them."""
+
+    rule: Rule
+    chosen_by: int
 
 
 @dataclass(slots=True)
@@ -50,7 +67,63 @@ class _Tally:
     flips: int = 0
 
     def keeps_the_meaning(self, delta: float) -> bool:
-        return self.failures <= int(allowed_failures(np.array([self.rows]), delta)[0])
+        return self.rows >= _LEAST_ROWS and _keeps(self.rows, self.failures, delta)
+
+
+def _keeps(rows: int, failures: int, delta: float) -> bool:
+    return failures <= int(allowed_failures(np.array([rows]), delta)[0])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trials:
+    """Candidates and what they do.
+
+    Attributes:
+        rules: the candidates, last those that join contexts.
+        texts: of the rules.
+        applications: of all rules to all rows.
+        flips: bool (rewrites,).
+        chosen_by: int (rules,): the part of the rows that chose the contexts; -1 where none did.
+        parts: int (rows,): the part of each row.
+    """
+
+    rules: Sequence[Rule]
+    texts: Sequence[str]
+    applications: Applications
+    flips: NDArray[np.bool_]
+    chosen_by: NDArray[np.int64]
+    parts: NDArray[np.int64]
+
+    @cached_property
+    def judged(self) -> Applications:
+        """What counts for and against each rule: of joined rules, the part after the chooser's."""
+        return self._where(1, others=True)
+
+    @cached_property
+    def apart(self) -> Applications:
+        """What neither chose the contexts of a rule nor judged it, where there are three parts."""
+        return self._where(2, others=False)
+
+    @cached_property
+    def looked_at(self) -> Applications:
+        """All but `apart`."""
+        if self.parts.max(initial=0) < 2:
+            return self.applications
+        return self.applications.where(~self._in_part(2))
+
+    def _where(self, step: int, *, others: bool) -> Applications:
+        kept = self._in_part(step)
+        if others:
+            kept |= self.chosen_by[self.applications.rules] < 0
+        return self.applications.where(kept)
+
+    def _in_part(self, step: int) -> NDArray[np.bool_]:
+        """Applications of joined rules to rows that are so many parts after the chooser's."""
+        done = self.applications
+        chosen_by = self.chosen_by[done.rules]
+        part = (chosen_by + step) % (int(self.parts.max(initial=0)) + 1)
+        found: NDArray[np.bool_] = self.parts[done.rows[done.rewrites]] == part
+        return found & (chosen_by >= 0)
 
 
 def join_contexts(
@@ -64,8 +137,9 @@ def join_contexts(
     tau: float,
     delta: float,
     minimum_flips: int,
+    parts: NDArray[np.integer],
     stop: Callable[[], bool] = lambda: False,
-) -> list[Rule]:
+) -> list[Joined]:
     """Rules over the contexts in which changes keep the meaning.
 
     Args:
@@ -77,12 +151,14 @@ def join_contexts(
         scorer: S, asked only whether a pair reaches τ.
         tau: the score from which on a rewrite counts as equivalent.
         delta: the share of rewrites in a context that may fall below.
-        minimum_flips: a rule has to flip so many rows.
-        stop: asked between portions of questions; True ends the search with nothing joined.
+        minimum_flips: a rule has to flip its share of these, rounded up, in the part that chooses.
+        parts: int (rows,): the part of each row, from 0.
+        stop: asked between portions of questions; True leaves it at the changes that were asked
+            about completely, those that flip most first.
 
     Returns:
-        At most four rules a change (coarse or fine tags, before or after), without those that
-        are there already.
+        At most four rules a change and part (coarse or fine tags, before or after), without those
+        that are there already; a rule that several parts choose counts as chosen by the first.
 
     Example:
         >>> from sears_dsl.discovery.application import apply_candidates
@@ -97,39 +173,54 @@ def join_contexts(
         ...         return self.scores(pairs) >= tau
         >>> tagger = PinnedTagger({"a": ("DET", "DT"), "so": ("ADV", "RB"), "fir": ("NOUN", "NN")})
         >>> rules = parse("big -> large").rules
-        >>> tokens = tagger.tag(["a big dog", "so big", "fir big"])
+        >>> texts = [f"{word} big {n}" for word in ("a", "so", "fir") for n in range(5)]
+        >>> tokens = tagger.tag(texts)
         >>> done = apply_candidates(rules, tokens, tagger=tagger)
         >>> found = join_contexts(
-        ...     rules, done, np.array([True, True, True]), tokens, tagger=tagger,
-        ...     scorer=NotOfPlants(), tau=0.5, delta=0.1, minimum_flips=2)
-        >>> [print_rule(rule) for rule in found]
+        ...     rules, done, np.ones(15, bool), tokens, tagger=tagger, scorer=NotOfPlants(),
+        ...     tau=0.5, delta=0.1, minimum_flips=2, parts=np.zeros(15, int))
+        >>> [print_rule(each.rule) for each in found]
         ['big -> large / (ADV|DET) __', 'big -> large / (DT|RB) __']
     """
-    plain = [rule for rule in range(len(rules)) if _is_plain(rules[rule])]
-    enough = applications.count(flips) >= minimum_flips
-    kept = _Meaning(applications, scorer, tau, stop)
-    changes = kept.promising([rule for rule in plain if enough[rule]], flips, minimum_flips)
-    kept.ask([applications.of_rule(rule) for rule in changes])
-    if kept.stopped:
-        return []
-    starts = _first_starts([rules[rule] for rule in changes], tokens, tagger)
-    joined: dict[Rule, None] = {}
-    for number, change in enumerate(changes):
-        rewrites = applications.of_rule(change)
-        rows = applications.rows[rewrites].tolist()
-        keeps = kept.known[rewrites] > 0
-        if keeps.sum() >= len(keeps) - int(allowed_failures(np.array([len(keeps)]), delta)[0]):
-            continue  # a rule as it is
-        length = len(rules[change].antecedent)
-        sites = [(row, starts[number, row], starts[number, row] + length) for row in rows]
-        for after, fine in product((False, True), repeat=2):
-            neighbours = [_neighbour(tokens, site, after=after, fine=fine) for site in sites]
-            tallies = _tallied(neighbours, keeps, flips[rewrites])
-            rule = _joined(rules[change], tallies, delta, minimum_flips, after=after)
-            if rule is not None:
-                joined[rule] = None
-    there = set(rules)
-    return [rule for rule in joined if rule not in there]
+    counts = applications.count(flips)
+    plain = [
+        rule
+        for rule in np.argsort(-counts, kind="stable").tolist()
+        if counts[rule] and _is_plain(rules[rule])
+    ]
+    place = {rule: number for number, rule in enumerate(plain)}
+    count = int(parts.max(initial=0)) + 1
+    least = -(-minimum_flips // count)
+    part_of = parts[applications.rows]
+    there, starts = set(rules), _first_starts([rules[rule] for rule in plain], tokens, tagger)
+    meaning = _Meaning(applications, scorer, tau, stop)
+    joined: dict[Rule, int] = {}
+    for part in range(count):
+        of_part = {
+            rule: some[part_of[some] == part]
+            for rule in plain
+            for some in [applications.of_rule(rule)]
+        }
+        hopeful = meaning.promising(of_part, flips, least)
+        meaning.ask([of_part[rule] for rule in hopeful])
+        for rule in hopeful:
+            rewrites = of_part[rule]
+            keeps = meaning.known[rewrites]
+            if (keeps < 0).any() or _keeps(len(keeps), int((keeps == 0).sum()), delta):
+                continue  # there was no time, or it is a rule as it is
+            length = len(rules[rule].antecedent)
+            sites = [
+                (row, start, start + length)
+                for row in applications.rows[rewrites].tolist()
+                for start in [starts[place[rule], row]]
+            ]
+            for after, fine in product((False, True), repeat=2):
+                neighbours = [_neighbour(tokens, site, after=after, fine=fine) for site in sites]
+                tallies = _tallied(neighbours, keeps > 0, flips[rewrites])
+                found = _joined(rules[rule], tallies, delta, least, after=after)
+                if found is not None and found not in there:
+                    joined.setdefault(found, part)
+    return [Joined(rule, part) for rule, part in joined.items()]
 
 
 class _Meaning:
@@ -137,7 +228,6 @@ class _Meaning:
 
     Attributes:
         known: int8 (rewrites,): 1 if it does, 0 if not, -1 where nobody asked.
-        stopped: whether there was no time to ask about all that was wanted.
     """
 
     def __init__(
@@ -152,29 +242,31 @@ class _Meaning:
         self._tau = tau
         self._stop = stop
         self.known = np.full(len(applications.texts), -1, np.int8)
-        self.stopped = False
 
     def ask(self, rewrites: Sequence[NDArray[np.integer]]) -> None:
-        """Ask about rewrites, each once."""
+        """Ask about rewrites, each once, in the order given, until there is no time."""
         if not rewrites:
             return
-        wanted = np.unique(np.concatenate(rewrites))
+        wanted = np.fromiter(dict.fromkeys(np.concatenate(rewrites).tolist()), np.int64)
         wanted = wanted[self.known[wanted] < 0]
         for first in range(0, len(wanted), _PAIRS):
-            self.stopped = self.stopped or self._stop()
-            if self.stopped:
+            if self._stop():
                 return
             some = wanted[first : first + _PAIRS]
             self.known[some] = self._scorer.at_least(self._applications.pairs(some), self._tau)
 
     def promising(
-        self, changes: Sequence[int], flips: NDArray[np.bool_], minimum_flips: int
+        self,
+        changes: Mapping[int, NDArray[np.integer]],
+        flips: NDArray[np.bool_],
+        minimum_flips: int,
     ) -> list[int]:
-        """The changes of which enough flips keep the meaning."""
-        flipping = {}
-        for change in changes:
-            rewrites = self._applications.of_rule(change)
-            flipping[change] = rewrites[flips[rewrites]]
+        """The changes of whose rewrites enough flip and keep the meaning."""
+        flipping = {
+            change: rewrites[flips[rewrites]]
+            for change, rewrites in changes.items()
+            if flips[rewrites].sum() >= minimum_flips
+        }
         self.ask([some[:_FIRST_LOOK] for some in flipping.values()])
         hopeful = [
             change

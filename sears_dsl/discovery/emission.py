@@ -28,12 +28,14 @@ class EmittedRule:
 
     Attributes:
         rule: antecedent and consequent; its metadata is replaced.
+        name: its id.
         why: its numbers in one sentence.
         firing: (original, rewritten) sentences, best first.
         silent: sentences that it must leave alone, best first.
     """
 
     rule: Rule
+    name: str
     why: str
     firing: Sequence[tuple[str, str]]
     silent: Sequence[str]
@@ -60,13 +62,14 @@ def emit(
         >>> from sears_dsl.language.rule import Element, Literal, Text
         >>> from sears_dsl.text.pinned import PinnedTagger
         >>> rule = Rule((Element(Literal("movie")),), (Text("film"),))
-        >>> found = EmittedRule(rule, "flips 3 of 9", [("a movie", "a film")], ["a book"])
+        >>> found = EmittedRule(
+        ...     rule, "movie-to-film", "flips 3 of 9", [("a movie", "a film")], ["a book"])
         >>> print(emit([found], name="found", comment=["Found."], tagger=PinnedTagger()), end="")
         # Found.
         ruleset found 1.0.0
         option case = exact
         <BLANKLINE>
-        movie -> film
+        rule movie-to-film: movie -> film
           author: "sears discover"
           why: "flips 3 of 9"
           test "a movie" => "a film"
@@ -74,7 +77,9 @@ def emit(
     """
     written = [
         replace(
-            each.rule, metadata=Metadata(why=each.why, author="sears discover", tests=tuple(tests))
+            each.rule,
+            name=each.name,
+            metadata=Metadata(why=each.why, author="sears discover", tests=tuple(tests)),
         )
         for each in rules
         for tests in [list(_tests(each, tagger))]

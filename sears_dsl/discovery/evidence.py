@@ -6,29 +6,45 @@ its interval is Wilson's. Costs array operations and one hash a rule.
 
 The test. Any rewording flips a brittle model now and then, so a rule is a discovery if it flips
 more often than a rewording does: H0 says that each row that it changes flips with at most the base
-rate, the share of flips among paraphrases of equal meaning. The p-value is the exact binomial tail.
+rate, the chance that a paraphrase that keeps the meaning (S ≥ τ) flips its row. That rate is itself
+counted, one paraphrase a row (`adversary.base_flips`), so the p-value is that of Fisher's exact
+test, one-sided: flips of the rule among the rows that it changes against flips of paraphrases among
+the rows that have one. Where the rate is known for certain it is the binomial tail. All flips of a
+rule count, S of which nobody asks before a rule passes; of one that passes at most δ lie below τ.
+
 A rule proposed by a row flips that row by construction (nobody would look at it otherwise), so
 where rules are judged on the rows that proposed them, one row and one flip are left out: given
 that some row proposed the rule, its flips are stochastically at most one more than a binomial of
-the others. With many thousands of candidates that test is strict; a holdout (`hold_out`), where
-only the rules that passed are tested, on rows that took no part, has more power and gives flip
-rates without the winner's curse. q-values are Benjamini and Hochberg's over all distinct
-candidates: those that write the same rewrites are one hypothesis. Rules that share rows rise and
-fall together, which that procedure allows; ``dependence="any"`` assumes nothing.
+the others. With many thousands of candidates that test is strict. q-values are Benjamini and
+Hochberg's over all distinct candidates: those that write the same rewrites are one hypothesis.
+Rules that share rows rise and fall together, which that procedure allows; ``dependence="any"``
+assumes nothing.
+
+Splits. What rules do to rows that took no part in finding them has no winner's curse. Rows fall on
+one side or the other by a hash of their text (`hold_out`, `parts_of`): the same text is never on
+both, and rows that are added later move no other row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.application import Applications
 from sears_dsl.errors import UsageError
-from sears_dsl.statistics import Dependence, binomial_tail, q_values, wilson_interval
+from sears_dsl.statistics import (
+    Dependence,
+    binomial_tail,
+    excess_exact,
+    q_values,
+    wilson_interval,
+)
 
-__all__ = ["FlipEvidence", "flip_evidence", "hold_out"]
+__all__ = ["FlipEvidence", "flip_evidence", "hold_out", "parts_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,9 +57,9 @@ class FlipEvidence:
         rates: flips over changed; 0 for a rule that changes nothing.
         low: lower end of the rate's 95% interval.
         high: upper end.
-        p_values: of the hypothesis that the rule flips no more often than any rewording.
+        p_values: of the hypothesis that the rule flips no more often than a paraphrase.
         q_values: the false-discovery rate at which the rule would just be a discovery.
-        base_rate: how often any rewording flips.
+        base_rate: how often a paraphrase flips.
         tests: how many hypotheses there were.
     """
 
@@ -63,6 +79,7 @@ def flip_evidence(
     flips: NDArray[np.bool_],
     *,
     base_rate: float,
+    base_rows: int | None = None,
     proposed_here: bool = True,
     dependence: Dependence = "positive",
     confidence: float = 0.95,
@@ -72,7 +89,8 @@ def flip_evidence(
     Args:
         applications: of all rules that were looked at, not only of those that passed.
         flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
-        base_rate: the share of flips among all paraphrases of equal meaning that were tried.
+        base_rate: the share of flips among paraphrases that keep the meaning.
+        base_rows: how many rows that share was counted on; None where it is known for certain.
         proposed_here: whether these rows proposed the rules; False for held-out rows.
         dependence: what q-values assume; see `statistics.q_values`.
         confidence: of the intervals.
@@ -91,8 +109,11 @@ def flip_evidence(
     changed, flipped = applications.changed, applications.count(flips)
     low, high = wilson_interval(flipped, changed, confidence=confidence)
     left_out = int(proposed_here)
-    p_values = binomial_tail(
-        np.maximum(flipped - left_out, 0), np.maximum(changed - left_out, 0), base_rate
+    some, trials = np.maximum(flipped - left_out, 0), np.maximum(changed - left_out, 0)
+    p_values = (
+        binomial_tail(some, trials, base_rate)
+        if base_rows is None
+        else excess_exact(some, trials, round(base_rate * base_rows), base_rows)
     )
     hypothesis = _hypotheses(applications)
     first = np.unique(hypothesis, return_index=True)[1]
@@ -122,14 +143,14 @@ def _hypotheses(applications: Applications) -> NDArray[np.int64]:
 
 
 def hold_out(
-    rows: int, *, seed: int, share: float = 0.5
+    texts: Sequence[str], *, seed: int, share: float = 0.5
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split rows at random: those to find rules on, and those to count their flips on.
+    """Split rows by their texts: those to find rules on, and those that take no part.
 
     Args:
-        rows: how many there are.
-        seed: the same seed gives the same split.
-        share: how many of them are held out.
+        texts: of the rows.
+        seed: another one gives another split.
+        share: how many are held out, about: each text falls by its hash.
 
     Returns:
         The positions of both kinds, each in order.
@@ -138,12 +159,38 @@ def hold_out(
         UsageError: a share outside (0, 1).
 
     Example:
-        >>> found, held = hold_out(4, seed=0)
-        >>> sorted([*found.tolist(), *held.tolist()]), len(held)
-        ([0, 1, 2, 3], 2)
+        >>> found, held = hold_out(["a", "b", "c", "a"], seed=0)
+        >>> found.tolist(), held.tolist()
+        ([1], [0, 2, 3])
     """
     if not 0 < share < 1:
         raise UsageError(f"the share is {share}", help="give a number between 0 and 1")
-    order = np.random.default_rng(seed).permutation(rows)
-    cut = round(rows * share)
-    return np.sort(order[cut:]), np.sort(order[:cut])
+    held = _places(texts, f"held out {seed}") < share
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def parts_of(texts: Sequence[str], count: int, *, seed: int) -> NDArray[np.int64]:
+    """For each row the number of its part, from 0, by its text; parts are about equally large.
+
+    Example:
+        >>> parts_of(["a", "b", "c", "a"], 2, seed=0).tolist()
+        [0, 1, 0, 0]
+    """
+    return (_places(texts, f"part {seed}") * count).astype(np.int64)
+
+
+def _places(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
+    """A number in [0, 1) for each text, as good as drawn, and always the same.
+
+    Texts that differ in case or white space alone are the same text.
+    """
+    hashed = [
+        blake2b(
+            " ".join((purpose, *text.casefold().split())).encode("utf-8", "surrogatepass"),
+            digest_size=8,
+        ).digest()
+        for text in texts
+    ]
+    whole = np.frombuffer(b"".join(hashed), "<u8")
+    # 53 bits are what a float holds, so that no place is rounded up to 1.
+    return np.asarray((whole >> np.uint64(11)) / float(1 << 53), np.float64)

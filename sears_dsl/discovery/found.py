@@ -1,31 +1,37 @@
 """What discovery found: the selected rules with their numbers, and the counts on the way.
 
 In: the arrays of the last stages. Out: `Discovery` and its `FoundRule`s. Always holds: numbers are
-counts over the right rows that a rule changes, and shares of them; nothing is rounded. Costs what
-the held-out rows cost to tag and to ask about, if there are any.
+counts over right rows that a rule changes, and shares of them; nothing is rounded; the numbers of a
+rule that joins contexts come from rows that neither chose nor judged it. Costs what the held-out
+rows cost to tag, to ask about and to score, if there are any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.application import Applications, apply_candidates
+from sears_dsl.discovery.budget import Stage
+from sears_dsl.discovery.contexts import Trials
 from sears_dsl.discovery.counted import Flip, Funnel, HeldOut
 from sears_dsl.discovery.labelled import LabelledRows
+from sears_dsl.discovery.naming import names_of
 from sears_dsl.discovery.rightness import RightRows
 from sears_dsl.discovery.selection import Selection
+from sears_dsl.discovery.semantics import Scorer
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.language.printer import rule_id
 from sears_dsl.language.rule import Rule
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
 
-__all__ = ["Discovery", "FoundRule", "found_rules"]
+__all__ = ["Discovery", "FoundRule", "HeldOutRows", "found_rules"]
 
 # Sentences kept for examples and tests; a few more than are shown, since some may not do.
 _KEPT = 8
@@ -38,17 +44,21 @@ class FoundRule:
     Attributes:
         rule: as an object.
         text: its canonical text.
-        id: its id.
+        id: made of its words.
         changed: right rows that it changes.
-        flips: how many of them the model then has wrong.
+        flips: how many of them the model then has wrong, whatever S says.
         interval: 95% (Wilson) of flips over changed.
         q_value: the false-discovery rate at which it would just be a discovery.
         at_tau: how many of the changed rows have S ≥ τ.
+        flips_at_tau: how many of the flips have S ≥ τ.
         mean_score: mean S over the changed rows.
         gain: what it adds to the weighted coverage of the rules before it.
         examples: flips with S ≥ τ, best first.
         firing: (original, rewritten) of rows that it changes, flips first.
         silent: rows that it leaves alone, those that share a word with it first.
+        joined: whether it joins contexts. Then the numbers are counted on rows that neither chose
+            nor judged its contexts: those held out, or a third of the others where none are;
+            ``q_value`` on those that judged it, and ``gain`` on those that were searched.
         held_out: what it does to held-out rows; None where none were held out.
     """
 
@@ -60,11 +70,13 @@ class FoundRule:
     interval: tuple[float, float]
     q_value: float
     at_tau: int
+    flips_at_tau: int
     mean_score: float
     gain: float
     examples: tuple[Flip, ...]
     firing: tuple[tuple[str, str], ...]
     silent: tuple[str, ...]
+    joined: bool
     held_out: HeldOut | None
 
 
@@ -79,8 +91,11 @@ class Discovery:
         rules: the selected rules, in the order of selection.
         collapsed: (rule, rule that stands for it, reason) of those left out as twins.
         passing: the texts of all rules that passed the filter.
-        base_rate: the share of paraphrases that flip the model.
+        base_rate: the share of rows of which a paraphrase that keeps the meaning, drawn by lot,
+            flips the model.
+        base_rows: how many rows that share was counted on.
         budget_reached: whether the time budget cut a stage short.
+        cut_short: which stages.
         funnel: the counts on the way.
     """
 
@@ -91,100 +106,192 @@ class Discovery:
     collapsed: tuple[tuple[str, str, str], ...]
     passing: tuple[str, ...]
     base_rate: float
+    base_rows: int
     budget_reached: bool
+    cut_short: tuple[Stage, ...]
     funnel: Funnel
+
+
+class Numbers(NamedTuple):
+    """What is counted of a rule on some rows; see `FoundRule`."""
+
+    changed: int
+    flips: int
+    interval: tuple[float, float]
+    at_tau: int
+    flips_at_tau: int
+    mean_score: float
+
+    def as_held_out(self) -> HeldOut:
+        low, high = wilson_interval(self.at_tau, self.changed)
+        return HeldOut(
+            changed=self.changed,
+            flips=self.flips,
+            interval=self.interval,
+            at_tau=self.at_tau,
+            at_tau_interval=(float(low), float(high)),
+            flips_at_tau=self.flips_at_tau,
+            mean_score=self.mean_score if self.changed else None,
+        )
+
+
+class HeldOutRows:
+    """Right rows that took no part in finding rules.
+
+    Args:
+        right: the rows.
+        tagger: tags them.
+        scorer: S.
+        tau: the threshold.
+    """
+
+    def __init__(self, right: RightRows, *, tagger: Tagger, scorer: Scorer, tau: float) -> None:
+        self._right = right
+        self._tagger = tagger
+        self._scorer = scorer
+        self._tau = tau
+
+    @cached_property
+    def _tokens(self) -> Tokens:
+        return self._tagger.tag(self._right.texts)
+
+    def changed(self, rules: Sequence[Rule]) -> NDArray[np.int64]:
+        """How many of the rows each rule changes."""
+        return self._applied(rules).changed if rules else np.zeros(0, np.int64)
+
+    def measured(self, rules: Sequence[Rule]) -> tuple[list[Numbers], int]:
+        """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
+        if not rules:
+            return [], 0
+        done = self._applied(rules)
+        rows = done.rows.tolist()
+        answers = self._right.ask(rows, done.texts)
+        flips = np.array(
+            [self._right.flipped(row, answer) for row, answer in zip(rows, answers, strict=True)],
+            np.bool_,
+        )
+        scores = self._scorer.scores(done.pairs(np.arange(len(rows))))
+        numbers = [
+            _numbers(done.of_rule(rule), flips, scores, self._tau) for rule in range(len(rules))
+        ]
+        flipped = np.unique(done.rows[flips & (scores >= self._tau)])
+        return numbers, len(flipped)
+
+    def _applied(self, rules: Sequence[Rule]) -> Applications:
+        return apply_candidates(rules, self._tokens, tagger=self._tagger)
+
+
+def _numbers(
+    rewrites: NDArray[np.integer], flips: NDArray[np.bool_], scores: NDArray[np.float64], tau: float
+) -> Numbers:
+    flipped, of_rule = flips[rewrites], scores[rewrites]
+    low, high = wilson_interval(int(flipped.sum()), len(rewrites))
+    return Numbers(
+        changed=len(rewrites),
+        flips=int(flipped.sum()),
+        interval=(float(low), float(high)),
+        at_tau=int((of_rule >= tau).sum()),
+        flips_at_tau=int((flipped & (of_rule >= tau)).sum()),
+        mean_score=float(of_rule.mean()) if len(of_rule) else 0.0,
+    )
 
 
 def found_rules(
     right: RightRows,
-    rules: Sequence[Rule],
-    texts: Sequence[str],
-    applications: Applications,
+    trials: Trials,
+    passed: NDArray[np.int64],
     *,
     selection: Selection,
-    flips: NDArray[np.bool_],
     scores: NDArray[np.float64],
     tau: float,
     q_values: NDArray[np.float64],
-    held_out: RightRows | None,
-    tagger: Tagger,
-) -> tuple[FoundRule, ...]:
-    """The selected rules with their numbers.
+    held_out: HeldOutRows | None,
+) -> tuple[tuple[FoundRule, ...], int | None]:
+    """The selected rules with their numbers, and how many held-out rows they flip together.
 
     Args:
         right: the rows that the rules were found on.
-        rules: the rules that passed the filter.
-        texts: their canonical texts.
-        applications: what they make of the rows.
-        selection: which of them were selected.
-        flips: bool (rewrites,): whether the model answers otherwise.
+        trials: the candidates, and what they do to these rows.
+        passed: the candidates that passed the filter.
+        selection: which of those that passed were selected.
         scores: float64 (rewrites,): S of all that selected rules write.
         tau: the threshold.
-        q_values: of each rule.
+        q_values: of each candidate.
         held_out: right rows that took no part; None for none.
-        tagger: tags them.
     """
-    held = _held_out([rules[each] for each in selection.rules], held_out, tagger)
-    return tuple(
+    chosen = passed[list(selection.rules)].tolist()
+    beside, flipped = (
+        held_out.measured([trials.rules[each] for each in chosen])
+        if held_out is not None
+        else ([None] * len(chosen), None)
+    )
+    names = names_of([trials.rules[each] for each in chosen])
+    found = tuple(
         _found(
             right,
-            rules[position],
-            texts[position],
-            applications,
-            rewrites=applications.of_rule(position),
-            flips=flips,
+            trials,
+            number,
+            name=name,
             scores=scores,
             tau=tau,
-            q_value=float(q_values[position]),
+            q_value=float(q_values[number]),
             gain=gain,
-            held=beside,
+            held=held,
         )
-        for position, gain, beside in zip(selection.rules, selection.gains, held, strict=True)
+        for number, name, gain, held in zip(chosen, names, selection.gains, beside, strict=True)
     )
+    return found, flipped
 
 
 def _found(
     right: RightRows,
-    rule: Rule,
-    text: str,
-    applications: Applications,
+    trials: Trials,
+    number: int,
     *,
-    rewrites: NDArray[np.int32],
-    flips: NDArray[np.bool_],
+    name: str,
     scores: NDArray[np.float64],
     tau: float,
     q_value: float,
     gain: float,
-    held: HeldOut | None,
+    held: Numbers | None,
 ) -> FoundRule:
-    of_rule, flipped = scores[rewrites], flips[rewrites]
+    applications, text = trials.applications, trials.texts[number]
+    rewrites = applications.of_rule(number)
+    joined = bool(trials.chosen_by[number] >= 0)
+    if joined and held is not None:
+        counted = held
+    else:
+        telling = trials.apart.of_rule(number) if joined else rewrites
+        counted = _numbers(telling, trials.flips, scores, tau)
+    of_rule, flipped = scores[rewrites], trials.flips[rewrites]
     rows = applications.rows[rewrites]
     best_first = np.lexsort((rows, -of_rule, ~flipped))
     shown = best_first[flipped[best_first] & (of_rule[best_first] >= tau)][:_KEPT]
-    numbers = [int(rows[each]) for each in shown]
+    places = [int(rows[each]) for each in shown]
     written = [applications.texts[rewrites[each]] for each in shown]
-    answers = right.ask(numbers, written)
-    low, high = wilson_interval(int(flipped.sum()), len(rewrites))
+    answers = right.ask(places, written)
     return FoundRule(
-        rule=rule,
+        rule=trials.rules[number],
         text=text,
-        id=rule_id(rule),
-        changed=len(rewrites),
-        flips=int(flipped.sum()),
-        interval=(float(low), float(high)),
+        id=name,
+        changed=counted.changed,
+        flips=counted.flips,
+        interval=counted.interval,
         q_value=q_value,
-        at_tau=int((of_rule >= tau).sum()),
-        mean_score=float(of_rule.mean()),
+        at_tau=counted.at_tau,
+        flips_at_tau=counted.flips_at_tau,
+        mean_score=counted.mean_score,
         gain=gain,
         examples=tuple(
-            Flip(right.texts[number], new, right.predictions[number], answer, float(score))
-            for number, new, answer, score in zip(
-                numbers, written, answers, of_rule[shown], strict=True
+            Flip(right.texts[place], new, right.predictions[place], answer, float(score))
+            for place, new, answer, score in zip(
+                places, written, answers, of_rule[shown], strict=True
             )
         ),
         firing=tuple(applications.pairs(rewrites[best_first[: 2 * _KEPT]])),
         silent=_silent(right.texts, set(rows.tolist()), text),
-        held_out=held,
+        joined=joined,
+        held_out=None if held is None else held.as_held_out(),
     )
 
 
@@ -197,23 +304,3 @@ def _silent(texts: Sequence[str], changed: set[int], rule: str) -> tuple[str, ..
         if number not in changed and text.strip()
     ]
     return tuple(text for _, _, text in sorted(others)[:_KEPT])
-
-
-def _held_out(
-    rules: Sequence[Rule], right: RightRows | None, tagger: Tagger
-) -> list[HeldOut | None]:
-    if right is None:
-        return [None] * len(rules)
-    tokens: Tokens = tagger.tag(right.texts)
-    done = apply_candidates(rules, tokens, tagger=tagger)
-    rows = done.rows.tolist()
-    answers = right.ask(rows, done.texts)
-    flipped = np.array(
-        [right.flipped(row, answer) for row, answer in zip(rows, answers, strict=True)], np.bool_
-    )
-    counts = done.count(flipped)
-    lows, highs = wilson_interval(counts, done.changed)
-    return [
-        HeldOut(int(changed), int(count), (float(low), float(high)))
-        for changed, count, low, high in zip(done.changed, counts, lows, highs, strict=True)
-    ]

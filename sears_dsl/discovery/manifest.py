@@ -1,9 +1,9 @@
 """The manifest of a discovered ruleset: from what it was found, and what was counted.
 
 In: the JSON file that stands beside a found ruleset. Out: `Manifest`, checked field by field.
-Always holds: whatever decided the result is in it (data, model, translation models, scorer, τ, δ,
-seed, budget, versions) and nothing else is, no date and no path, so that the same run writes the
-same bytes. Costs nothing to speak of.
+Always holds: whatever decided the result is in it (data, model, translation models and the bounds
+of their search, scorer, τ, δ, seed, budget, device, versions) and nothing else is, no date and no
+path, so that the same run writes the same bytes. Costs nothing to speak of.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sears_dsl.batch.validated import manifest_path
 from sears_dsl.discovery.counted import Flip, Funnel, HeldOut
 from sears_dsl.errors import DataError
+from sears_dsl.models.predictor import Comparison
 from sears_dsl.text.writing import write_atomically
 
 __all__ = [
     "DataIdentity",
     "Manifest",
     "RuleRecord",
+    "SearchRecord",
     "SettingsRecord",
     "manifest_path",
     "read_manifest",
@@ -60,14 +62,35 @@ class SettingsRecord(_Record):
     seed: int
     budget_seconds: float | None
     budget_reached: bool
+    cut_short: tuple[str, ...] = ()
+    comparison: Comparison = "exact"
+
+
+class SearchRecord(_Record):
+    """How paraphrases were searched and scored.
+
+    ``tau`` is the least S by the translation models; ``edit_distance`` the most words put in, left
+    out or replaced; ``paraphrases`` the most of a sentence; ``pieces`` the most of a sentence that
+    is searched; ``threads`` those of one process.
+    """
+
+    tau: float = Field(ge=0, le=1)
+    edit_distance: int = Field(ge=1)
+    paraphrases: int = Field(ge=1)
+    pieces: int = Field(ge=1)
+    device: str
+    threads: int = Field(ge=1)
 
 
 class RuleRecord(_Record):
     """What was counted for one rule; rates with their 95% intervals.
 
     ``changed`` are the right rows that the rule changes; ``at_tau`` those with S ≥ τ; ``flips``
-    those that the model then answers otherwise. ``gain`` is what the rule adds to the weighted
-    coverage of those before it.
+    those that the model then answers otherwise, ``flips_at_tau`` those of them with S ≥ τ. ``gain``
+    is what the rule adds to the weighted coverage of those before it. The rows are those that were
+    searched. Only those of a rule that joins contexts (``joined``) are others, which neither chose
+    nor judged these: the held-out rows, or a third of the searched ones where none are held out;
+    its ``q_value`` is from the rows that judged it.
     """
 
     id: str
@@ -82,6 +105,8 @@ class RuleRecord(_Record):
     share_interval: tuple[float, float]
     mean_score: float
     gain: float
+    flips_at_tau: int | None = None
+    joined: bool = False
     held_out: HeldOut | None
     examples: tuple[Flip, ...]
 
@@ -89,6 +114,8 @@ class RuleRecord(_Record):
 class Manifest(_Record):
     """Everything about a run of discovery.
 
+    ``base_rate`` is the share of ``base_rows`` rows of which a paraphrase with S ≥ τ, drawn by lot,
+    flips the model (in files of earlier versions, without ``base_rows``, of all paraphrases).
     ``tagger`` is the one that the rules were found and tested with, name and version;
     ``validated_with`` are others with which ``sears test --record`` found that their tests hold.
 
@@ -107,8 +134,10 @@ class Manifest(_Record):
     tagger: str
     validated_with: tuple[str, ...] = ()
     settings: SettingsRecord
+    search: SearchRecord | None = None
     counts: Funnel
     base_rate: float
+    base_rows: int | None = None
     rules: tuple[RuleRecord, ...]
     versions: dict[str, str]
 

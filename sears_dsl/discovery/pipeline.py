@@ -25,13 +25,18 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.adversary import Adversaries, find_adversaries
 from sears_dsl.discovery.application import Applications, apply_candidates
-from sears_dsl.discovery.budget import PARAPHRASES, QUESTIONS, SCORES, Budget
+from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.changes import Rewording, single_changes
-from sears_dsl.discovery.contexts import join_contexts
+from sears_dsl.discovery.contexts import Trials, join_contexts
 from sears_dsl.discovery.counted import Funnel
-from sears_dsl.discovery.evidence import flip_evidence, hold_out
-from sears_dsl.discovery.filtering import Filtered, complete_scores, filter_candidates
-from sears_dsl.discovery.found import Discovery, found_rules
+from sears_dsl.discovery.evidence import flip_evidence, hold_out, parts_of
+from sears_dsl.discovery.filtering import (
+    Filtered,
+    Verdict,
+    complete_scores,
+    filter_candidates,
+)
+from sears_dsl.discovery.found import Discovery, HeldOutRows, found_rules
 from sears_dsl.discovery.journal import Journal
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.discovery.proposal import Candidates, propose
@@ -45,8 +50,8 @@ from sears_dsl.discovery.selection import coverage_of, select
 from sears_dsl.discovery.semantics import Scorer
 from sears_dsl.discovery.sequential import Round
 from sears_dsl.discovery.settings import Settings
+from sears_dsl.errors import DataError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Rule
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
@@ -99,14 +104,46 @@ class _Run:
             right.texts,
             self.journal,
             on_portion=lambda done, total: self.on_progress(Progress("paraphrasing", done, total)),
-            in_time=self.budget.until(PARAPHRASES),
+            in_time=self.budget.stage("paraphrases"),
         )
         return [each or [] for each in found], sum(each is None for each in found)
 
     def adversaries(self, right: RightRows, paraphrases: list[list[str]]) -> Adversaries:
         """Those paraphrases that flip the model and keep the meaning."""
-        self.on_progress(Progress("looking for adversaries", 0, sum(map(len, paraphrases))))
-        return find_adversaries(right, paraphrases, scorer=self.remembered, tau=self.tau)
+        stage = "looking for adversaries"
+
+        def ask(rows: Sequence[int], texts: Sequence[str]) -> Sequence[str | None]:
+            return self.ask(right, rows, texts, shown=stage, stage="answers")
+
+        in_time = self.budget.stage("adversaries")
+        return find_adversaries(
+            right, paraphrases, scorer=self.remembered, tau=self.tau, ask=ask,
+            stop=lambda: not in_time(),
+        )  # fmt: skip
+
+    def ask(
+        self,
+        right: RightRows,
+        rows: Sequence[int],
+        texts: Sequence[str],
+        *,
+        shown: str,
+        stage: Stage | None,
+    ) -> list[str | None]:
+        """What the model says of right rows with other texts; None where there was no time.
+
+        Without a stage there always is.
+        """
+        in_time = None if stage is None else self.budget.stage(stage)
+        size = _QUESTION if self.budget.limited else max(1, len(texts))
+        answers: list[str | None] = []
+        for first in range(0, len(texts), size):
+            if in_time is not None and not in_time():
+                break
+            self.on_progress(Progress(shown, first, len(texts)))
+            some = slice(first, first + size)
+            answers += right.ask(rows[some], texts[some])
+        return answers + [None] * (len(texts) - len(answers))
 
     def candidates(
         self,
@@ -141,29 +178,36 @@ class _Run:
         )
 
     def flips(
-        self, right: RightRows, applications: Applications, wanted: NDArray[np.int64]
+        self,
+        right: RightRows,
+        applications: Applications,
+        wanted: NDArray[np.int64],
+        stage: Stage | None,
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which rewrites flip the model, of those wanted, and for which it was asked."""
-        rows, texts = applications.rows.tolist(), applications.texts
-        flipped = np.zeros(len(texts), np.bool_)
-        known = np.zeros(len(texts), np.bool_)
-        in_time = self.budget.until(QUESTIONS)
-        size = _QUESTION if self.budget.limited else max(1, len(texts))
-        for first in range(0, len(wanted), size):
-            if not in_time():
-                break
-            self.on_progress(Progress("asking about rewrites", first, len(wanted)))
-            some = wanted[first : first + size]
-            answers = right.ask([rows[each] for each in some], [texts[each] for each in some])
-            known[some] = True
-            flipped[some] = [
-                right.flipped(rows[each], answer)
-                for each, answer in zip(some, answers, strict=True)
-            ]
+        rows = applications.rows[wanted].tolist()
+        texts = [applications.texts[each] for each in wanted.tolist()]
+        answers = self.ask(right, rows, texts, shown="asking about rewrites", stage=stage)
+        flipped = np.zeros(len(applications.texts), np.bool_)
+        known = np.zeros(len(applications.texts), np.bool_)
+        known[wanted] = [answer is not None for answer in answers]
+        flipped[wanted] = [
+            answer is not None and right.flipped(row, answer)
+            for row, answer in zip(rows, answers, strict=True)
+        ]
         return flipped, known
 
-    def tried(self, right: RightRows, candidates: Candidates, tokens: Tokens) -> _Tried:
-        """What candidates do to the rows, and to the model; with those that join contexts."""
+    def tried(
+        self, right: RightRows, candidates: Candidates, tokens: Tokens, *, parts: int
+    ) -> Trials:
+        """What candidates do to the rows, and to the model; with those that join contexts.
+
+        Args:
+            right: the rows.
+            candidates: the rules.
+            tokens: the rows, tagged.
+            parts: into how many the rows are cut for joining contexts; 0 joins none.
+        """
         self.on_progress(Progress("applying rules", 0, len(candidates)))
         applications = apply_candidates(candidates.rules, tokens, tagger=self.tagger)
         order = (
@@ -171,72 +215,62 @@ class _Run:
             if self.budget.limited
             else np.arange(len(applications.texts))
         )
-        flips, known = self.flips(right, applications, order)
+        flips, known = self.flips(right, applications, order, "rules")
         # A rule that the model was not asked about completely has no honest numbers.
         complete = np.flatnonzero(applications.count(~known) == 0)
-        applications = applications.select(complete)
-        rules = [candidates.rules[each] for each in complete]
-        texts = [candidates.texts[each] for each in complete]
-        tried = _Tried(rules, texts, applications, flips, 0)
-        return self._with_contexts(tried, right, tokens) if self.settings.join_contexts else tried
+        trials = Trials(
+            rules=[candidates.rules[each] for each in complete],
+            texts=[candidates.texts[each] for each in complete],
+            applications=applications.select(complete),
+            flips=flips,
+            chosen_by=np.full(len(complete), -1, np.int64),
+            parts=parts_of(right.texts, max(parts, 1), seed=self.settings.seed),
+        )
+        return self._with_contexts(trials, right, tokens) if parts else trials
 
-    def _with_contexts(self, tried: _Tried, right: RightRows, tokens: Tokens) -> _Tried:
+    def _with_contexts(self, trials: Trials, right: RightRows, tokens: Tokens) -> Trials:
         self.on_progress(Progress("joining contexts", 0, None))
+        in_time = self.budget.stage("contexts")
         joined = join_contexts(
-            tried.rules, tried.applications, tried.flips, tokens,
+            trials.rules, trials.applications, trials.flips, tokens,
             tagger=self.tagger, scorer=self.remembered, tau=self.tau,
             delta=self.settings.delta, minimum_flips=self.settings.minimum_flips,
-            stop=self.out_of_time(SCORES),
+            parts=trials.parts, stop=lambda: not in_time(),
         )  # fmt: skip
         if not joined:
-            return tried
-        theirs = apply_candidates(joined, tokens, tagger=self.tagger)
-        both = tried.applications.joined_to(theirs)
-        new = np.arange(len(tried.flips), len(both.texts))
-        flips, known = self.flips(right, both, new)
-        flips[: len(tried.flips)] = tried.flips
-        known[: len(tried.flips)] = True
-        complete = np.flatnonzero(both.count(~known) == 0)
-        rules = [*tried.rules, *joined]
-        texts = [*tried.texts, *map(print_rule, joined)]
-        return _Tried(
-            [rules[each] for each in complete],
-            [texts[each] for each in complete],
-            both.select(complete),
-            flips,
-            int((complete >= len(tried.rules)).sum()),
+            return trials
+        theirs = apply_candidates([each.rule for each in joined], tokens, tagger=self.tagger)
+        both = trials.applications.joined_to(theirs)
+        before = len(trials.flips)
+        # Nearly all that they write was asked about already; the rest is a few rows.
+        flips, _ = self.flips(right, both, np.arange(before, len(both.texts)), None)
+        flips[:before] = trials.flips
+        return Trials(
+            rules=[*trials.rules, *(each.rule for each in joined)],
+            texts=[*trials.texts, *(print_rule(each.rule) for each in joined)],
+            applications=both,
+            flips=flips,
+            chosen_by=np.append(trials.chosen_by, [each.chosen_by for each in joined]),
+            parts=trials.parts,
         )
 
-    def out_of_time(self, share: float) -> Callable[[], bool]:
-        """A test whether a stage that may use a share of the budget has to end."""
-        in_time = self.budget.until(share)
-        return lambda: not in_time()
-
-    def filtered(self, applications: Applications, flips: NDArray[np.bool_]) -> Filtered:
+    def filtered(self, trials: Trials) -> Filtered:
+        in_time = self.budget.stage("filter")
         return filter_candidates(
-            applications,
-            flips,
+            trials.judged,
+            trials.flips,
             scorer=self.remembered,
             tau=self.tau,
             delta=self.settings.delta,
             minimum_flips=self.settings.minimum_flips,
-            stop=self.out_of_time(SCORES),
+            in_waves=self.budget.limited,
+            stop=lambda: not in_time(),
             progress=self._scoring,
         )
 
     def _scoring(self, done: Round) -> None:
         decided = done.passed + done.rejected
         self.on_progress(Progress("scoring", decided, decided + done.open))
-
-
-class _Tried(NamedTuple):
-    """Candidates, the last ``joined`` of which join contexts, and what they do."""
-
-    rules: Sequence[Rule]
-    texts: Sequence[str]
-    applications: Applications
-    flips: NDArray[np.bool_]
-    joined: int
 
 
 def _most_promising(applications: Applications, candidates: Candidates) -> NDArray[np.int64]:
@@ -309,76 +343,114 @@ def discover(
         budget=Budget(settings.budget_seconds, clock),
     )  # fmt: skip
     right = run.right()
-    here, held = _parts(len(right), settings)
-    looked_at = right.part(here)
-    paraphrases, skipped = run.paraphrases(looked_at)
-    adversaries = run.adversaries(looked_at, paraphrases)
-    tokens = tagger.tag(looked_at.texts)
-    candidates = run.candidates(looked_at, paraphrases, adversaries, tokens)
-    tried = run.tried(looked_at, candidates, tokens)
-    applications, flips = tried.applications, tried.flips
-    filtered = run.filtered(applications, flips)
-
-    passed = filtered.passed
-    chosen = applications.select(passed)
-    rules = [tried.rules[each] for each in passed]
-    texts = [tried.texts[each] for each in passed]
-    scores = complete_scores(chosen, range(len(rules)), scorer=run.remembered, among=flips)
-    coverage = coverage_of(rules, texts, chosen, flips=flips, scores=scores, tau=run.tau)
+    here, held = _parts(right, settings)
+    searched = right.part(here)
+    paraphrases, skipped = run.paraphrases(searched)
+    adversaries = run.adversaries(searched, paraphrases)
+    tokens = tagger.tag(searched.texts)
+    candidates = run.candidates(searched, paraphrases, adversaries, tokens)
+    # Without held-out rows a third part says what joined rules do.
+    parts = (2 if held else 3) if settings.join_contexts else 0
+    trials = run.tried(searched, candidates, tokens, parts=parts)
+    filtered = run.filtered(trials)
+    evidence = flip_evidence(
+        trials.judged,
+        trials.flips,
+        base_rate=adversaries.base_rate,
+        base_rows=adversaries.base_rows,
+    )
+    apart = (
+        HeldOutRows(right.part(held), tagger=tagger, scorer=run.remembered, tau=run.tau)
+        if held
+        else None
+    )
+    passed = _with_numbers(filtered.passed, trials, apart)
+    chosen = trials.looked_at.select(passed)
+    rules = [trials.rules[each] for each in passed]
+    texts = [trials.texts[each] for each in passed]
+    scores = complete_scores(chosen, range(len(rules)), scorer=run.remembered, among=trials.flips)
+    coverage = coverage_of(rules, texts, chosen, flips=trials.flips, scores=scores, tau=run.tau)
     on_progress(Progress("selecting", 0, len(rules)))
     selection = select(coverage, settings.rules)
-    scores = complete_scores(chosen, selection.rules, scorer=run.remembered, scores=scores)
-    evidence = flip_evidence(applications, flips, base_rate=adversaries.base_rate)
+    scores = complete_scores(
+        trials.applications,
+        passed[list(selection.rules)],
+        scorer=run.remembered,
+        scores=scores,
+    )
+    found, held_out_flipped = found_rules(
+        searched,
+        trials,
+        passed,
+        selection=selection,
+        scores=scores,
+        tau=run.tau,
+        q_values=evidence.q_values,
+        held_out=apart,
+    )
     return Discovery(
         data=data,
         settings=settings,
         tau=run.tau,
-        rules=found_rules(
-            looked_at,
-            rules,
-            texts,
-            chosen,
-            selection=selection,
-            flips=flips,
-            scores=scores,
-            tau=run.tau,
-            q_values=evidence.q_values[passed],
-            held_out=right.part(held) if len(held) else None,
-            tagger=tagger,
-        ),
+        rules=found,
         collapsed=tuple(
             (texts[each.rule], texts[each.into], each.reason) for each in selection.collapsed
         ),
         passing=tuple(texts),
-        budget_reached=run.budget.reached,
+        budget_reached=bool(run.budget.reached),
+        cut_short=tuple(run.budget.reached),
         base_rate=adversaries.base_rate,
+        base_rows=adversaries.base_rows,
         funnel=Funnel(
             rows=len(data.rows),
-            right=len(looked_at),
+            right=len(right),
             held_out=len(held),
+            searched=len(searched),
             skipped=skipped,
             paraphrases=adversaries.paraphrases,
             adversaries=len(adversaries.found),
             rows_with_adversary=len({each.row for each in adversaries.found}),
-            candidates=len(tried.rules),
-            joined_contexts=tried.joined,
-            applications=len(applications),
-            distinct_rewrites=len(applications.texts),
+            candidates=len(trials.rules),
+            joined_contexts=int((trials.chosen_by >= 0).sum()),
+            applications=len(trials.applications),
+            distinct_rewrites=len(trials.applications.texts),
             with_enough_flips=int((filtered.flips >= settings.minimum_flips).sum()),
             pairs_scored=filtered.asked,
             pairs_without_stopping=filtered.without_stopping,
+            not_asked=len(candidates) - int((trials.chosen_by < 0).sum()),
+            undecided=filtered.count(Verdict.UNDECIDED),
             passing=len(rules),
             collapsed=len(selection.collapsed),
             selected=len(selection.rules),
             rows_flipped=int(coverage.covered(selection.rules).sum()),
             rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
+            held_out_flipped=held_out_flipped,
         ),
     )
 
 
-def _parts(rows: int, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:
-    """The right rows to find rules on, and those that only count flips."""
-    if not settings.holdout:
-        return range(rows), ()
-    here, held = hold_out(rows, seed=settings.seed, share=settings.holdout)
+def _parts(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:
+    """The right rows to find rules on, and those that only say what the rules do."""
+    share = settings.share_held_out(len(right))
+    if not share:
+        return range(len(right)), ()
+    here, held = hold_out(right.texts, seed=settings.seed, share=share)
+    if not len(here):
+        raise DataError(
+            f"all of the {len(right)} right rows are held out, and none is left to find rules on",
+            help="give more rows, or a smaller share to hold out",
+        )
     return here.tolist(), held.tolist()
+
+
+def _with_numbers(
+    passed: NDArray[np.int64], trials: Trials, held_out: HeldOutRows | None
+) -> NDArray[np.int64]:
+    """Those rules that passed, without joined ones that change no row that may tell of them."""
+    joined = passed[trials.chosen_by[passed] >= 0]
+    changed = (
+        trials.apart.changed[joined]
+        if held_out is None
+        else held_out.changed([trials.rules[each] for each in joined])
+    )
+    return np.setdiff1d(passed, joined[changed == 0])

@@ -22,6 +22,7 @@ from sears_dsl.discovery.manifest import (
     DataIdentity,
     Manifest,
     RuleRecord,
+    SearchRecord,
     SettingsRecord,
     manifest_path,
     write_manifest,
@@ -51,6 +52,7 @@ class Participants:
         beam: prefixes that the search for paraphrases keeps.
         label: the column of labels.
         also: further columns that the model reads.
+        search: the bounds of the search for paraphrases, where they are known.
     """
 
     model: str
@@ -59,6 +61,7 @@ class Participants:
     beam: int
     label: str | None
     also: tuple[str, ...] = ()
+    search: SearchRecord | None = None
 
 
 def percent(share: float) -> str:
@@ -89,7 +92,7 @@ def write_discovery(
     if path.suffix != ".sear":
         raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
     rules = [
-        EmittedRule(each.rule, _why(each, discovery.tau), each.firing, each.silent)
+        EmittedRule(each.rule, each.id, _why(each, discovery.tau), each.firing, each.silent)
         for each in discovery.rules
     ]
     comment = [f"Found by sears discover; the numbers are in {manifest_path(path).name}."]
@@ -110,15 +113,19 @@ def _name(path: Path) -> str:
 def _why(found: FoundRule, tau: float) -> str:
     """The numbers of a rule in one sentence."""
     low, high = found.interval
-    told = (
-        f"flips {found.flips} of {found.changed} right rows that it changes "
+    kept_low, kept_high = wilson_interval(found.at_tau, found.changed)
+    rows = "rows apart from those that chose its contexts" if found.joined else "right rows"
+    said = (
+        f"flips {found.flips} of {found.changed} {rows} that it changes "
         f"({percent(found.flips / found.changed)}, 95% {percent(low)} to {percent(high)}); "
-        f"S >= {tau:.3g} in {percent(found.at_tau / found.changed)} of them, "
+        f"S >= {tau:.3g} in {percent(found.at_tau / found.changed)} of them "
+        f"({percent(float(kept_low))} to {percent(float(kept_high))}), "
         f"mean S {found.mean_score:.2f}"
     )
-    if found.held_out is not None:
-        told += f"; held out: {found.held_out.flips} of {found.held_out.changed}"
-    return told
+    held = found.held_out
+    if held is not None and not found.joined:
+        said += f"; held out: flips {held.flips} of {held.changed}, S >= {tau:.3g} in {held.at_tau}"
+    return said
 
 
 def _manifest(
@@ -148,14 +155,18 @@ def _manifest(
             propose_from=settings.propose_from,
             context=settings.context,
             join_contexts=settings.join_contexts,
-            holdout=settings.holdout,
+            holdout=settings.share_held_out(discovery.funnel.right),
             beam=participants.beam,
             seed=settings.seed,
             budget_seconds=settings.budget_seconds,
             budget_reached=discovery.budget_reached,
+            cut_short=discovery.cut_short,
+            comparison=settings.comparison,
         ),
+        search=participants.search,
         counts=discovery.funnel,
         base_rate=discovery.base_rate,
+        base_rows=discovery.base_rows,
         rules=tuple(map(_record, discovery.rules)),
         versions=package_versions(),
     )
@@ -176,6 +187,8 @@ def _record(found: FoundRule) -> RuleRecord:
         share_interval=(float(low), float(high)),
         mean_score=found.mean_score,
         gain=found.gain,
+        flips_at_tau=found.flips_at_tau,
+        joined=found.joined,
         held_out=found.held_out,
         examples=found.examples[:_SHOWN],
     )
@@ -194,26 +207,41 @@ def package_versions() -> dict[str, str]:
 
 def _report(discovery: Discovery, manifest: Manifest) -> str:
     """The discovery for people: what was found, from how many, and what was left out."""
-    counts = manifest.counts
+    counts = discovery.funnel
+    searched = counts.right - counts.held_out
     lines = [
         "# Rules that flip the model",
         "",
-        f"{counts.selected} rules flip {counts.rows_flipped} of the {counts.right:,} rows that the "
-        f"model has right ({100 * counts.rows_flipped / max(1, counts.right):.1f}%).",
+        f"{counts.selected} rules flip {counts.rows_flipped:,} of the {searched:,} rows that the "
+        f"model has right and the rules were found on "
+        f"({100 * counts.rows_flipped / max(1, searched):.1f}%), with S ≥ τ.",
+    ]
+    if counts.held_out:
+        flipped = counts.held_out_flipped or 0
+        lines += [
+            f"Of {counts.held_out:,} right rows that took no part they flip {flipped:,} "
+            f"({100 * flipped / counts.held_out:.1f}%), with S ≥ τ.",
+        ]
+    lines += [
         "",
-        "| rule | flips / changed | 95% | q | S ≥ τ | mean S | example |",
-        "|---|---:|---:|---:|---:|---:|---|",
-        *(_line(each) for each in manifest.rules),
+        *_table(manifest),
         "",
-        "A flip is a row that the model has right before the rule and wrong after it. The interval "
-        "is Wilson's. q is the false-discovery rate at which the rule would count as flipping more "
-        f"than any rewording does ({percent(manifest.base_rate)} of paraphrases flip the model).",
+        "A flip is a row that the model has right before the rule and wrong after it; *with S ≥ τ* "
+        "is how many of the flips keep the meaning, as the score has it. Intervals are 95%, "
+        "Wilson's. q is the false-discovery rate at which the rule would count as flipping more "
+        f"than a paraphrase that keeps the meaning does ({percent(manifest.base_rate)} of "
+        f"{manifest.base_rows:,} rows are flipped by one).",
+        *_cautions(manifest),
         "",
         "## How they were found",
         "",
         "| stage | |",
         "|---|---:|",
-        *(f"| {name.replace('_', ' ')} | {number:,} |" for name, number in asdict(counts).items()),
+        *(
+            f"| {name.replace('_', ' ')} | {number:,} |"
+            for name, number in asdict(counts).items()
+            if number is not None
+        ),
         "",
         f"Model: `{manifest.model}`. Data: {manifest.data.rows:,} rows, SHA-256 "
         f"`{manifest.data.sha256}`. Scorer: `{manifest.scorer}`, τ = {manifest.settings.tau:.4g} "
@@ -221,7 +249,11 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         f"`{manifest.tagger}`.",
     ]
     if manifest.settings.budget_reached:
-        lines += ["", "**The time budget cut a stage short**; another run may find other rules."]
+        stages = ", ".join(manifest.settings.cut_short)
+        lines += [
+            "",
+            f"**The time budget cut short: {stages}**; a run with more time may find other rules.",
+        ]
     selected = {each.text for each in discovery.rules}
     stood_for = [each for each in discovery.collapsed if each[1] in selected]
     if stood_for:
@@ -230,15 +262,64 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(record: RuleRecord) -> str:
-    low, high = record.flip_interval
-    shown = _cell(record.examples[:1])
+def _table(manifest: Manifest) -> list[str]:
+    """A line a rule; what it does to held-out rows, where there are any, beside the rest."""
+    heads = ["id", "rule", "flips / changed", "95%", "with S ≥ τ", "q", "S ≥ τ", "95%", "mean S"]
+    if manifest.counts.held_out:
+        heads += ["held out: flips / changed", "95%", "S ≥ τ", "95%"]
+    heads.append("example")
+    numeric = [name not in ("id", "rule", "example") for name in heads]
+    lines = [heads, ["---:" if each else "---" for each in numeric]]
+    lines += [_cells(record, held_out=bool(manifest.counts.held_out)) for record in manifest.rules]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def _cells(record: RuleRecord, *, held_out: bool) -> list[str]:
     rule = record.rule.replace("|", "\\|")
-    return (
-        f"| `{rule}` | {record.flips} / {record.changed} | {percent(low)}–{percent(high)} "
-        f"| {record.q_value:.2g} | {percent(record.share_at_tau)} | {record.mean_score:.2f} "
-        f"| {shown} |"
-    )
+    cells = [
+        f"{record.id}{'†' if record.joined else ''}",
+        f"`{rule}`",
+        f"{record.flips} / {record.changed}",
+        _range(record.flip_interval),
+        str(record.flips_at_tau),
+        f"{record.q_value:.2g}",
+        percent(record.share_at_tau),
+        _range(record.share_interval),
+        f"{record.mean_score:.2f}",
+    ]
+    held = record.held_out
+    if held_out and held is not None and held.at_tau_interval is not None:
+        cells += [
+            f"{held.flips} / {held.changed}",
+            _range(held.interval) if held.changed else "",
+            f"{held.at_tau} / {held.changed}",
+            _range(held.at_tau_interval) if held.changed else "",
+        ]
+    return [*cells, _cell(record.examples[:1])]
+
+
+def _cautions(manifest: Manifest) -> list[str]:
+    """What the numbers are counted on, and what that means."""
+    lines = [
+        "",
+        "Numbers without *held out* are from the rows on which the rules were found and chosen, "
+        "and so a little too good.",
+    ]
+    if not manifest.counts.held_out:
+        lines[-1] += " No rows were held out."
+    if any(record.joined for record in manifest.rules):
+        where = "held-out rows" if manifest.counts.held_out else "a third of the rows"
+        lines += [
+            "",
+            f"† joins contexts: counted on {where}, which neither chose nor judged these contexts; "
+            "q on those that judged them.",
+        ]
+    return lines
+
+
+def _range(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{percent(low)}–{percent(high)}"
 
 
 def _cell(examples: Sequence[Flip]) -> str:

@@ -12,7 +12,10 @@ from sears_dsl.discovery.filtering import MINIMUM_FLIPS
 from sears_dsl.errors import UsageError
 from sears_dsl.models.predictor import Comparison
 
-__all__ = ["ProposeFrom", "Settings"]
+__all__ = ["HOLDOUT", "HOLDOUT_FROM", "ProposeFrom", "Settings"]
+
+HOLDOUT, HOLDOUT_FROM = 0.3, 100
+"""The share of right rows that is held out where nobody says, and from how many on."""
 
 ProposeFrom: TypeAlias = Literal["paraphrases", "adversaries"]
 """What rules generalize: every small paraphrase, or, as in the paper, those that flip the model."""
@@ -33,7 +36,8 @@ class Settings:
         context: most unchanged words on each side of a change.
         join_contexts: whether a change that keeps the meaning only beside certain tags becomes a
             rule over these together.
-        holdout: the share of right rows that only count flips; 0 for none.
+        holdout: the share of right rows that take no part in finding rules, and say what the found
+            ones do; 0 for none. None is 0.3 from a hundred right rows on, and 0 below.
         comparison: how answers are compared with labels.
         seed: of the holdout.
         budget_seconds: time for everything; None for no limit.
@@ -47,7 +51,7 @@ class Settings:
     propose_from: ProposeFrom = "paraphrases"
     context: int = 1
     join_contexts: bool = True
-    holdout: float = 0.0
+    holdout: float | None = None
     comparison: Comparison = "exact"
     seed: int = 0
     budget_seconds: float | None = None
@@ -60,7 +64,7 @@ class Settings:
             "minimum_flips": self.minimum_flips < 1,
             "minimum_frequency": not 0 <= self.minimum_frequency <= 1,
             "context": self.context < 0,
-            "holdout": not 0 <= self.holdout < 1,
+            "holdout": self.holdout is not None and not 0 <= self.holdout < 1,
             "budget_seconds": self.budget_seconds is not None and self.budget_seconds <= 0,
         }
         for name, is_wrong in wrong.items():
@@ -69,3 +73,14 @@ class Settings:
                     f"{name} is {getattr(self, name)}",
                     help="counts are at least 1, shares and tau between 0 and 1",
                 )
+
+    def share_held_out(self, right: int) -> float:
+        """The share of so many right rows that is held out.
+
+        Example:
+            >>> Settings().share_held_out(99), Settings().share_held_out(100)
+            (0.0, 0.3)
+        """
+        if self.holdout is not None:
+            return self.holdout
+        return HOLDOUT if right >= HOLDOUT_FROM else 0.0

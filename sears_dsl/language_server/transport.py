@@ -2,8 +2,7 @@ r"""Messages of the Language Server Protocol: JSON after a header that says how 
 
 In: a stream of bytes. Out: messages as dictionaries, and back. Always holds: `read_message` takes
 exactly one message from the stream; a header or a body that is none is an error that tells what
-came instead, and after a body that is none the stream stands at the next message. Costs one copy of
-the message.
+came instead. Costs one copy of the message.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any, BinaryIO, TypeAlias
 
-from sears_dsl._documents import parse_json
 from sears_dsl.errors import DataError
 
-__all__ = ["BodyError", "Message", "read_message", "write_message"]
+__all__ = ["Message", "read_message", "write_message"]
 
 Message: TypeAlias = dict[str, Any]
 
@@ -22,16 +20,11 @@ _MOST_BYTES = 64 * 1024 * 1024
 _LONGEST_LINE = 4096
 
 
-class BodyError(DataError):
-    """A message that came whole and is none; the next one may be."""
-
-
 def read_message(stream: BinaryIO) -> Message | None:
     r"""The next message; None at the end of the stream.
 
     Raises:
-        BodyError: what comes is no message; one may come after it.
-        DataError: what comes is no message, and where the next one begins is not to be known.
+        DataError: what comes is no message.
 
     Example:
         >>> from io import BytesIO
@@ -45,11 +38,11 @@ def read_message(stream: BinaryIO) -> Message | None:
     if len(body) < length:
         raise _no_message(f"{length} bytes were announced, {len(body)} came")
     try:
-        message = parse_json(body)
+        message = json.loads(body)
     except ValueError as error:
-        raise _no_message(f"the body is no JSON: {error}", BodyError) from error
+        raise _no_message(f"the body is no JSON: {error}") from error
     if not isinstance(message, dict):
-        raise _no_message("the body is no object", BodyError)
+        raise _no_message("the body is no object")
     return message
 
 
@@ -72,8 +65,8 @@ def _announced_length(stream: BinaryIO) -> int | None:
     raise _no_message("the stream ended inside of a header")
 
 
-def _no_message(why: str, kind: type[DataError] = DataError) -> DataError:
-    return kind(
+def _no_message(why: str) -> DataError:
+    return DataError(
         f"no message of the Language Server Protocol: {why}",
         help="`sears lsp` is started by an editor and talks over standard input and output",
     )

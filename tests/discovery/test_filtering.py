@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.antecedents import MINED
 from sears_dsl.discovery.application import Applications, apply_candidates
-from sears_dsl.discovery.evidence import flip_evidence, hold_out
+from sears_dsl.discovery.evidence import flip_evidence, hold_out, parts_of
 from sears_dsl.discovery.filtering import Verdict, complete_scores, filter_candidates
 from sears_dsl.discovery.sequential import Round, allowed_failures
 from sears_dsl.engine.matcher import compile_rules
@@ -281,12 +281,78 @@ def test_rules_that_write_the_same_are_one_hypothesis() -> None:
     assert found.q_values[0] == found.q_values[1] == pytest.approx(0.01 * 2)
 
 
+def test_a_base_rate_that_was_counted_is_not_taken_for_certain() -> None:
+    """H0: rows flip under the rule as rows do under a paraphrase; the rate itself is a count."""
+    random = np.random.default_rng(0)
+    rules, rows, true_rate, base_rows = 3_000, 30, 0.1, 40
+    applications = applications_of(
+        np.arange(rules * rows).reshape(rules, rows).tolist(), np.tile(range(rows), rules).tolist()
+    )
+    flips = random.random(rules * rows) < true_rate
+    early = naive = 0.0
+    draws = 20
+    for _ in range(draws):
+        rate = random.binomial(base_rows, true_rate) / base_rows
+        found = flip_evidence(
+            applications, flips, base_rate=rate, base_rows=base_rows, proposed_here=False
+        )
+        early += (found.p_values <= 0.05).mean() / draws
+        plugged = flip_evidence(applications, flips, base_rate=rate, proposed_here=False)
+        naive += (plugged.p_values <= 0.05).mean() / draws
+    assert early <= 0.05
+    assert naive > 0.05
+
+
+def test_without_a_paraphrase_that_keeps_the_meaning_nothing_is_proven() -> None:
+    applications = applications_of([[0, 1, 2]], [0, 1, 2])
+    found = flip_evidence(applications, np.ones(3, np.bool_), base_rate=0.0, base_rows=0)
+    assert found.p_values[0] == 1
+
+
+TEXTS = [f"sentence {number}" for number in range(1000)]
+
+
 def test_a_holdout_is_a_split_under_a_seed() -> None:
-    found, held = hold_out(11, seed=0, share=0.3)
-    assert sorted([*found.tolist(), *held.tolist()]) == list(range(11))
-    assert len(held) == 3
-    again = hold_out(11, seed=0, share=0.3)
+    found, held = hold_out(TEXTS, seed=0, share=0.3)
+    assert sorted([*found.tolist(), *held.tolist()]) == list(range(1000))
+    assert 250 < len(held) < 350
+    again = hold_out(TEXTS, seed=0, share=0.3)
     assert [part.tolist() for part in again] == [found.tolist(), held.tolist()]
-    assert hold_out(11, seed=1, share=0.3)[1].tolist() != held.tolist()
+    assert hold_out(TEXTS, seed=1, share=0.3)[1].tolist() != held.tolist()
     with pytest.raises(UsageError, match="share is 1"):
-        hold_out(3, seed=0, share=1)
+        hold_out(TEXTS, seed=0, share=1)
+
+
+def test_a_text_is_never_on_both_sides_and_rows_that_come_later_move_none() -> None:
+    doubled = [*TEXTS, *(text.upper() + "  " for text in TEXTS)]
+    held = set(hold_out(doubled, seed=0, share=0.3)[1].tolist())
+    assert held == held & set(range(2000))
+    assert {number + 1000 for number in held if number < 1000} == {n for n in held if n >= 1000}
+    assert {n for n in held if n < 1000} == set(hold_out(TEXTS, seed=0, share=0.3)[1].tolist())
+
+
+def test_the_parts_of_rows_are_of_like_size_and_have_nothing_to_do_with_the_holdout() -> None:
+    parts = parts_of(TEXTS, 3, seed=0)
+    assert (abs(np.bincount(parts) - 333) < 60).all()
+    held = hold_out(TEXTS, seed=0, share=0.3)[1]
+    assert (abs(np.bincount(parts[held]) - len(held) / 3) < 40).all()
+
+
+def test_with_little_time_the_rules_that_flip_most_are_decided() -> None:
+    random = np.random.default_rng(1)
+    rules = [random.choice(4000, size, replace=False).tolist() for size in [40] * 30 + [12] * 200]
+    applications = applications_of(rules, list(range(4000)))
+    flips = np.ones(4000, np.bool_)
+    scorer = Table(applications, (random.random(4000) < 0.97).tolist())
+    whole = filter_candidates(applications, flips, scorer=scorer, tau=TAU)
+    rounds = iter([False] * 30 + [True] * 100)
+    scorer = Table(applications, list(scorer.table.values()))
+    some = filter_candidates(
+        applications, flips, scorer=scorer, tau=TAU, in_waves=True, stop=lambda: next(rounds)
+    )
+    decided = some.verdicts != Verdict.UNDECIDED
+    assert decided[:30].all()
+    assert not decided.all()
+    assert (some.verdicts[decided] == whole.verdicts[decided]).all()
+    every = filter_candidates(applications, flips, scorer=scorer, tau=TAU, in_waves=True)
+    assert (every.verdicts == whole.verdicts).all()

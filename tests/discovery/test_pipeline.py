@@ -130,13 +130,65 @@ def test_a_model_that_has_nothing_right_is_told_with_both_sides() -> None:
     assert "'positive'" in caught.value.help
 
 
-def test_held_out_rows_take_no_part_and_are_counted_apart() -> None:
-    found = run(holdout=0.5, minimum_flips=1)
+def many(count: int) -> LabelledRows:
+    texts = [f"This {noun} is {number} ." for number in range(count) for noun in ("movie", "play")]
+    return LabelledRows(
+        tuple({"text": text} for text in texts), "text", (("1",),) * len(texts), "rows.csv"
+    )
+
+
+def test_held_out_rows_take_no_part_and_say_what_rules_do_to_flips_and_meaning() -> None:
+    class Fickle(Meaning):
+        """Of movies of odd number it says that they are no films."""
+
+        def _score(self, old: str, new: str) -> float:
+            return 0.4 if old.split()[3] in ("7", "19", "33") else super()._score(old, new)
+
+    found = run(scorer=Fickle(), data=many(60))
+    rule = next(each for each in found.rules if each.text == "movie -> film")
+    held, funnel = rule.held_out, found.funnel
+    assert held is not None
+    assert held.at_tau_interval is not None
+    assert (funnel.right, funnel.searched) == (120, 120 - funnel.held_out)
+    assert 20 < funnel.held_out < 50
+    assert rule.changed + held.changed == 60
+    assert held.flips == held.changed
+    assert rule.at_tau + (held.at_tau or 0) == 57
+    assert rule.flips_at_tau + (held.flips_at_tau or 0) == 57
+    assert held.at_tau_interval[0] < (held.at_tau or 0) / held.changed <= held.at_tau_interval[1]
+    assert funnel.held_out_flipped == held.flips_at_tau
+
+
+def test_rows_are_held_out_by_default_where_there_are_enough() -> None:
+    assert run(data=many(49)).funnel.held_out == 0
+    assert run(data=many(50)).funnel.held_out > 0
+    assert run(data=many(50), holdout=0).funnel.held_out == 0
+
+
+def test_what_held_out_rows_say_stands_in_all_that_is_written(tmp_path: Path) -> None:
+    found = run(data=many(60))
+    files = written(tmp_path, found)
     held = found.rules[0].held_out
     assert held is not None
-    assert found.funnel.held_out == 6
-    assert found.rules[0].changed + held.changed == 6
-    assert held.flips == held.changed
+    assert f"{held.flips} / {held.changed}" in files["found.md"].decode()
+    assert f"held out: flips {held.flips} of {held.changed}" in files["found.sear"].decode()
+    record = read_manifest(tmp_path / "found.manifest.json")
+    assert record.rules[0].held_out == held
+    assert record.settings.holdout == 0.3
+    assert record.counts.right == 120
+
+
+def test_all_rows_held_out_is_an_error() -> None:
+    with pytest.raises(DataError, match="none is left to find rules on"):
+        run(holdout=0.9999)
+
+
+def test_the_base_rate_is_that_of_paraphrases_that_keep_the_meaning() -> None:
+    """Films flip and keep the meaning, dogs flip and do not, the past flips nothing."""
+    found = run(data=many(200), holdout=0)
+    # Of a play only the past keeps the meaning; of a movie both it and the film, by lot.
+    assert found.base_rows == 400
+    assert 0.15 < found.base_rate < 0.35
 
 
 def written(folder: Path, found: Discovery) -> dict[str, bytes]:
