@@ -69,16 +69,17 @@ def _files_of(name: str) -> Iterator[Path]:
     yield from chosen
 
 
-def load_rulesets(names: Iterable[str]) -> list[Ruleset]:
+def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) -> list[Ruleset]:
     """Load what the names stand for; see `find_rule_files`.
 
     Of a folder the files of rules that reviewers rejected are left; by their own name they are
-    loaded like any other.
+    loaded like any other. Imports stay below the folder of their file unless they may lead out of
+    it.
     """
     named = list(names)
     own = {Path(name) for name in named}
     return [
-        load(file)
+        load(file, allow_imports_outside=allow_imports_outside)
         for file in find_rule_files(named)
         if file in own or not file.name.endswith(LEFT_OUT)
     ]

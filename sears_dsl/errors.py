@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 __all__ = [
+    "MOST_SHOWN",
     "CacheError",
     "CompileError",
     "DataError",
@@ -36,6 +37,7 @@ __all__ = [
     "Span",
     "TaggerError",
     "UsageError",
+    "rendered",
 ]
 
 Severity = Literal["error", "warning"]
@@ -44,6 +46,9 @@ Severity = Literal["error", "warning"]
 _DRIVES = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+MOST_SHOWN = 20
+"""How many findings are printed where nobody asks for all."""
+
 # A line longer than this is shown as a window around the caret.
 _WINDOW = 100
 
@@ -139,6 +144,16 @@ def _shown(text: str) -> str:
     return _DRIVES.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
+def rendered(findings: Sequence[Diagnostic], *, most: int | None = MOST_SHOWN) -> str:
+    """Findings as text, the first ``most`` of them, and how many more there are."""
+    blocks = [finding.render() for finding in findings[:most]]
+    more = len(findings) - len(blocks)
+    if more:
+        finding = "finding" if more == 1 else "findings"
+        blocks.append(f"and {more:,} more {finding}; `sears check --all` prints them")
+    return "\n\n".join(blocks)
+
+
 class SearsError(Exception):
     """Anything this package raises on purpose.
 
@@ -161,11 +176,18 @@ class SearsError(Exception):
 
 
 class RuleSyntaxError(SearsError):
-    """A rule file with errors; all of them are in ``diagnostics``, in the order of the file."""
+    """A rule file with errors; all of them are in ``diagnostics``, in the order of the file.
+
+    The message shows the first `MOST_SHOWN`.
+    """
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics: Sequence[Diagnostic] = tuple(diagnostics)
-        super().__init__("\n\n".join(finding.render() for finding in self.diagnostics))
+        super().__init__(rendered(self.diagnostics))
+
+    def __reduce__(self) -> tuple[type[RuleSyntaxError], tuple[Sequence[Diagnostic]]]:
+        """Errors leave worker processes; what is made of the diagnostics is made again."""
+        return type(self), (self.diagnostics,)
 
 
 class CompileError(SearsError):

@@ -188,8 +188,36 @@ def test_words_that_are_keywords_elsewhere_are_words_in_rules() -> None:
         assert rule(f"{word} it -> put").antecedent == words(word, "it")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rule big movie -> film",
+        "rule  big movie  -> film",
+        "rule big movie -> film / the __",
+        'rule "big" movie -> film',
+        "rule wh:What NOUN -> Which NOUN",
+        "rule wh:What -> Which",
+    ],
+)
+def test_a_forgotten_colon_is_told_in_every_path(line: str) -> None:
+    for fast in (True, False):
+        [finding] = parse_lines(line, fast=fast).findings
+        assert finding.code == "E111"
+        told = re.findall("`(.*)`", finding.help)
+        assert len(told) == 2
+        for text in told:
+            assert parse_lines(text).findings == ()
+    assert parse_lines("rule x:NOUN -> $x law\nrule movie -> film\nrule{1} a b -> c").findings == ()
+
+
+KEYWORDS = (
+    *("sear", "ruleset", "import", "option", "set", "rule", "template", "label", "test", "expect"),
+    *("severity", "tags", "author", "why", "rate", "seed", "as", "none", "same", "flip", "case"),
+)
 PLAIN = st.lists(
-    st.text(st.sampled_from("aBcXI'-."), min_size=1, max_size=4), min_size=1, max_size=3
+    st.text(st.sampled_from("aBcXI'-."), min_size=1, max_size=4) | st.sampled_from(KEYWORDS),
+    min_size=1,
+    max_size=4,
 ).map(" ".join)
 
 
@@ -197,6 +225,7 @@ PLAIN = st.lists(
 @given(st.tuples(PLAIN, PLAIN).map(" -> ".join), st.text(st.sampled_from('aé"\\#'), max_size=6))
 @example("X -> x", "a")
 @example("I am -> Am", 'q" => none')
+@example("rule big movie -> film", "a")
 def test_plain_lines_mean_the_same_without_the_grammar(line: str, text: str) -> None:
     source = f'{line}\n  test "{text}" => "{text}"\n\ttest "{text}" => none\n'
     fast, slow = parse_lines(source), parse_lines(source, fast=False)

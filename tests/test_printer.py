@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import rules, rulesets
+from test_parser import KEYWORDS
 
+from sears_dsl._resources import resource_folder
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Literal, Rule, Tag, TagCopy, Text
 from sears_dsl.language.ruleset import Ruleset, parse
-from sears_dsl.language.words import objection
+from sears_dsl.language.words import KEYWORDS as WORDS_KEYWORDS
+from sears_dsl.language.words import begins_statement, objection
 
 
 @settings(deadline=None, max_examples=30)
@@ -125,6 +131,64 @@ def test_formatting_twice_is_formatting_once(lines: list[str]) -> None:
     assert again.rules == ruleset.rules
     for comment in ("# note", "# indented", "# why"):
         assert once.count(comment) == "\n".join(lines).count(comment)
+
+
+_WORDS = st.sampled_from((*KEYWORDS, "a", "NOUN", "->", "=", "x", "1", "1.0", '"a"', '"#"', "|"))
+_SPACE = st.sampled_from((" ", " ", " ", "  ", "", ": ", ":", " = ", "{1} ", "? ", "#", " # "))
+
+
+@st.composite
+def _keyword_lines(draw: st.DrawFn) -> str:
+    """A line in which words of the language stand everywhere, most of them as plain words."""
+    words = draw(st.lists(st.tuples(_WORDS, _SPACE), min_size=1, max_size=4))
+    left = "".join(word + space for word, space in words)
+    right = " ".join(draw(st.lists(_WORDS, min_size=1, max_size=3)))
+    shape = draw(
+        st.sampled_from(
+            ("{} -> {}", "rule r: {} -> {}", "set S = {} | {}", "({}|{}) b -> c",
+             "a -> b / {} __ {}", "x:({}) -> $x {}",
+             '{} -> {}\n  tags: set rule\n  test "rule a" => "set -> b"')
+        )
+    )  # fmt: skip
+    return shape.format(left.strip(), right)
+
+
+@settings(deadline=None, max_examples=600)
+@given(st.lists(_keyword_lines(), min_size=1, max_size=2))
+@example(["rule big movie -> film"])
+@example(['set it -> "x"'])
+@example(["ruleset -> 10"])
+@example(["rule? a b -> c"])
+@example(['sear 1"x # y" -> b'])
+def test_keywords_are_words_wherever_they_can_be(lines: list[str]) -> None:
+    try:
+        ruleset = parse("\n".join(lines))
+    except RuleSyntaxError:
+        return
+    again = parse(ruleset.format())
+    assert again == ruleset
+    assert again.format() == ruleset.format()
+
+
+@settings(deadline=None, max_examples=600)
+@given(st.lists(st.sampled_from(KEYWORDS) | st.sampled_from("aX,'"), min_size=1, max_size=4))
+def test_rules_of_keywords_are_printed_as_what_they_are(words: list[str]) -> None:
+    rule = Rule(tuple(Element(Literal(word)) for word in words), (Text("x y", quoted=True),))
+    if "X" not in words:
+        assert parse(print_rule(rule)).rules == (rule,)
+        named = replace(rule, name="r")
+        assert parse(Ruleset((named,)).format()).rules == (named,)
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.lists(st.tuples(_WORDS, _SPACE), min_size=1, max_size=6))
+def test_the_printer_knows_the_keywords_of_the_grammar(parts: list[tuple[str, str]]) -> None:
+    grammar = (resource_folder("grammar") / "sears.lark").read_text("utf-8")
+    terminals = re.findall(r"^(?:_[A-Z]+|RULE_HEAD)\.9:\s+/([a-z].*)/$", grammar, re.MULTILINE)
+    terminals = [each for each in terminals if not each.startswith("test")]
+    assert len(terminals) == len(WORDS_KEYWORDS)
+    line = "".join(word + space for word, space in parts).strip()
+    assert begins_statement(line) == any(re.match(each, line) for each in terminals)
 
 
 FRAGMENTS = (

@@ -19,6 +19,7 @@ from sears_dsl.language.rule import (
     Text,
 )
 from sears_dsl.language.ruleset import Ruleset, load, parse
+from sears_dsl.text.pinned import PinnedTagger
 
 
 def errors(path: Path) -> list[tuple[str, str]]:
@@ -36,11 +37,14 @@ def test_sets_are_imported_and_resolved(tmp_path: Path) -> None:
     path = tmp_path / "main.sear"
     path.write_text('import "common.sear" as c\nset OWN = @c.ALL | own\n@OWN @c.WH -> so\n')
     rules = load(path)
-    more = Negation(SetReference("MORE", "w"))
+    inner = SetReference("MORE", "c.w")
+    more = Negation(inner)
     expected = (Literal("What"), more, Tag("NOUN"), Literal("why"))
     assert rules.members(SetReference("ALL", "c")) == expected
     assert rules.members(SetReference("OWN")) == (*expected, Literal("own"))
+    assert rules.members(inner) == (Tag("NOUN"), Literal("why"))
     assert rules.warnings == ()
+    rules.compile(tagger=PinnedTagger())
     with pytest.raises(KeyError):
         rules.members(SetReference("NONE"))
 

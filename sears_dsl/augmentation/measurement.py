@@ -12,7 +12,8 @@ resamples rows and seeds together, 2,000 times (Owen 2007, "The pigeonhole boots
 after are compared on the same rows and seeds, and a row takes all of its rewrites along. Where all
 samples say the same (no row changed, or no error is left) that is for want of rows, and is no
 certainty: then the interval is that of Agresti and Min for paired shares, or Wilson's of what is
-left.
+left. Where fewer than ten rows changed, resampling knows little of what other rows would do: then
+the interval reaches as far as either of the two.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ Interval = tuple[float, float]
 
 _SAMPLES = 2_000
 _AT_ONCE = 100
+_FEW = 10
 _ROUNDING = 1e-9
 
 
@@ -178,6 +180,8 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> Change:
     interval = _middle(now - was)
     if _is_point(interval):
         interval = _paired(left - error, rows)
+    elif interval is not None:
+        interval = _widened(interval, *_moved(before, after), rows)
     fall_interval = _middle(falls[np.isfinite(falls)]) if error else None
     if _is_point(fall_interval):
         low, high = (float(end) for end in wilson_interval(left * rows, rows))
@@ -192,6 +196,24 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> Change:
 
 def _is_point(interval: Interval | None) -> bool:
     return interval is not None and interval[1] - interval[0] < _ROUNDING
+
+
+def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:
+    """How many rows got better and how many worse, each by the share of its items and seeds."""
+    rates = []
+    for outcomes in (before, after):
+        wrong, counted = (each.sum(axis=0) for each in outcomes.sums)
+        rates.append(np.divide(wrong, counted, out=np.full_like(wrong, np.nan), where=counted > 0))
+    shift = np.nan_to_num(rates[1] - rates[0])
+    return float(np.maximum(-shift, 0).sum()), float(np.maximum(shift, 0).sum())
+
+
+def _widened(interval: Interval, better: float, worse: float, rows: float) -> Interval:
+    """The interval, and where few rows changed also what Agresti and Min's holds."""
+    if better + worse >= _FEW or better + worse > rows:
+        return interval
+    low, high = paired_difference_interval(better, worse, rows)
+    return min(interval[0], float(low)), max(interval[1], float(high))
 
 
 def _paired(difference: float, rows: float) -> Interval:

@@ -17,16 +17,19 @@ from typing import Any
 from sears_dsl import __version__
 from sears_dsl.audit.cells import code_cell
 from sears_dsl.augmentation.augmented import Augmented
+from sears_dsl.augmentation.conclusion import MARGIN, RepairGate, conclusion, judge_repair
 from sears_dsl.augmentation.measurement import Change, Estimate
 from sears_dsl.augmentation.repair import Measured, Repair, RepairSettings
 from sears_dsl.text.writing import write_atomically
 
 __all__ = [
+    "MEASURED",
     "Participants",
     "augmentation_record",
     "measured_rows",
     "repair_notes",
     "repair_record",
+    "verdict_lines",
     "write_repair",
 ]
 
@@ -114,39 +117,61 @@ def augmentation_record(
 
 
 def repair_record(
-    done: Repair, *, settings: RepairSettings, participants: Participants
+    done: Repair,
+    *,
+    settings: RepairSettings,
+    participants: Participants,
+    gate: RepairGate | None = None,
 ) -> dict[str, Any]:
-    """A repair as values that JSON knows."""
+    """A repair as values that JSON knows; with a verdict where there is a gate."""
     choices = {**asdict(settings), "amount": str(settings.amount)}
+    verdict = {} if gate is None else {
+        "gate": asdict(gate), "verdict": asdict(judge_repair(done, gate))
+    }  # fmt: skip
     return {
         "format": "sears-repair",
         "version": 1,
         "sears": __version__,
         **asdict(participants),
         "settings": choices,
+        "conclusion": conclusion(done, margin=_margin(gate)),
+        **verdict,
         "result": asdict(done),
     }
 
 
+def _margin(gate: RepairGate | None) -> float:
+    return MARGIN if gate is None else gate.margin
+
+
 def write_repair(
-    done: Repair, path: Path, *, settings: RepairSettings, participants: Participants
+    done: Repair,
+    path: Path,
+    *,
+    settings: RepairSettings,
+    participants: Participants,
+    gate: RepairGate | None = None,
 ) -> dict[str, Any]:
     """Write the JSON, and the Markdown beside it.
 
     Raises:
         DataError: a file cannot be written.
     """
-    record = repair_record(done, settings=settings, participants=participants)
-    text = _markdown(done, settings, participants)
+    record = repair_record(done, settings=settings, participants=participants, gate=gate)
+    text = _markdown(done, settings, participants, gate)
     write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
     write_atomically(path, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
 
 
-def measured_rows(done: Repair) -> list[tuple[str, ...]]:
-    """The lines of Table 6: what, original, augmented, change, share of it gone, control.
+#: What stands above the columns of `measured_rows`.
+MEASURED = ("", "original", "augmented", "change in points", "that is", "control")
 
-    Errors are followed by their 95% intervals.
+
+def measured_rows(done: Repair) -> list[tuple[str, ...]]:
+    """The lines of Table 6, in the columns that `MEASURED` names.
+
+    All are followed by their 95% intervals.
     """
     return [
         (
@@ -176,19 +201,33 @@ def repair_notes(done: Repair, participants: Participants) -> list[str]:
     return notes
 
 
+def verdict_lines(done: Repair, gate: RepairGate | None) -> list[str]:
+    """The verdict and its reasons; nothing where nothing is demanded."""
+    if gate is None:
+        return []
+    verdict = judge_repair(done, gate)
+    return [f"verdict: {verdict.outcome}", *verdict.reasons]
+
+
 def _of(done: Repair, key: str) -> Measured:
     measured: Measured = getattr(done, key)
     return measured
 
 
-def _markdown(done: Repair, settings: RepairSettings, participants: Participants) -> str:
+def _markdown(
+    done: Repair, settings: RepairSettings, participants: Participants, gate: RepairGate | None
+) -> str:
     lines = [
         "# Repair by augmentation",
         "",
+        f"**{conclusion(done, margin=_margin(gate))}**",
+        "",
+        *(f"- {line}" for line in verdict_lines(done, gate)),
+        *([""] if gate is not None else []),
         f"{done.added:,} rewrites were added to {done.training_rows:,} training rows. Means of "
         f"{settings.seeds} trainings of each kind, with 95% intervals.",
         "",
-        "| | original | augmented | change | share gone | control |",
+        _line(MEASURED),
         "|---|---:|---:|---:|---:|---:|",
         *(_line(row) for row in measured_rows(done)),
         "",
@@ -257,10 +296,16 @@ def _difference(found: Change) -> str:
 
 
 def _fall(found: Change) -> str:
+    """What is left of the error, in words: ``9% less (38% more to 42% less)``."""
     if found.fall is None or found.fall_interval is None:
         return _NOT_GIVEN
-    low, high = found.fall_interval
-    return f"{100 * found.fall:.0f}% ({100 * low:.0f}% to {100 * high:.0f}%)"
+    least, most = map(_less, found.fall_interval)
+    return f"{_less(found.fall)} ({least} to {most})"
+
+
+def _less(fall: float) -> str:
+    whole = round(100 * fall)
+    return f"{abs(whole):,}% {'more' if whole < 0 else 'less'}"
 
 
 def _percent(share: float) -> str:

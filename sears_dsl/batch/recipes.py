@@ -71,6 +71,12 @@ class RulesetRecipe:
 
 
 def _with_imports(rulesets: tuple[Ruleset, ...]) -> Iterator[Ruleset]:
-    for ruleset in rulesets:
-        yield ruleset
-        yield from _with_imports(tuple(each.ruleset for each in ruleset.imports))
+    """The rulesets and what they import, each before its imports and once."""
+    seen: set[int] = set()
+    waiting = list(reversed(rulesets))
+    while waiting:
+        ruleset = waiting.pop()
+        if id(ruleset) not in seen:
+            seen.add(id(ruleset))
+            yield ruleset
+            waiting.extend(each.ruleset for each in reversed(ruleset.imports))

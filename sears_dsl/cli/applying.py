@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl._defaults import DEFAULT_TAGGER
-from sears_dsl.cli.console import as_json_object, console, counted, echo_json, excerpt
+from sears_dsl.cli.console import (
+    as_json_object,
+    console,
+    counted,
+    echo_json,
+    excerpt,
+    imports_option,
+)
 from sears_dsl.cli.taggers import warn_of_tagger
 from sears_dsl.cli.warming import quietly
 
@@ -62,6 +69,7 @@ _FEW = 10
 @click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
               help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
 @click.option("--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts.")
+@imports_option
 @click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
@@ -81,7 +89,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if not rules:
         raise click.UsageError("name the rules and then the input: sears apply RULES... INPUT -o …")
     quiet, to_stdout = options["quiet"], options["output"] == "-"
-    rulesets = tuple(load_rulesets(rules))
+    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     warnings = warn_of_tagger(rulesets, options["tagger"], quiet=quiet)
     request = ApplyRequest(
         recipe=RulesetRecipe(rulesets, tagger=options["tagger"], cached=not options["no_cache"]),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.console import console, counted, echo_json
+from sears_dsl.cli.console import console, counted, echo_json, imports_option
 from sears_dsl.cli.extras import need_audit, need_discovery
 from sears_dsl.cli.model_options import asking, scored_options, scoring_team
 from sears_dsl.cli.progress import ShowStage, stages
@@ -83,6 +83,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
               help="What a rule sees at once.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
 @click.option("--json", "as_json", is_flag=True, help="Print the audit as JSON.")
+@imports_option
 def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> None:
     """Measure what rules do to a model, and judge it. Exit 1 when a gate fails.
 
@@ -99,7 +100,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     from sears_dsl.text.tagger import identity_of
 
     gates = _gates(options)
-    rulesets = tuple(load_rulesets(rules))
+    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
     # Before the model is asked, not an hour later.
     every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]

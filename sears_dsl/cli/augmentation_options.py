@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.console import imports_option
 from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.cli.warming import quietly
 
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    imports_option,
     click.option("--column", help="The column that rules rewrite."),
     click.option("--label", help="The column of labels."),
     click.option("--amount", default="all", show_default=True,
@@ -109,7 +111,7 @@ def recipe_and_tagger(
     from sears_dsl.text.cache import TagCache
     from sears_dsl.text.tagger import load_tagger, needs_cache
 
-    rulesets = tuple(load_rulesets(rules))
+    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
     cache = None if options["no_cache"] or not needs_cache(name) else TagCache(None)
     return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)

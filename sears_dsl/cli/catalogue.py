@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.console import console, counted, echo_json
+from sears_dsl.cli.console import console, counted, echo_json, imports_option
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
@@ -23,14 +23,20 @@ __all__ = ["rules_command"]
     type=click.Path(file_okay=False, path_type=Path),
     help="Write a Markdown page for each ruleset into this folder.",
 )
-def rules_command(names: tuple[str, ...], *, as_json: bool, pages: Path | None) -> None:
+@imports_option
+def rules_command(
+    names: tuple[str, ...], *, as_json: bool, pages: Path | None, allow_imports_outside: bool
+) -> None:
     """List the shipped rulesets; with NAMES, show the rules in them."""
     from sears_dsl.catalogue import find_rule_files, shipped
     from sears_dsl.language.ruleset import load
 
     if names:
         known = {file: name for name, file in shipped().items()}
-        rulesets = {known.get(file, str(file)): load(file) for file in find_rule_files(names)}
+        rulesets = {
+            known.get(file, str(file)): load(file, allow_imports_outside=allow_imports_outside)
+            for file in find_rule_files(names)
+        }
     else:
         rulesets = {name: load(file) for name, file in shipped().items()}
     if pages is not None:

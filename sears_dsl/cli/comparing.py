@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl._defaults import DEFAULT_TAGGER
-from sears_dsl.cli.console import console, counted, echo_json, shown
+from sears_dsl.cli.console import console, counted, echo_json, imports_option, shown
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = ["diff_command"]
               help="The tagger of the dataset.")  # fmt: skip
 @click.option("--exit-code", is_flag=True, help="Exit 1 when there are differences.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+@imports_option
 def diff_command(
     old: str,
     new: str,
@@ -48,6 +49,7 @@ def diff_command(
     tagger: str,
     exit_code: bool,
     as_json: bool,
+    allow_imports_outside: bool,
 ) -> None:
     """Compare two versions of a ruleset: rules added, removed, changed, renamed.
 
@@ -55,7 +57,8 @@ def diff_command(
     """
     from sears_dsl.language.diff import diff_rulesets
 
-    with _version(old) as before, _version(new) as after:
+    outside = allow_imports_outside
+    with _version(old, outside) as before, _version(new, outside) as after:
         difference = diff_rulesets(before, after)
         rows = (
             _row_differences(before, after, data, column=column, form=file_format, tagger=tagger)
@@ -73,7 +76,7 @@ def diff_command(
 
 
 @contextmanager
-def _version(name: str) -> Iterator[Ruleset]:
+def _version(name: str, allow_imports_outside: bool) -> Iterator[Ruleset]:
     """The ruleset that a file name or ``revision:path`` stands for."""
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.language.ruleset import load
@@ -83,10 +86,11 @@ def _version(name: str) -> Iterator[Ruleset]:
         files = find_rule_files([name])
         if len(files) != 1:
             raise UsageError(f"{name} stands for {len(files)} files", help="name one file")
-        yield load(files[0])
+        yield load(files[0], allow_imports_outside=allow_imports_outside)
         return
     with tempfile.TemporaryDirectory() as folder:
-        yield load(_check_out(revision, path, Path(folder)))
+        file = _check_out(revision, path, Path(folder))
+        yield load(file, allow_imports_outside=allow_imports_outside)
 
 
 def _check_out(revision: str, path: str, folder: Path) -> Path:

@@ -20,7 +20,23 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Edit
     from sears_dsl.errors import Diagnostic
 
-__all__ = ["as_json_object", "console", "counted", "echo_json", "excerpt", "marked", "shown"]
+__all__ = [
+    "as_json_object",
+    "console",
+    "counted",
+    "echo_json",
+    "excerpt",
+    "imports_option",
+    "marked",
+    "shown",
+]
+
+imports_option = click.option(
+    "--allow-imports-outside",
+    is_flag=True,
+    help="Rule files may import files that lie outside of their folder.",
+)
+"""For every command that reads rule files."""
 
 # How much of a long sentence is shown before its first change.
 _BEFORE = 40

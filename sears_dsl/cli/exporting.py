@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.console import counted
+from sears_dsl.cli.console import counted, imports_option
 from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.errors import DataError, UsageError
 
@@ -34,6 +34,7 @@ __all__ = ["export_command"]
               help="How much the probability of a label may fall that should stay.")  # fmt: skip
 @click.option("--tagger", help="Tagger to use; by default one that the rules were validated with, "
               "where that is known.")  # fmt: skip
+@imports_option
 def export_command(
     rules: tuple[str, ...],
     *,
@@ -44,6 +45,7 @@ def export_command(
     label_values: tuple[str, ...],
     threshold: float,
     tagger: str | None,
+    allow_imports_outside: bool,
 ) -> None:
     """Write a CheckList suite: a test for each rule, a test case for each row that it changes.
 
@@ -56,7 +58,7 @@ def export_command(
     from sears_dsl.text.tagger import load_tagger
 
     values = dict(map(_label_value, label_values))
-    rulesets = load_rulesets(rules)
+    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
     suite = checklist_suite(
         rulesets,
         read_labelled(data, column=column).texts,

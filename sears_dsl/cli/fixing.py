@@ -24,6 +24,7 @@ from sears_dsl.cli.unfinished import resuming_options, unfinished_run
 
 if TYPE_CHECKING:
     from sears_dsl.augmentation.augmented import Columns
+    from sears_dsl.augmentation.conclusion import RepairGate
     from sears_dsl.augmentation.repair import Repair, RepairSettings
     from sears_dsl.augmentation.report import Participants
     from sears_dsl.augmentation.table import Table
@@ -63,8 +64,14 @@ __all__ = ["fix_command"]
 @click.option("--save-model", type=click.Path(path_type=Path),
               help="Where to keep the repaired model of the first seed.")  # fmt: skip
 @click.option("--min-fall", type=click.FloatRange(0, 1), metavar="SHARE",
-              help="Exit 1 unless the error on the sensitivity set falls by this share and the "
-              "validation error gets no worse.")  # fmt: skip
+              help="Exit 1 unless the error on the sensitivity set falls by this share, beyond "
+              "chance, and the validation error surely grows by at most --margin.")  # fmt: skip
+@click.option("--margin", type=click.FloatRange(0, 1), default=0.05, show_default=True,
+              metavar="SHARE", help="With --min-fall: by so much the validation error may "
+              "grow.")  # fmt: skip
+@click.option("--min-support", type=click.IntRange(min=1), default=20, show_default=True,
+              help="With --min-fall: on fewer rows that rules change and the model has right "
+              "nothing is passed.")  # fmt: skip
 @click.option("--same-rows", is_flag=True,
               help="Report on the very rows that the rules were found on.")  # fmt: skip
 @resuming_options
@@ -77,6 +84,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     error on the sensitivity set: what the rules make of the held-out rows that the model has right.
     """
     from sears_dsl.audit.effects import distinct_ids
+    from sears_dsl.augmentation.conclusion import judge_repair
     from sears_dsl.augmentation.origin import check_origin
     from sears_dsl.augmentation.repair import repair
     from sears_dsl.augmentation.report import Participants, write_repair
@@ -86,7 +94,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     from sears_dsl.models.store import PredictionStore
 
     _check_fix(rules, output, options)
-    settings = _settings(options)
+    settings, gate = _settings(options), _gate(options)
     training = read_rows(options["training"], options)
     columns = chosen_columns(training, options)
     held_out = _read_held_out(columns, options)
@@ -124,14 +132,14 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
                     f"training {done + 1} of {total}: {variant}, seed {seed}", 0, None
                 ),
             )
-        record = write_repair(done, output, settings=settings, participants=participants)
+        record = write_repair(done, output, settings=settings, participants=participants, gate=gate)
         if options["save_model"] is not None:
             _keep(run.folder / f"augmented-{settings.seed}", options["save_model"])
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
-        _print_repair(done, output, participants)
-    if options["min_fall"] is not None and not _repaired(done, options["min_fall"]):
+        _print_repair(done, output, participants, gate)
+    if gate is not None and judge_repair(done, gate).outcome != "passed":
         sys.exit(1)
 
 
@@ -234,26 +242,32 @@ def _keep(place: Path, target: Path) -> None:
         ) from error
 
 
-def _repaired(done: Repair, least: float) -> bool:
-    """Fallen by so much, and the validation error not worse beyond its interval."""
-    fall, validation = done.sensitivity.change.fall, done.validation.change.interval
-    return fall is not None and fall >= least and validation is not None and validation[0] <= 0
+def _gate(options: dict[str, Any]) -> RepairGate | None:
+    from sears_dsl.augmentation.conclusion import RepairGate
+
+    if options["min_fall"] is None:
+        return None
+    return RepairGate(
+        fall=options["min_fall"], margin=options["margin"], support=options["min_support"]
+    )
 
 
-def _print_repair(done: Repair, output: Path, participants: Participants) -> None:
+def _print_repair(
+    done: Repair, output: Path, participants: Participants, gate: RepairGate | None
+) -> None:
     """The paper's Table 6."""
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from sears_dsl.augmentation.report import measured_rows, repair_notes
+    from sears_dsl.augmentation.conclusion import MARGIN, conclusion
+    from sears_dsl.augmentation.report import MEASURED, measured_rows, repair_notes, verdict_lines
 
     out = console(stderr=True)
     out.print(
         f"{counted(done.added, 'rewrite')} added to {done.training_rows:,} training rows; the "
         f"rules change {done.rewritten_rows:,} of {done.held_out_rows:,} held-out rows"
     )
-    names = ("", "original", "augmented", "change", "share gone", "control")
-    grid = Grid(*names, box=None, pad_edge=False)
+    grid = Grid(*MEASURED, box=None, pad_edge=False)
     for column in grid.columns[1:]:
         column.justify = "right"
     for row in measured_rows(done):
@@ -261,4 +275,8 @@ def _print_repair(done: Repair, output: Path, participants: Participants) -> Non
     out.print(grid)
     for note in repair_notes(done, participants):
         out.print(Text(note))
+    for line in verdict_lines(done, gate):
+        out.print(Text(line))
+    margin = MARGIN if gate is None else gate.margin
+    out.print(Text(conclusion(done, margin=margin), style="bold"))
     out.print(Text(f"written: {output}; beside it {output.with_suffix('.md').name}"))

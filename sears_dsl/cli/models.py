@@ -52,7 +52,9 @@ def list_command(*, as_json: bool) -> None:
 
 @models_group.command("pull", epilog="Example: sears models pull Helsinki-NLP/opus-mt-en-fr fr")
 @click.argument("names", nargs=-1, required=True)
-def pull_command(names: tuple[str, ...]) -> None:
+@click.option("--allow-pickle", is_flag=True, help="Take weights that are a pickle, where there "
+              "are no others; they are read once and kept as safetensors.")  # fmt: skip
+def pull_command(names: tuple[str, ...], *, allow_pickle: bool) -> None:
     """Bring Marian models from the Hugging Face hub.
 
     NAMES are names of the hub, or languages: `fr` brings the models from English to French and
@@ -62,7 +64,7 @@ def pull_command(names: tuple[str, ...]) -> None:
 
     for name in names:
         for model_name in [name] if "/" in name else pair_names(name):
-            model = pull(model_name)
+            model = pull(model_name, allow_pickle=allow_pickle)
             click.echo(f"pulled {model.name} to {model.folder}")
 
 

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl._defaults import DEFAULT_TAGGER
-from sears_dsl.cli.console import as_json_object, counted, echo_json
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, TaggerError, UsageError
+from sears_dsl.cli.console import as_json_object, counted, echo_json, imports_option
+from sears_dsl.errors import (
+    MOST_SHOWN,
+    Diagnostic,
+    RuleSyntaxError,
+    TaggerError,
+    UsageError,
+    rendered,
+)
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
@@ -22,8 +29,17 @@ __all__ = ["check_command", "fmt_command", "test_command"]
 @click.command("check", epilog="Example: sears check rules/ --strict")
 @click.argument("rules", nargs=-1, required=True)
 @click.option("--strict", is_flag=True, help="Warnings fail the check too (exit 1).")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def check_command(rules: tuple[str, ...], *, strict: bool, as_json: bool) -> None:
+@click.option("--all", "show_all", is_flag=True, help=f"Print more than {MOST_SHOWN} findings.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON, all of them.")
+@imports_option
+def check_command(
+    rules: tuple[str, ...],
+    *,
+    strict: bool,
+    show_all: bool,
+    as_json: bool,
+    allow_imports_outside: bool,
+) -> None:
     """Find what is wrong in rule files, all of it at once.
 
     Exit 2 when a file has errors, 1 when --strict and there are warnings.
@@ -37,7 +53,7 @@ def check_command(rules: tuple[str, ...], *, strict: bool, as_json: bool) -> Non
     count = 0
     for file in files:
         try:
-            ruleset = load(file)
+            ruleset = load(file, allow_imports_outside=allow_imports_outside)
         except RuleSyntaxError as error:
             findings.extend(error.diagnostics)
         else:
@@ -52,8 +68,8 @@ def check_command(rules: tuple[str, ...], *, strict: bool, as_json: bool) -> Non
             {"files": len(files), "rules": count, "findings": [*map(as_json_object, findings)]}
         )
     else:
-        for finding in findings:
-            click.echo(finding.render() + "\n")
+        if findings:
+            click.echo(rendered(findings, most=None if show_all else MOST_SHOWN) + "\n")
         if note:
             click.echo(f"note: {note}")
         click.echo(
@@ -70,13 +86,13 @@ def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> st
     """Add what only the compiler sees (words as the tokenizer splits them, inflections)."""
     from sears_dsl.engine.matcher import compile_rules
 
-    try:
-        for ruleset in rulesets:
+    for ruleset in rulesets:
+        try:
             compile_rules([ruleset])
-    except RuleSyntaxError as error:
-        findings.extend(error.diagnostics)
-    except TaggerError as error:
-        return f"rules were not compiled: {error.message} ({error.help})"
+        except RuleSyntaxError as error:
+            findings.extend(error.diagnostics)
+        except TaggerError as error:
+            return f"rules were not compiled: {error.message} ({error.help})"
     return ""
 
 
@@ -84,7 +100,10 @@ def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> st
 @click.argument("rules", nargs=-1, required=True)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file would change.")
 @click.option("--diff", "show_diff", is_flag=True, help="Write nothing; show what would change.")
-def fmt_command(rules: tuple[str, ...], *, check: bool, show_diff: bool) -> None:
+@imports_option
+def fmt_command(
+    rules: tuple[str, ...], *, check: bool, show_diff: bool, allow_imports_outside: bool
+) -> None:
     """Put rule files into their canonical form. `-` reads standard input, writes standard output.
 
     Comments stay; spacing, the order of metadata and quotes become the same everywhere.
@@ -109,7 +128,7 @@ def fmt_command(rules: tuple[str, ...], *, check: bool, show_diff: bool) -> None
     files = find_rule_files(rules)
     for file in files:
         before = file.read_text("utf-8")
-        after = load(file).format()
+        after = load(file, allow_imports_outside=allow_imports_outside).format()
         if before == after:
             continue
         changed += 1
@@ -144,7 +163,15 @@ def _unified(before: str, after: str, file: Path) -> str:
 @click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
               "manifest that it was validated with this tagger.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")
-def test_command(rules: tuple[str, ...], *, tagger: str, record: bool, as_json: bool) -> None:
+@imports_option
+def test_command(
+    rules: tuple[str, ...],
+    *,
+    tagger: str,
+    record: bool,
+    as_json: bool,
+    allow_imports_outside: bool,
+) -> None:
     """Run the tests that rules carry. Exit 1 when one is not ok.
 
     Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text).
@@ -152,7 +179,7 @@ def test_command(rules: tuple[str, ...], *, tagger: str, record: bool, as_json: 
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.rule_tests import run_tests
 
-    rulesets = load_rulesets(rules)
+    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
     chosen = _tagger_for(tagger, rulesets)
     results = [
         (ruleset, result) for ruleset in rulesets for result in run_tests(ruleset, tagger=chosen)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.console import console, counted, echo_json
+from sears_dsl.cli.console import console, counted, echo_json, imports_option
 from sears_dsl.cli.extras import need_discovery, need_vetting
 from sears_dsl.cli.model_options import asking, asking_options
 from sears_dsl.cli.progress import ShowStage, stages
@@ -66,6 +66,7 @@ _REVIEWER = re.compile(r"[\w-][\w.-]{0,63}")
               help="Port of the page. Default: the first free one from 8765.")  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts.")
+@imports_option
 def vet_command(rules: str, **options: Any) -> None:
     """Judge rules in a page on this machine, write rules, pick adversaries.
 
@@ -116,7 +117,7 @@ class _Place:
 
 
 def _place(rules: str, options: dict[str, Any]) -> _Place:
-    ruleset = _ruleset(rules)
+    ruleset = _ruleset(rules, allow_imports_outside=options["allow_imports_outside"])
     file = Path(ruleset.path)
     # A shipped ruleset lies where nobody writes.
     folder = file.parent if Path(rules).exists() else Path()
@@ -140,10 +141,10 @@ def _place(rules: str, options: dict[str, Any]) -> _Place:
     return _Place(ruleset, output, journals)
 
 
-def _ruleset(rules: str) -> Ruleset:
+def _ruleset(rules: str, *, allow_imports_outside: bool) -> Ruleset:
     from sears_dsl.catalogue import load_rulesets
 
-    found = load_rulesets([rules])
+    found = load_rulesets([rules], allow_imports_outside=allow_imports_outside)
     if len(found) > 1:
         raise UsageError(
             f"{rules} is {len(found)} rulesets, and a journal belongs to one",
@@ -322,6 +323,7 @@ def _told(written: Written) -> str:
 @click.option("--tagger", help="Runs the tests of edited and written rules; by default one that "
               "the rules were validated with, where that is known.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print outcomes and agreement as JSON.")
+@imports_option
 def vetted_command(
     rules: str,
     journals: tuple[Path, ...],
@@ -331,6 +333,7 @@ def vetted_command(
     pairs: Path | None,
     tagger: str | None,
     as_json: bool,
+    allow_imports_outside: bool,
 ) -> None:
     """Bring journals of reviewers together: how far they agree, and the ruleset they leave.
 
@@ -341,7 +344,7 @@ def vetted_command(
     from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
     from sears_dsl.vetting.outputs import write_pairs, write_vetted
 
-    ruleset = _ruleset(rules)
+    ruleset = _ruleset(rules, allow_imports_outside=allow_imports_outside)
     reviews = read_reviews(journals, ruleset)
     found = outcomes(ruleset, reviews, policy=policy)
     agreements = {"rules": agreement(reviews), "picks": agreement(reviews, on="picks")}

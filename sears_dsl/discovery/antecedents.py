@@ -22,7 +22,7 @@ from sears_dsl.engine.matches import Matches
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import COARSE, FINE
-from sears_dsl.language.words import KEYWORD_LINE, objection
+from sears_dsl.language.words import KEYWORDS, objection
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens, TokenType
 
@@ -140,7 +140,7 @@ def _needs_quotes(word: str) -> bool:
         >>> _needs_quotes("movie"), _needs_quotes("NOUN"), _needs_quotes("set")
         (False, True, True)
     """
-    return objection(word, "sequence") is not None or bool(KEYWORD_LINE.match(word + " "))
+    return objection(word, "sequence") is not None or word in KEYWORDS
 
 
 def _parts(windows: Iterable[Window], length: int) -> dict[Window, None]:

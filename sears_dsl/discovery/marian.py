@@ -2,9 +2,10 @@
 
 In: a folder as ``save_pretrained`` writes it: configuration, weights, ``source.spm``,
 ``target.spm``, ``vocab.json`` (and ``target_vocab.json`` where the sides differ). Out: a
-`TranslationModel`. What always holds: nothing is downloaded and nothing of the folder is run; the
-log-probabilities are those of ``MarianMTModel`` with the padding piece never written. Cost: the
-state of a hypothesis grows with its length (keys and values of each decoder layer).
+`TranslationModel`. What always holds: nothing is downloaded and nothing of the folder is run, so
+weights are safetensors and no pickles; the log-probabilities are those of ``MarianMTModel`` with
+the padding piece never written. Cost: the state of a hypothesis grows with its length (keys and
+values of each decoder layer).
 
 ``transformers`` reads the weights. The steps are taken here, since its generation keeps one cache
 for a whole batch, and discovery branches, drops and joins hypotheses all the time. Positions are
@@ -14,43 +15,79 @@ punctuation (sacremoses) is not applied: what is scored is the text as it stands
 
 from __future__ import annotations
 
-import json
 import math
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import sentencepiece
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn import functional
 from transformers import MarianConfig, MarianMTModel
 from transformers.activations import ACT2FN
 
+from sears_dsl._documents import parse_json, read_document
 from sears_dsl.discovery.nmt import Memory, Network, State, attend, sinusoids
 from sears_dsl.discovery.weights import file_hash
 from sears_dsl.errors import ModelError
 
-__all__ = ["MarianModel", "weights_file"]
+__all__ = ["MarianModel", "replace_pickle", "weights_file"]
 
 _END = "</s>"
 _UNKNOWN = "<unk>"
 _PADDING = "<pad>"
-_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_WEIGHTS = "model.safetensors"
+_PICKLE = "pytorch_model.bin"
+# More than any vocabulary has; the numbers of pieces are places in a table.
+_MOST_PIECES = 2**24
 
 
 def weights_file(folder: Path) -> Path:
     """The file of a model folder that holds the weights.
 
     Raises:
-        ModelError: there is none.
+        ModelError: there is none, or only a pickle.
     """
-    for name in _WEIGHTS:
-        if (folder / name).is_file():
-            return folder / name
+    if (folder / _WEIGHTS).is_file():
+        return folder / _WEIGHTS
+    if (folder / _PICKLE).is_file():
+        raise ModelError(
+            f"the weights in {folder} are a pickle, {_PICKLE}, and reading a pickle can run code",
+            help="a model of the hub: `sears models pull NAME --allow-pickle`; a folder that you "
+            f"trust: load it with transformers and `save_pretrained`, which writes {_WEIGHTS}",
+        )
     raise ModelError(
-        f"{folder} holds no model: neither {_WEIGHTS[0]} nor {_WEIGHTS[1]} is there",
+        f"{folder} holds no model: there is no {_WEIGHTS}",
         help="name a folder as `save_pretrained` writes it, or `sears models pull NAME`",
     )
+
+
+def replace_pickle(folder: Path) -> Path:
+    """Read pickled weights with torch's restricted reader, and put safetensors in their place.
+
+    Returns:
+        The new file.
+
+    Raises:
+        ModelError: they hold something else than tensors, or no Marian model.
+    """
+    try:
+        model = MarianMTModel.from_pretrained(
+            folder, local_files_only=True, use_safetensors=False, weights_only=True
+        )
+    # Whatever the reader says about a pickle that wants to do more than make tensors.
+    except Exception as error:
+        raise ModelError(
+            f"{folder / _PICKLE} cannot be read as the weights of a Marian model: {error}",
+            help=f"the reader takes tensors and nothing else; take a model that has {_WEIGHTS}",
+        ) from error
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        model.save_pretrained(place)
+        (Path(place) / _WEIGHTS).rename(folder / _WEIGHTS)
+    (folder / _PICKLE).unlink()
+    return folder / _WEIGHTS
 
 
 class MarianModel(Network):
@@ -84,9 +121,9 @@ class MarianModel(Network):
         self._read_vocabulary(folder)
         try:
             model = MarianMTModel.from_pretrained(
-                folder, local_files_only=True, dtype=torch.float32
+                folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
             )
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
+        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             raise ModelError(
                 f"{folder} cannot be loaded as a Marian model: {error}",
                 help="`sears models verify` tells whether its files are whole",
@@ -122,7 +159,8 @@ class MarianModel(Network):
             self.end = self._target_ids[_END]
             self._padding = self._target_ids[_PADDING]
             self._unknown = self._source_ids[_UNKNOWN], self._target_ids[_UNKNOWN]
-        except (OSError, ValueError, KeyError) as error:
+        # A file that is no SentencePiece model is a RuntimeError.
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise ModelError(
                 f"the vocabulary in {folder} cannot be read: {error}",
                 help="a Marian folder has vocab.json, source.spm and target.spm",
@@ -238,8 +276,12 @@ class MarianModel(Network):
 
 
 def _vocabulary(path: Path) -> Mapping[str, int]:
-    found = json.loads(path.read_text("utf-8"))
-    return {str(piece): int(number) for piece, number in found.items()}
+    found = parse_json(read_document(path))
+    if not isinstance(found, dict) or not all(
+        isinstance(number, int) and 0 <= number < _MOST_PIECES for number in found.values()
+    ):
+        raise ValueError(f"{path.name} does not number pieces")
+    return found
 
 
 def _processor(path: Path) -> sentencepiece.SentencePieceProcessor:

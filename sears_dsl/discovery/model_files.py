@@ -2,8 +2,9 @@
 
 In: names. Out: `ModelFiles`: a folder and the SHA-256 of each of its files. What always holds: the
 hashes of the models that packages carry stand here; those of pulled models were compared with what
-the hub states and are kept beside them; no package is imported and, but for `pull`, nothing is
-asked over the network. Cost: nothing until `ModelFiles.verify` reads the files.
+the hub states and are kept beside them; weights are safetensors or Marian's own format, never
+pickles; no package is imported and, but for `pull`, nothing is asked over the network. Cost:
+nothing until `ModelFiles.verify` reads the files.
 
 Pulled models lie in the folder ``models`` of the user's data directory, or in the one that the
 environment variable SEARS_MODELS names.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -23,6 +25,7 @@ from typing import NamedTuple, Protocol
 
 import platformdirs
 
+from sears_dsl._documents import parse_json, read_document
 from sears_dsl.discovery.weights import check_file, file_hash
 from sears_dsl.errors import ModelError, UsageError
 
@@ -41,6 +44,8 @@ __all__ = [
 
 _INSTALL = "pip install 'sears-dsl[discovery]'"
 _RECORD = "sears-model.json"
+_FILE = re.compile(r"\w[\w.-]*")
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +137,13 @@ _CARRIED = [
         {
             "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
             "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            "tokenizer_config.json": (
+                "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"
+            ),
+            "special_tokens_map.json": (
+                "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3"
+            ),
+            "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
             "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
         },
     ),
@@ -179,12 +191,19 @@ def pulled() -> list[ModelFiles]:
 
 
 def _pulled_from(folder: Path) -> ModelFiles:
+    path = folder / _RECORD
     try:
-        record = json.loads((folder / _RECORD).read_text("utf-8"))
-        return ModelFiles(record["name"], "translates", "hub", folder, dict(record["sha256"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        record = parse_json(read_document(path))
+        name, hashes = record["name"], record["sha256"]
+        # Names of files in this folder: what a record says is never looked for elsewhere.
+        if not isinstance(name, str) or not all(
+            _FILE.fullmatch(file) and _SHA256.fullmatch(value) for file, value in hashes.items()
+        ):
+            raise ValueError("it holds a name, and the SHA-256 of each file of the folder")
+        return ModelFiles(name, "translates", "hub", folder, dict(hashes))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
-            f"{folder / _RECORD} cannot be read: {error}",
+            f"{path} cannot be read: {error}",
             help="remove that folder and pull the model again",
         ) from error
 
@@ -298,11 +317,12 @@ _WANTED = {
     "config.json", "vocab.json", "target_vocab.json", "source.spm", "target.spm",
     "tokenizer_config.json",
 }  # fmt: skip
-# The first of these that a model has; the others hold the same numbers.
-_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_WEIGHTS = "model.safetensors"
+# The same numbers, for models that have nothing else.
+_PICKLE = "pytorch_model.bin"
 
 
-def pull(name: str, *, hub: Hub | None = None) -> ModelFiles:
+def pull(name: str, *, hub: Hub | None = None, allow_pickle: bool = False) -> ModelFiles:
     """Bring a Marian model from the hub; what is there already is replaced.
 
     The model appears whole or not at all.
@@ -310,19 +330,27 @@ def pull(name: str, *, hub: Hub | None = None) -> ModelFiles:
     Args:
         name: ``Helsinki-NLP/opus-mt-en-fr``.
         hub: where from; the Hugging Face hub if None.
+        allow_pickle: take weights that are a pickle where the hub has no others; they are read
+            once, by torch's reader that runs nothing but what tensors need, and kept as
+            safetensors.
 
     Raises:
-        ModelError: the hub cannot be reached, the model has no such files, or a file that came
-            is not the one that the hub states.
+        ModelError: the hub cannot be reached, the model has no such files, its weights are a
+            pickle and that is not allowed, or a file that came is not the one that the hub states.
     """
     source = hub or HuggingFaceHub()
     files = {file.name: file for file in source.files(name)}
-    weights = next((weight for weight in _WEIGHTS if weight in files), None)
+    weights = next((weight for weight in (_WEIGHTS, _PICKLE) if weight in files), None)
     if weights is None or "source.spm" not in files:
         raise ModelError(
-            f"{name} has no Marian model: {_WEIGHTS[0]} or {_WEIGHTS[1]}, and source.spm, are "
-            "looked for",
+            f"{name} has no Marian model: {_WEIGHTS} or {_PICKLE}, and source.spm, are looked for",
             help="models of the kind Helsinki-NLP/opus-mt-en-fr have them",
+        )
+    if weights == _PICKLE and not allow_pickle:
+        raise ModelError(
+            f"the weights of {name} are a pickle, and reading a pickle can run code",
+            help=f"if you trust who made it: sears models pull {name} --allow-pickle reads it "
+            "once, with torch's restricted reader, and keeps safetensors",
         )
     target = models_folder() / name.replace("/", "--")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -335,7 +363,12 @@ def pull(name: str, *, hub: Hub | None = None) -> ModelFiles:
             stated = files[file].sha256
             if stated is not None:
                 check_file(folder / file, stated, remedy="pull it again")
-            hashes[file] = file_hash(folder / file)
+            kept = folder / file
+            if file == _PICKLE:
+                from sears_dsl.discovery.marian import replace_pickle  # noqa: PLC0415 - torch
+
+                kept = replace_pickle(folder)
+            hashes[kept.name] = file_hash(kept)
         record = {"name": name, "sha256": hashes}
         (folder / _RECORD).write_text(json.dumps(record, indent=2) + "\n", "utf-8")
         if target.exists():

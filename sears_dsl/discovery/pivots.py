@@ -17,10 +17,10 @@ from pathlib import Path
 import torch
 
 from sears_dsl.discovery.bergamot import Bergamot
-from sears_dsl.discovery.marian import MarianModel
+from sears_dsl.discovery.marian import MarianModel, weights_file
 from sears_dsl.discovery.model_files import check_model, known, pair_names
 from sears_dsl.discovery.nmt import TranslationModel
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import ModelError, UsageError
 
 __all__ = ["DEFAULT_PIVOTS", "Pivot", "load_pivots"]
 
@@ -95,7 +95,7 @@ def _load_model(
     files = known(name)
     if files is not None:
         files.verify()
-        if name.startswith("bergamot-"):
+        if name.startswith("bergamot-") and files.origin != "hub":
             return Bergamot(
                 name,
                 files.path(".bin"),
@@ -103,6 +103,11 @@ def _load_model(
                 source=source,
                 target=target,
                 device=device,
+            )
+        if files.origin == "hub" and weights_file(files.installed()).name not in files.hashes:
+            raise ModelError(
+                f"the record of {name} has no hash of its weights",
+                help=f"sears models pull {name}",
             )
         return MarianModel(name, files.installed(), source=source, target=target, device=device)
     folder = Path(name)

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sears_dsl.engine.matches import Binding
 from sears_dsl.engine.reference import Split, candidates, find, is_protected
 from sears_dsl.engine.rewrite import Renderer, Unrendered, apply_edits
 from sears_dsl.language.printer import print_rule, rule_id
-from sears_dsl.language.rule import Element, Rule, RuleScope
+from sears_dsl.language.rule import Element, Rule
 from sears_dsl.text.tokens import Token
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
 
 __all__ = ["Explanation", "explain"]
 
@@ -70,7 +74,7 @@ class _Trace:
 
 def explain(
     rule: Rule,
-    scope: RuleScope,
+    scope: Ruleset,
     text: str,
     tokens: Sequence[Token],
     *,

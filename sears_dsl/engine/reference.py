@@ -2,7 +2,8 @@
 
 In: one rule, the tokens of one row. Out: its instances as `Binding`s, leftmost first. It walks
 the syntax tree with backtracking generators over token objects and shares nothing with the
-compiled engine, which is tested against it. Always holds: instances are ordered by the start of
+compiled engine, which is tested against it; names of sets it follows from file to file by itself.
+Always holds: instances are ordered by the start of
 the replaced span, then by the order of the written alternatives with greedy quantifiers, left
 context first; instances of one call never overlap. Costs time exponential in the quantifiers at
 worst: it is for tests and explanations, not for corpora.
@@ -12,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 from typing import Literal as OneOf
-from typing import NamedTuple, Protocol, TypeAlias
 
 import re2  # type: ignore[import-untyped, unused-ignore]
 
@@ -30,7 +31,6 @@ from sears_dsl.language.rule import (
     Options,
     Regex,
     Rule,
-    RuleScope,
     SetReference,
     Tag,
     Test,
@@ -39,6 +39,9 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.text.inflection import lemma
 from sears_dsl.text.tokens import Token
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
 
 __all__ = ["Extent", "Observer", "Split", "State", "candidates", "find", "is_protected"]
 
@@ -75,7 +78,7 @@ class State(NamedTuple):
 
 def find(
     rule: Rule,
-    scope: RuleScope,
+    file: Ruleset,
     tokens: Sequence[Token],
     *,
     split: Split,
@@ -86,7 +89,7 @@ def find(
 
     Args:
         rule: what to look for.
-        scope: options and sets of its file.
+        file: where it was written, with its options, sets and imports.
         tokens: the row.
         split: how the tokenizer splits a word of the rule into tokens.
         extent: ``first`` for the leftmost instance alone, ``all`` for every instance that does
@@ -107,7 +110,7 @@ def find(
     """
     found: list[Binding] = []
     next_start = 0
-    for binding in candidates(rule, scope, tokens, split=split):
+    for binding in candidates(rule, file, tokens, split=split):
         if binding.start < next_start or is_protected(binding, tokens, protected):
             continue
         found.append(binding)
@@ -119,7 +122,7 @@ def find(
 
 def candidates(
     rule: Rule,
-    scope: RuleScope,
+    file: Ruleset,
     tokens: Sequence[Token],
     *,
     split: Split,
@@ -129,12 +132,12 @@ def candidates(
 
     Args:
         rule: what to look for.
-        scope: options and sets of its file.
+        file: where it was written, with its options, sets and imports.
         tokens: the row.
         split: how the tokenizer splits a word of the rule into tokens.
         observe: is told of every element that a token stopped.
     """
-    walk = _Walk(scope, tokens, split, observe)
+    walk = _Walk(file, tokens, split, observe)
     for start in range(len(tokens) + 1):
         for before in walk.contexts_ending_at(rule.left, start):
             fresh = State(start, names=before.names, done=len(rule.left))
@@ -187,12 +190,12 @@ class _Walk:
 
     def __init__(
         self,
-        scope: RuleScope,
+        file: Ruleset,
         tokens: Sequence[Token],
         split: Split,
         observe: Observer | None,
     ) -> None:
-        self.scope = scope
+        self.file = file
         self.tokens = tokens
         self.split = split
         self.observe = observe
@@ -276,20 +279,24 @@ class _Walk:
         if len(parts) < 2:
             return (test,)
         # The word as a whole decides how casing counts, so the parts are told explicitly.
-        ignore = ignores_case(test, self.scope.options)
+        ignore = ignores_case(test, self.file.options)
         return tuple(Literal(part, quoted=True, ignore_case=ignore) for part in parts)
 
-    def holds(self, test: Test | Group, token: Token) -> bool:
-        """Whether one token passes a test."""
+    def holds(self, test: Test | Group, token: Token, file: Ruleset | None = None) -> bool:
+        """Whether one token passes a test that was written in ``file`` (None: that of the rule).
+
+        The file says what names stand for; literals and tags are read under the options of the
+        rule's own file, wherever they were written.
+        """
         match test:
             case Wildcard():
                 return True
             case Literal():
-                if ignores_case(test, self.scope.options):
+                if ignores_case(test, self.file.options):
                     return token.text.lower() == test.text.lower()
                 return token.text == test.text
             case Tag(name):
-                tagset = self.scope.options.tagset
+                tagset = self.file.options.tagset
                 if name in COARSE[tagset]:
                     return coarse_of(token.coarse, token.fine, tagset) == name
                 return token.fine == name
@@ -300,19 +307,19 @@ class _Walk:
             case Regex(pattern, ignore_case):
                 return _full_match(_regex(pattern, ignore_case), token.text)
             case SetReference():
-                members = self.scope.members(test)
-                return any(self.holds(self._single(member), token) for member in members)
+                members = _written(test, file or self.file)
+                return any(self.holds(self._single(each), token, where) for each, where in members)
             case Negation(operand):
                 if isinstance(operand, Group):
-                    return not self.holds(operand, token)
-                return not self.holds(self._single(operand), token)
+                    return not self.holds(operand, token, file)
+                return not self.holds(self._single(operand), token, file)
             case Group(alternatives):
                 return any(
                     not isinstance(element.body, Anchor)
                     and (
-                        self.holds(element.body, token)
+                        self.holds(element.body, token, file)
                         if isinstance(element.body, Group)
-                        else self.holds(self._single(element.body), token)
+                        else self.holds(self._single(element.body), token, file)
                     )
                     for alternative in alternatives
                     for element in alternative
@@ -335,10 +342,30 @@ class _Walk:
             case "lemma":
                 return lemma(token.text, token.fine) == test.value.lower()
             case "pos":
-                tagset = self.scope.options.tagset
+                tagset = self.file.options.tagset
                 return coarse_of(token.coarse, token.fine, tagset) == test.value
             case "tag":
                 return token.fine == test.value
+
+
+def _written(reference: SetReference, file: Ruleset) -> Iterator[tuple[Test, Ruleset]]:
+    """The members of a set, sets among them followed, each with the file where it was written."""
+    waiting = [(reference, file)]
+    followed: list[tuple[str, Ruleset]] = []
+    while waiting:
+        wanted, place = waiting.pop(0)
+        if wanted.module is not None:
+            by_name = {each.name: each.ruleset for each in place.imports}
+            place = by_name[wanted.module]
+        if any(name == wanted.name and where is place for name, where in followed):
+            continue
+        followed.append((wanted.name, place))
+        [definition] = [each for each in place.sets if each.name == wanted.name]
+        for member in definition.members:
+            if isinstance(member, SetReference):
+                waiting.append((member, place))
+            else:
+                yield member, place
 
 
 def ignores_case(literal: Literal, options: Options) -> bool:

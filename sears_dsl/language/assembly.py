@@ -1,22 +1,25 @@
 """The statements of a file → a `Ruleset`, with imports read and everything checked.
 
-In: the text of a file and the chain of files that import it. Out: a `Ruleset`, or a
-`RuleSyntaxError` with every finding, sorted by place. Always holds: what a broken line would have
-defined does not cause further findings. Costs what parsing and checking cost; each imported file
-is read once per import.
+In: the text of a file. Out: a `Ruleset`, or a `RuleSyntaxError` with every finding, sorted by
+place. Always holds: what a broken line would have defined does not cause further findings; an
+imported file is a regular file of at most 16 MiB below the folder of the first one (unless the
+caller allows more), and its lines are shown only if it reads as rules. Costs what parsing and
+checking cost; each file is read once, however many imports lead to it.
 """
 
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast, get_args
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.check_tests import check_test
+from sears_dsl.language.content import no_rules, no_text
 from sears_dsl.language.parser import parse_lines
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
@@ -30,23 +33,41 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.ruleset import Import, Ruleset
+from sears_dsl.language.sets import DEEPEST, LARGEST, circles
 from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, VersionLine
-from sears_dsl.language.usage import references_in, usage_warnings
+from sears_dsl.language.usage import usage_warnings
 from sears_dsl.language.words import nearest
 
 __all__ = ["assemble", "read_file"]
 
 _CASES = get_args(CaseOption)
 _TAGSETS = get_args(TagsetOption)
+_DEEPEST_IMPORT = 50
+_LARGEST_FILE = 16 << 20
+_NAME_FILE = "give the path of a .sear file"
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _SET_LINE = re.compile(r"set[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 _IMPORT_LINE = re.compile(r"import\b.*[ \t]as[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 
 
 def read_file(path: Path, shown: str) -> str | Diagnostic:
-    """The text of a file, or why it cannot be read."""
+    """The text of a regular file of bounded size, or why it cannot be read."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        # Asked before it is opened: opening a pipe waits for somebody to write into it.
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+            return Diagnostic("E406", f"cannot be read: it is {kind}", path=shown, help=_NAME_FILE)
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
+            return Diagnostic(
+                "E406",
+                f"cannot be read: it is larger than {_LARGEST_FILE >> 20} MiB",
+                path=shown,
+                help="split it into several files",
+            )
+        return no_text(content, shown) or content.decode("utf-8-sig")
     except FileNotFoundError:
         return Diagnostic(
             "E401", "there is no such file", path=shown, help=f"looked for {path.absolute()}"
@@ -58,30 +79,45 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
             path=shown,
             help="save the file as UTF-8",
         )
-    except OSError as error:
-        return Diagnostic(
-            "E406",
-            f"cannot be read: {error.strerror}",
-            path=shown,
-            help="give the path of a .sear file",
-        )
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return Diagnostic("E406", f"cannot be read: {reason}", path=shown, help=_NAME_FILE)
 
 
-def assemble(text: str, *, path: str, importing: tuple[Path, ...]) -> Ruleset:
-    """Parse, read imports, check; ``importing`` are the files that led here, outermost first.
+def assemble(text: str, *, path: str, allow_imports_outside: bool) -> Ruleset:
+    """Parse, read imports, check.
 
     Raises:
         RuleSyntaxError: with every finding of the file and of the files that it imports.
     """
-    return _Assembly(text, path, importing).ruleset()
+    strange = no_rules(text, path)
+    if strange is not None:
+        raise RuleSyntaxError([strange])
+    folder = None if allow_imports_outside else Path(path).parent.resolve()
+    return _Assembly(text, path, _Files(folder), ()).ruleset()
+
+
+@dataclass(slots=True)
+class _Files:
+    """The files of one load.
+
+    Attributes:
+        folder: where imported files have to be; None for anywhere.
+        read: the imported files by their real path; None for one that has errors.
+    """
+
+    folder: Path | None
+    read: dict[Path, Ruleset | None] = field(default_factory=dict)
 
 
 class _Assembly:
     """What one file says, collected statement by statement. It is the `RuleScope` of checks."""
 
-    def __init__(self, text: str, path: str, importing: tuple[Path, ...]) -> None:
+    def __init__(self, text: str, path: str, files: _Files, importing: tuple[Path, ...]) -> None:
         self._lines = [line.removesuffix("\r") for line in text.split("\n")]
         self._path = path
+        self._files = files
+        # The files that led here, outermost first.
         self._importing = importing
         self._parsed = parse_lines(text, path=path)
         self._findings = list(self._parsed.findings)
@@ -107,18 +143,7 @@ class _Assembly:
         for rule in whole:
             self._findings.extend(map(self._placed, check_rule(rule, self)))
         self._check_duplicates(whole)
-        if not any(finding.severity == "error" for finding in self._findings):
-            for finding in usage_warnings(
-                self._rules,
-                tuple(self._sets.values()),
-                tuple(self._imports),
-                published=self._header is not None,
-            ):
-                self._findings.append(self._placed(finding))
-        findings = sorted(self._findings, key=_place)
-        if self._elsewhere or any(finding.severity == "error" for finding in findings):
-            raise RuleSyntaxError([*findings, *self._elsewhere])
-        return Ruleset(
+        ruleset = Ruleset(
             rules=tuple(self._rules),
             options=self.options,
             sets=tuple(self._sets.values()),
@@ -126,10 +151,24 @@ class _Assembly:
             name=self._header.name if self._header else None,
             version=self._header.version if self._header else None,
             path=self._path,
-            warnings=tuple(findings),
             layout=self._parsed.entries,
             trailing=self._parsed.trailing,
         )
+        if not self._has_errors():
+            self._check_sizes(ruleset)
+        if not self._has_errors():
+            published = self._header is not None
+            warnings = usage_warnings(
+                ruleset.rules, ruleset.sets, ruleset.imports, published=published
+            )
+            self._findings.extend(map(self._placed, warnings))
+        findings = sorted(self._findings, key=_place)
+        if self._has_errors():
+            raise RuleSyntaxError([*findings, *self._elsewhere])
+        return replace(ruleset, warnings=tuple(findings))
+
+    def _has_errors(self) -> bool:
+        return any(each.severity == "error" for each in (*self._findings, *self._elsewhere))
 
     # ------------------------------------------------------------ scope of the rules
 
@@ -143,12 +182,12 @@ class _Assembly:
             return (Wildcard(),)
         for each in self._imports:
             if each.name == reference.module:
-                return each.ruleset.own_sets()[reference.name]
+                return each.ruleset.written_sets[reference.name]
         raise KeyError(reference.module)
 
     def set_names(self) -> tuple[str, ...]:
         """The names that a reference may use."""
-        imported = (f"{i.name}.{name}" for i in self._imports for name in i.ruleset.own_sets())
+        imported = (f"{i.name}.{name}" for i in self._imports for name in i.ruleset.written_sets)
         return (*self._sets, *imported)
 
     # ------------------------------------------------------------ statements
@@ -293,8 +332,28 @@ class _Assembly:
                 "save the rules to a file and load that",
             )
             return
-        chain = (*self._importing, here.resolve())
-        target = (here.parent / node.path).resolve()
+        ruleset = self._imported(node, here.parent / node.path, (*self._importing, here.resolve()))
+        if ruleset is not None:
+            self._broken.discard(f"{node.name}.")
+            self._imports.append(Import(node.path, node.name, ruleset, node.span))
+
+    def _imported(self, node: ImportLine, path: Path, chain: tuple[Path, ...]) -> Ruleset | None:
+        """The file that is imported, or None after it was reported."""
+        try:
+            target = path.resolve()
+        except (OSError, RuntimeError, ValueError):  # a circle of links, a zero byte
+            self._add("E406", f"`{node.path}` cannot be read", node.span, _NAME_FILE)
+            return None
+        folder = self._files.folder
+        if folder is not None and not target.is_relative_to(folder):
+            self._add(
+                "E408",
+                f"`{node.path}` lies outside of {folder}, the folder of the first file",
+                node.span,
+                "move it there; --allow-imports-outside allows it, in Python "
+                "load(..., allow_imports_outside=True)",
+            )
+            return None
         if target in chain:
             names = [each.name for each in (*chain[chain.index(target) :], target)]
             self._add(
@@ -303,20 +362,35 @@ class _Assembly:
                 node.span,
                 "move the shared sets to a file of their own",
             )
-            return
-        shown = str(here.parent / node.path)
-        text = read_file(target, shown)
-        if isinstance(text, Diagnostic):
-            self._add(text.code, f"`{node.path}`: {text.message}", node.span, text.help)
-            return
-        try:
-            ruleset = assemble(text, path=shown, importing=chain)
-        except RuleSyntaxError as error:
+            return None
+        if len(chain) > _DEEPEST_IMPORT:
+            self._add(
+                "E409",
+                f"imports nested deeper than {_DEEPEST_IMPORT} files",
+                node.span,
+                "import the file that defines the set, not one that imports it",
+            )
+            return None
+        if target not in self._files.read:
+            text = read_file(target, str(path))
+            if isinstance(text, str):
+                text = no_rules(text, str(path), imported=True) or text
+            if isinstance(text, Diagnostic):
+                self._add(text.code, f"`{node.path}`: {text.message}", node.span, text.help)
+                return None
+            self._files.read[target] = self._assembled(text, str(path), chain)
+        ruleset = self._files.read[target]
+        if ruleset is None:
             self._add("E404", f"`{node.path}` has errors", node.span, "they are listed below")
-            self._elsewhere.extend(error.diagnostics)
-            return
-        self._broken.discard(f"{node.name}.")
-        self._imports.append(Import(node.path, node.name, ruleset, node.span))
+        return ruleset
+
+    def _assembled(self, text: str, path: str, chain: tuple[Path, ...]) -> Ruleset | None:
+        try:
+            return _Assembly(text, path, self._files, chain).ruleset()
+        except RuleSyntaxError as error:
+            # Of a long way to an error its two ends are told, not each step.
+            self._elsewhere.extend(each for each in error.diagnostics if each.code != "E404")
+            return None
 
     # ------------------------------------------------------------ sets and rules together
 
@@ -325,33 +399,34 @@ class _Assembly:
             for member in definition.members:
                 for code, message, hint in check_test(member, self):
                     self._add(code, message, definition.span, hint)
-        circular: set[str] = set()
-        for name, definition in self._sets.items():
-            circle = self._circle(name)
-            if circle and not circular & set(circle):
-                circular.update(circle)
-                self._add(
-                    "E313",
-                    "sets in a circle: " + " → ".join(circle),
-                    definition.span,
-                    "a set cannot contain itself",
-                )
+        for circle in circles(self._sets):
+            self._add(
+                "E313",
+                "sets in a circle: " + " → ".join(circle),
+                self._sets[circle[0]].span,
+                "a set cannot contain itself",
+            )
 
-    def _circle(self, name: str) -> list[str] | None:
-        """The way from a set back to itself, if there is one."""
-        stack = [[name]]
-        seen: set[str] = set()
-        while stack:
-            way = stack.pop()
-            for reference in references_in(self._sets[way[-1]].members):
-                if reference.module is not None or reference.name not in self._sets:
-                    continue
-                if reference.name == name:
-                    return [*way, name]
-                if reference.name not in seen:
-                    seen.add(reference.name)
-                    stack.append([*way, reference.name])
-        return None
+    def _check_sizes(self, ruleset: Ruleset) -> None:
+        """Sets that would cost more than rules may; for files without other errors."""
+        deep = [name for name, depth in ruleset.set_depths.items() if depth > DEEPEST]
+        if deep:
+            self._add(
+                "E320",
+                f"set `{deep[0]}` contains sets nested deeper than {DEEPEST}",
+                self._sets[deep[0]].span,
+                "list the members of the innermost sets in one",
+            )
+            return
+        for name, size in ruleset.set_sizes.items():
+            if size > LARGEST:
+                self._add(
+                    "E320",
+                    f"set `{name}` stands for more than {LARGEST:,} tests",
+                    self._sets[name].span,
+                    "use fewer sets under negations",
+                )
+                return
 
     def _check_duplicates(self, rules: Iterable[Rule]) -> None:
         names: dict[str, int] = {}

@@ -24,6 +24,7 @@ from sears_dsl.language.rule import (
     Group,
     Literal,
     Negation,
+    Piece,
     Regex,
     Rule,
     SetDefinition,
@@ -46,7 +47,8 @@ _RULE_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
 class Builder:
     """Turns the trees of one line into nodes; problems go to ``report``."""
 
-    def __init__(self, line: int, report: Report) -> None:
+    def __init__(self, source: str, line: int, report: Report) -> None:
+        self._source = source
         self._line = line
         self._report = report
 
@@ -154,22 +156,36 @@ class Builder:
                 elif kind == "right":
                     right = self._sequence(part, place="sequence", depth=0)
         antecedent = self._sequence(children[0], place="sequence", depth=0)
-        if name is None and len(antecedent) > 2 and antecedent[0].body == Literal("rule"):
-            start = node.meta.start_pos
-            self._report(
-                "E111",
-                "a `rule` line without a colon, or a rule about the word `rule`",
-                start,
-                start + len("rule"),
-                'write `rule ID: antecedent -> consequent`, or quote the word: "rule"',
-            )
+        pieces = tuple(ConsequentBuilder(self._line, self._report).pieces(children[1]))
+        if name is None:
+            self._forgotten_colon(antecedent, pieces)
         return Rule(
             antecedent=antecedent,
-            consequent=tuple(ConsequentBuilder(self._line, self._report).pieces(children[1])),
+            consequent=pieces,
             left=left,
             right=right,
             name=name,
             span=self._span(node.meta.start_pos, node.meta.end_pos),
+        )
+
+    def _forgotten_colon(self, antecedent: tuple[Element, ...], pieces: tuple[Piece, ...]) -> None:
+        """Report `rule ID antecedent -> ...`, which reads as a rule about the word `rule`."""
+        line = self._source
+        start = re.match(r"rule[ \t]+", line)
+        second = antecedent[1] if len(antecedent) == 2 else None
+        glued = second is not None and second.name is not None
+        used = glued and any(getattr(piece, "target", None) == second.name for piece in pieces)  # type: ignore[union-attr]
+        if start is None or not (len(antecedent) > 2 or (glued and not used)):
+            return
+        named = _RULE_NAME.match(line, start.end())
+        body = line[named.end() :].removeprefix(":").lstrip() if named else line[start.end() :]
+        self._report(
+            "E111",
+            "a `rule` line without a colon, or a rule about the word `rule`",
+            0,
+            len("rule"),
+            f"write `rule {named[0] if named else 'ID'}: {body}`\n"
+            f"as a word it is quoted: `{quote('rule')}{line[len('rule') :]}`",
         )
 
     # ------------------------------------------------------------ antecedents

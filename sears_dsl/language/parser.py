@@ -159,7 +159,7 @@ class _Reader:
         if tree is None:
             return
         before = len(self._findings)
-        node = Builder(number, self._reporter(number, line, 0)).statement(tree)
+        node = Builder(line, number, self._reporter(number, line, 0)).statement(tree)
         if len(self._findings) == before or isinstance(node, Rule):
             self._start(node, _comment(tree))
 
@@ -235,8 +235,9 @@ class _Reader:
 
     @staticmethod
     def _plain_rule(line: str, number: int) -> Rule | None:
+        # A line that begins with `rule` may have lost its colon: the grammar's business.
         match = _PLAIN_RULE.fullmatch(line)
-        if match is None or "X" in (words := line.split(" ")):
+        if match is None or "X" in (words := line.split(" ")) or words[0] == "rule":
             return None
         column = 1
         elements: list[Element] = []

@@ -38,8 +38,8 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, Statement, VersionLine
 from sears_dsl.language.words import (
-    KEYWORD_LINE,
     Place,
+    begins_statement,
     is_bare_punctuation,
     objection,
     quote,
@@ -49,6 +49,7 @@ from sears_dsl.language.words import (
 __all__ = ["print_entries", "print_rule", "print_statements", "print_test", "rule_id"]
 
 _VALUE = re.compile(r"[^\s\"()\[\]{}|?&=][^\s\"()\[\]{}|?&]*")
+_KEYWORD = re.compile(r"(?:sear|ruleset|import|option|set|rule)(?= )")
 _LABEL = re.compile(r"[\w.-]+")
 _HIDING = frozenset("?()[]{}|")
 
@@ -78,25 +79,30 @@ def print_rule(rule: Rule) -> str:
         ...                 (TagCopy("WP"), Text("'s", glued=True))))
         "WP is -> WP's"
     """
+    line = _line(rule)
+    word = _KEYWORD.match(line)
+    if word and (begins_statement(line) or _lost_a_colon(rule)):
+        # The same element, but no keyword any more.
+        return f"{word[0]}{{1}}{line[word.end() :]}"
+    return line
+
+
+def _line(rule: Rule) -> str:
     antecedent = _sequence(rule.antecedent, "sequence") or "<>"
     parts = [antecedent, "->", _consequent(rule.consequent) or "<>"]
     if rule.left or rule.right:
         left, right = _sequence(rule.left, "sequence"), _sequence(rule.right, "sequence")
         parts.extend(part for part in ("/", left, "__", right) if part)
-    line = " ".join(parts)
-    if KEYWORD_LINE.match(line) and isinstance(rule.antecedent[0].body, Literal):
-        first = line.split(" ", 1)[0]
-        if not _reads_as_rule(line, rule.antecedent):
-            line = quote(first) + line[len(first) :]
-    return line
+    return " ".join(parts)
 
 
-def _reads_as_rule(line: str, antecedent: Sequence[Element]) -> bool:
-    """Whether a line that begins with a keyword is none of the keyword's statements."""
-    _, second, *rest = line.split(" ")
-    if line.startswith("rule "):
-        return not second.endswith(":") and len(antecedent) < 3
-    return '"' not in line and "#" not in line and not second[:1].isdigit() and bool(rest)
+def _lost_a_colon(rule: Rule) -> bool:
+    """Whether the parser takes the rule for one with an id whose colon was forgotten."""
+    first, *rest = rule.antecedent
+    if first.body != Literal("rule") or len(rest) != 1:
+        return first.body == Literal("rule") and len(rest) > 1
+    targets = [getattr(piece, "target", None) for piece in rule.consequent]
+    return rest[0].name is not None and rest[0].name not in targets
 
 
 # ---------------------------------------------------------------- antecedents
@@ -295,8 +301,7 @@ def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
 
 def _statement(node: Statement) -> str:
     if isinstance(node, Rule):
-        line = print_rule(node)
-        return f"rule {node.name}: {line}" if node.name is not None else line
+        return f"rule {node.name}: {_line(node)}" if node.name is not None else print_rule(node)
     if isinstance(node, SetDefinition):
         members = " | ".join(print_test(member, place="group") for member in node.members)
         return f"set {node.name} = {members}"

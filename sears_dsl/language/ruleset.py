@@ -2,8 +2,8 @@
 
 In: text or a path. Out: a `Ruleset`, or a `RuleSyntaxError` with every finding of the file, about
 syntax and about meaning, in the order of the file. Always holds: the rules of a parsed ruleset
-have no errors; `parse(ruleset.format())` has the same rules; `members` gives tests that name no
-other set, but under a negation. Costs some 20 µs a plain spelling
+have no errors; `parse(ruleset.format())` has the same rules; `members` resolves
+names where they were written. Costs some 20 µs a plain spelling
 rule and 150 µs any other, to parse and check; `from_rules` costs nothing per rule.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
+from sears_dsl.language import sets
 from sears_dsl.language.layout import Entry
 from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_id
 from sears_dsl.language.rule import (
@@ -100,39 +101,29 @@ class Ruleset:
         return tuple(map(rule_id, self.rules))
 
     @cached_property
-    def _resolved(self) -> dict[str, tuple[Test, ...]]:
-        """Own sets and imported ones (as ``module.NAME``) with nested references resolved."""
-        written = {definition.name: definition.members for definition in self.sets}
-        resolved: dict[str, tuple[Test, ...]] = {
-            f"{each.name}.{name}": members
-            for each in self.imports
-            for name, members in each.ruleset.own_sets().items()
-        }
+    def written_sets(self) -> dict[str, tuple[Test, ...]]:
+        """The sets that this file defines, with their members as written."""
+        return {definition.name: definition.members for definition in self.sets}
 
-        def resolve(name: str, open_names: tuple[str, ...]) -> tuple[Test, ...]:
-            if name in resolved:
-                return resolved[name]
-            if name in open_names:
-                raise KeyError(f"set {name} contains itself")
-            members: list[Test] = []
-            for member in written[name]:
-                if isinstance(member, SetReference):
-                    members.extend(resolve(_key(member), (*open_names, name)))
-                else:
-                    members.append(member)
-            resolved[name] = tuple(dict.fromkeys(members))
-            return resolved[name]
+    @cached_property
+    def set_depths(self) -> dict[str, int]:
+        """How deep each of them contains sets; see `sets.set_depths`."""
+        return sets.set_depths(self.sets, self.imports)
 
-        for name in written:
-            resolve(name, ())
-        return resolved
+    @cached_property
+    def set_sizes(self) -> dict[str, int]:
+        """For how many tests each of them stands; see `sets.set_sizes`."""
+        return sets.set_sizes(self)
 
-    def own_sets(self) -> dict[str, tuple[Test, ...]]:
-        """The sets that this file defines, by name, as an importing file sees them."""
-        return {definition.name: self._resolved[definition.name] for definition in self.sets}
+    @cached_property
+    def _members(self) -> dict[SetReference, tuple[Test, ...]]:
+        return {}
 
     def members(self, reference: SetReference) -> tuple[Test, ...]:
-        r"""The members of a set, own or imported; nested sets are resolved.
+        r"""The members of a set, own or imported, and of the sets among them.
+
+        A set that is left, under a negation, is named as this file sees it, whatever file it was
+        written in: ``c.WH``, or ``c.words.WH`` through two imports.
 
         Raises:
             KeyError: there is no such set or import.
@@ -142,11 +133,14 @@ class Ruleset:
             >>> [member.text for member in rules.members(SetReference("WH"))]
             ['What', 'Which']
         """
-        return self._resolved[_key(reference)]
+        if reference not in self._members:
+            self._members[reference] = sets.members(self, reference)
+        return self._members[reference]
 
     def set_names(self) -> tuple[str, ...]:
         """The names that a reference may use, such as ``WH`` and ``c.WH``."""
-        return tuple(self._resolved)
+        imported = (f"{i.name}.{name}" for i in self.imports for name in i.ruleset.written_sets)
+        return (*self.written_sets, *imported)
 
     def compile(self, *, tagger: Tagger | None = None) -> Matcher:
         """Compile the rules for matching; see `sears_dsl.engine.matcher.compile_rules`.
@@ -202,14 +196,13 @@ class Ruleset:
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{tail}"
 
 
-def _key(reference: SetReference) -> str:
-    return f"{reference.module}.{reference.name}" if reference.module else reference.name
-
-
-def parse(text: str, *, path: str = "<rules>") -> Ruleset:
+def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = False) -> Ruleset:
     """Read the text of a rule file.
 
-    Imports are looked for beside ``path`` where that is a file.
+    Args:
+        text: the rules.
+        path: where they come from; imports are looked for beside it where that is a file.
+        allow_imports_outside: whether imports may lead out of the folder of that file.
 
     Raises:
         RuleSyntaxError: with every finding, in the order of the file.
@@ -220,11 +213,15 @@ def parse(text: str, *, path: str = "<rules>") -> Ruleset:
     """
     from sears_dsl.language.assembly import assemble  # noqa: PLC0415 - lark is slow to import
 
-    return assemble(text, path=path, importing=())
+    return assemble(text, path=path, allow_imports_outside=allow_imports_outside)
 
 
-def load(path: str | Path) -> Ruleset:
+def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
     """Read a rule file (UTF-8) and the files that it imports.
+
+    Args:
+        path: the file.
+        allow_imports_outside: whether imports may lead out of the folder of the file.
 
     Raises:
         RuleSyntaxError: findings in the file, or a file that cannot be read.
@@ -235,4 +232,4 @@ def load(path: str | Path) -> Ruleset:
     text = read_file(Path(path), name)
     if isinstance(text, Diagnostic):
         raise RuleSyntaxError([text])
-    return parse(text, path=name)
+    return parse(text, path=name, allow_imports_outside=allow_imports_outside)

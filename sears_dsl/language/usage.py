@@ -6,21 +6,14 @@ trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic
-from sears_dsl.language.rule import (
-    Element,
-    Group,
-    Negation,
-    Rule,
-    SetDefinition,
-    SetReference,
-    Test,
-)
+from sears_dsl.language.rule import Rule, SetDefinition
 from sears_dsl.language.ruleset import Import
+from sears_dsl.language.sets import references_in
 
-__all__ = ["references_in", "usage_warnings"]
+__all__ = ["usage_warnings"]
 
 
 def usage_warnings(
@@ -68,31 +61,9 @@ def _missing_tests(rule: Rule) -> Iterator[Diagnostic]:
 
 def _used(rules: Sequence[Rule], sets: Sequence[SetDefinition]) -> Iterator[tuple[str | None, str]]:
     for rule in rules:
-        for element in (*rule.left, *rule.antecedent, *rule.right):
-            for reference in _element_references(element):
-                yield reference.module, reference.name
+        bodies = (element.body for element in (*rule.left, *rule.antecedent, *rule.right))
+        for reference in references_in(bodies):
+            yield reference.module, reference.name
     for definition in sets:
         for reference in references_in(definition.members):
             yield reference.module, reference.name
-
-
-def _element_references(element: Element) -> Iterator[SetReference]:
-    body = element.body
-    if isinstance(body, Group):
-        for alternative in body.alternatives:
-            for inner in alternative:
-                yield from _element_references(inner)
-    elif isinstance(body, SetReference | Negation):
-        yield from references_in((body,))
-
-
-def references_in(tests: Iterable[Test]) -> Iterator[SetReference]:
-    """The sets that these tests refer to, under negations too."""
-    for test in tests:
-        if isinstance(test, SetReference):
-            yield test
-        elif isinstance(test, Negation):
-            if isinstance(test.operand, Group):
-                yield from _element_references(Element(test.operand))
-            else:
-                yield from references_in((test.operand,))

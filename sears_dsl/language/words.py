@@ -20,9 +20,10 @@ from typing import NamedTuple, TypeAlias
 from sears_dsl.language.rule import Literal
 
 __all__ = [
-    "KEYWORD_LINE",
+    "KEYWORDS",
     "Objection",
     "Place",
+    "begins_statement",
     "is_bare_punctuation",
     "nearest",
     "objection",
@@ -77,9 +78,29 @@ _NOTATIONS = {
 _INVISIBLE = frozenset("\u00ad\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e")
 _ESCAPED = re.compile("[\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff]")
 
-# A line that starts with a keyword in its use; a rule whose first words look like that is
-# printed with its first word quoted.
-KEYWORD_LINE = re.compile(r"(?:sear|ruleset|import|option|set|rule)[ \t]")
+KEYWORDS = frozenset(("sear", "ruleset", "import", "option", "set", "rule"))
+"""Words that begin a statement where the rest of the line looks like it."""
+
+# What the grammar takes for a statement although it has an arrow: its terminals SEAR, RULESET,
+# IMPORT, OPTION, SET and RULE_HEAD (tests hold them equal).
+_STATEMENT = re.compile(
+    r"sear[ \t]+[0-9]\S*[ \t]*(?:[ \t]#|$)|"
+    r"ruleset[ \t]+(?!->[ \t])\S+[ \t]+[0-9]\S*[ \t]*(?:[ \t]#|$)|"
+    r'import[ \t]+(?=")(?!"[^"]*"[^#]*[ \t]->[ \t])|'
+    r'option[ \t]+(?=[^\s=]+[ \t]*=)(?![^"#]*[ \t]->[ \t])|'
+    r'set[ \t]+(?=[^\s=]+[ \t]*=)(?![^"#]*[ \t]->[ \t])|'
+    r'rule[ \t]+[^\s:"]*:(?=[ \t]|$)'
+)
+
+
+def begins_statement(line: str) -> bool:
+    """Whether a rule written like this would be read as another statement.
+
+    Example:
+        >>> begins_statement('set a = "x" -> b'), begins_statement("set a = x -> b")
+        (True, False)
+    """
+    return _STATEMENT.match(line) is not None
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -2,8 +2,9 @@
 
 In: messages of the Language Server Protocol. Out: messages; findings as the editor's diagnostics,
 the canonical text as an edit. Always holds: a request gets exactly one answer; the server works on
-what stands in the editor, never on the file; nothing is written to disk. Costs one parse of the
-file for each change.
+what stands in the editor, never on the file; nothing is written to disk; a message that makes no
+sense, and a failure of ours, is told and the conversation goes on. Costs one parse of the file for
+each change.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from sears_dsl import __version__
-from sears_dsl.errors import CompileError, DataError, Diagnostic, RuleSyntaxError, TaggerError
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError
 from sears_dsl.language.ruleset import parse
 from sears_dsl.language_server.findings import Found, find_all
-from sears_dsl.language_server.transport import Message, read_message, write_message
+from sears_dsl.language_server.transport import BodyError, Message, read_message, write_message
 
 __all__ = ["LanguageServer", "serve"]
 
+_NO_JSON = -32700
+_OUR_FAULT = -32603
+_BAD_PARAMETERS = -32602
 _NO_METHOD = -32601
 _BAD_REQUEST = -32600
 _NOT_STARTED = -32002
+_ERROR, _WARNING = 1, 2  # kinds of log messages
 _SEVERITY = {"error": 1, "warning": 2}
 
 
@@ -50,16 +55,29 @@ class LanguageServer:
 
     def answers(self, message: Message) -> Iterator[Message]:
         """What to send back: the answer to a request, news about a file."""
-        method = message.get("method")
-        identity = message.get("id")
+        identity, method = message.get("id"), message.get("method")
         if not isinstance(method, str):
             return  # the editor's answer to a question; we ask none
+        try:
+            yield from self._answers(method, identity, message.get("params"))
+        except _OddMessageError as error:
+            odd = f"this {method} makes no sense to sears: {error}"
+            yield _logged(odd) if identity is None else _error(identity, _BAD_PARAMETERS, odd)
+        # Whatever a defect of ours raises: the editor's next message may go well.
+        except Exception as error:
+            ours = (
+                f"sears failed at {method}, which is its own mistake, and goes on: "
+                f"{type(error).__name__}: {error}"
+            )
+            yield _logged(ours, _ERROR) if identity is None else _error(identity, _OUR_FAULT, ours)
+
+    def _answers(self, method: str, identity: object, params: object) -> Iterator[Message]:
         handler = self._HANDLERS.get(method)
         if method == "exit":
             self.exit_code = 0 if self._ended else 1
         elif identity is None:
             if handler is not None and self._started and not self._ended:
-                yield from handler(self, message.get("params") or {})
+                yield from handler(self, params)
         elif method == "initialize":
             self._started = True
             yield _result(identity, _ABOUT)
@@ -71,19 +89,26 @@ class LanguageServer:
             self._ended = True
             yield _result(identity, None)
         elif method == "textDocument/formatting":
-            yield _result(identity, self._formatting(message.get("params") or {}))
+            yield _result(identity, self._formatting(params))
         else:
             yield _error(identity, _NO_METHOD, f"there is no method {method}")
 
-    def _opened(self, params: Message) -> Iterator[Message]:
-        document = params["textDocument"]
-        yield from self._now(document["uri"], document["text"])
+    def _opened(self, params: object) -> Iterator[Message]:
+        text = _text(params, "textDocument", "text")
+        yield from self._now(_text(params, "textDocument", "uri"), text)
 
-    def _changed(self, params: Message) -> Iterator[Message]:
-        yield from self._now(params["textDocument"]["uri"], params["contentChanges"][-1]["text"])
+    def _changed(self, params: object) -> Iterator[Message]:
+        uri = _text(params, "textDocument", "uri")
+        changes = params.get("contentChanges") if isinstance(params, dict) else None
+        if not isinstance(changes, list):
+            raise _OddMessageError("contentChanges is no list")
+        if any(isinstance(change, dict) and "range" in change for change in changes):
+            raise _OddMessageError("it changes a part, and the server reads whole texts")
+        if changes:
+            yield from self._now(uri, _text(changes[-1], "text"))
 
-    def _closed(self, params: Message) -> Iterator[Message]:
-        uri = params["textDocument"]["uri"]
+    def _closed(self, params: object) -> Iterator[Message]:
+        uri = _text(params, "textDocument", "uri")
         self._texts.pop(uri, None)
         yield _published(uri, [])
 
@@ -99,21 +124,36 @@ class LanguageServer:
         try:
             for found in self._find(text, _path(uri)):
                 yield _published(uri, [_diagnostic(finding, lines) for finding in found])
-        except (TaggerError, CompileError) as error:
+        except SearsError as error:
             yield _logged(f"rules were not compiled: {error.message} ({error.help})")
 
-    def _formatting(self, params: Message) -> list[Message]:
-        text = self._texts.get(params["textDocument"]["uri"])
+    def _formatting(self, params: object) -> list[Message]:
+        uri = _text(params, "textDocument", "uri")
+        text = self._texts.get(uri)
         if text is None:
             return []
         try:
-            formatted = parse(text, path=_path(params["textDocument"]["uri"])).format()
+            formatted = parse(text, path=_path(uri)).format()
         except RuleSyntaxError:
             return []  # its findings are shown already
         if formatted == text:
             return []
         end = {"line": text.count("\n") + 1, "character": 0}
         return [{"range": {"start": {"line": 0, "character": 0}, "end": end}, "newText": formatted}]
+
+
+class _OddMessageError(Exception):
+    """A message of the protocol that lacks something, or has something else in its place."""
+
+
+def _text(params: object, *way: str) -> str:
+    """The text at the end of a way through a message."""
+    found = params
+    for name in way:
+        found = found.get(name) if isinstance(found, dict) else None
+    if not isinstance(found, str):
+        raise _OddMessageError(f"{'.'.join(way)} is no text")
+    return found
 
 
 _ABOUT = {
@@ -139,13 +179,16 @@ def _published(uri: str, diagnostics: list[Message]) -> Message:
     return {"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params}
 
 
-def _logged(text: str) -> Message:
-    params = {"type": 2, "message": text}
+def _logged(text: str, kind: int = _WARNING) -> Message:
+    params = {"type": kind, "message": text}
     return {"jsonrpc": "2.0", "method": "window/logMessage", "params": params}
 
 
 def _path(uri: str) -> str:
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return uri  # no address at all, so no file either
     return url2pathname(parts.path) if parts.scheme == "file" else uri
 
 
@@ -189,21 +232,19 @@ def serve(
         The exit code that the protocol asks for: 0 after a proper shutdown, else 1.
 
     Raises:
-        DataError: what comes is no message of the protocol.
+        DataError: what comes is not cut into messages as the protocol has it.
     """
     source = sys.stdin.buffer if reader is None else reader
     target = sys.stdout.buffer if writer is None else writer
     talk = server or LanguageServer()
     while talk.exit_code is None:
-        message = read_message(source)
+        try:
+            message = read_message(source)
+        except BodyError as error:
+            write_message(target, _error(None, _NO_JSON, error.message))
+            continue
         if message is None:
             return 1
-        try:
-            for answer in talk.answers(message):
-                write_message(target, answer)
-        except (KeyError, IndexError, TypeError) as error:
-            raise DataError(
-                f"a message of the editor lacks something: {message.get('method')}, {error!r}",
-                help="`sears lsp` speaks version 3 of the Language Server Protocol",
-            ) from error
+        for answer in talk.answers(message):
+            write_message(target, answer)
     return talk.exit_code

@@ -2,7 +2,8 @@ r"""Messages of the Language Server Protocol: JSON after a header that says how 
 
 In: a stream of bytes. Out: messages as dictionaries, and back. Always holds: `read_message` takes
 exactly one message from the stream; a header or a body that is none is an error that tells what
-came instead. Costs one copy of the message.
+came instead, and after a body that is none the stream stands at the next message. Costs one copy of
+the message.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import json
 from typing import Any, BinaryIO, TypeAlias
 
+from sears_dsl._documents import parse_json
 from sears_dsl.errors import DataError
 
-__all__ = ["Message", "read_message", "write_message"]
+__all__ = ["BodyError", "Message", "read_message", "write_message"]
 
 Message: TypeAlias = dict[str, Any]
 
@@ -20,11 +22,16 @@ _MOST_BYTES = 64 * 1024 * 1024
 _LONGEST_LINE = 4096
 
 
+class BodyError(DataError):
+    """A message that came whole and is none; the next one may be."""
+
+
 def read_message(stream: BinaryIO) -> Message | None:
     r"""The next message; None at the end of the stream.
 
     Raises:
-        DataError: what comes is no message.
+        BodyError: what comes is no message; one may come after it.
+        DataError: what comes is no message, and where the next one begins is not to be known.
 
     Example:
         >>> from io import BytesIO
@@ -38,11 +45,11 @@ def read_message(stream: BinaryIO) -> Message | None:
     if len(body) < length:
         raise _no_message(f"{length} bytes were announced, {len(body)} came")
     try:
-        message = json.loads(body)
+        message = parse_json(body)
     except ValueError as error:
-        raise _no_message(f"the body is no JSON: {error}") from error
+        raise _no_message(f"the body is no JSON: {error}", BodyError) from error
     if not isinstance(message, dict):
-        raise _no_message("the body is no object")
+        raise _no_message("the body is no object", BodyError)
     return message
 
 
@@ -65,8 +72,8 @@ def _announced_length(stream: BinaryIO) -> int | None:
     raise _no_message("the stream ended inside of a header")
 
 
-def _no_message(why: str) -> DataError:
-    return DataError(
+def _no_message(why: str, kind: type[DataError] = DataError) -> DataError:
+    return kind(
         f"no message of the Language Server Protocol: {why}",
         help="`sears lsp` is started by an editor and talks over standard input and output",
     )

@@ -161,7 +161,8 @@ def _function(model: object) -> Callable[[Any], object]:
         return model
     raise UsageError(
         f"{_name(model)} is no model: it cannot be called and has no method predict",
-        help="name a function of a list of texts that gives a list of labels",
+        help="give a function of a list of texts that returns a list of labels, or an object with "
+        "such a method `predict`",
     )
 
 

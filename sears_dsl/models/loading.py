@@ -6,6 +6,9 @@
     http://…, https://…      an endpoint that takes and gives JSON
     file:FILE                predictions that somebody else makes: csv, tsv or jsonl
 
+From Python, also what there is already: a function of a list of texts, an estimator of
+scikit-learn, a text-classification pipeline of transformers, any object with ``predict``.
+
 In: one of these and options. Out: a `CachedPredictor`. Always holds: only what was named is
 imported, unpickled or asked; an option that the kind of model does not know is an error. Costs
 the loading of the model.
@@ -19,9 +22,9 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.predictor import Predictor
 
 if TYPE_CHECKING:
-    from sears_dsl.models.predictor import Predictor
     from sears_dsl.models.store import PredictionStore
 
 __all__ = ["load_predictor"]
@@ -31,7 +34,7 @@ _KINDS = "module:object, sklearn:FILE, hf:FOLDER, http://…, file:FILE"
 
 
 def load_predictor(
-    spec: str,
+    model: object,
     *,
     store: PredictionStore | None = None,
     batch_size: int | None = None,
@@ -43,11 +46,13 @@ def load_predictor(
     inputs: Path | None = None,
     download: bool = False,
 ) -> CachedPredictor:
-    """The model that a specification names, asked in batches and once for each distinct row.
+    """A model, given or named by a specification, asked in batches and once for each distinct row.
 
     Args:
-        spec: what to load, as above.
-        store: keeps predictions on disk. Not used for ``file:``, whose file keeps them.
+        model: a specification of what to load, as above; or a function, an estimator, a pipeline
+            or an object with ``predict``.
+        store: keeps predictions on disk. Not used for ``file:``, whose file keeps them. An object
+            needs an attribute ``identity`` then, by which its predictions are known again.
         batch_size: rows in a call; None leaves it to the kind (64; all for ``file:``; one for each
             connection where each row has its own request).
         request_map: of an endpoint: how rows become JSON, a .toml or .json file, or JSON.
@@ -65,9 +70,12 @@ def load_predictor(
     Example:
         >>> load_predictor("builtins:sorted").predict([{"text": "positive"}])
         ['positive']
+        >>> load_predictor(lambda texts: [len(text) for text in texts]).predict([{"text": "Good."}])
+        ['5']
     """
-    kind, colon, rest = spec.partition(":")
-    if not colon or not rest or not kind:
+    spec = model if isinstance(model, str) else f"a {type(model).__name__}"
+    kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
+    if isinstance(model, str) and not (kind and rest):
         raise UsageError(f"{spec!r} is no model", help=f"write one of {_KINDS}")
     endpoint: dict[str, object] = {
         "request map": request_map,
@@ -83,7 +91,9 @@ def load_predictor(
     if kind == "file":
         _refuse({"batch size": batch_size}, spec, "models that are called")
         store = None
-    model = (
+    if not isinstance(model, str):
+        return CachedPredictor(_given(model, store), store=store, batch_size=batch_size)
+    asked = (
         _endpoint(
             spec,
             request_map=request_map,
@@ -95,7 +105,38 @@ def load_predictor(
         if is_endpoint
         else _local(kind, rest, spec, inputs, download)
     )
-    return CachedPredictor(model, store=store, batch_size=batch_size)
+    return CachedPredictor(asked, store=store, batch_size=batch_size)
+
+
+def _given(model: object, store: PredictionStore | None) -> Predictor:
+    """What asks an object of Python."""
+    from sears_dsl.models.callable import CallablePredictor  # noqa: PLC0415 - as in `_local`
+
+    if isinstance(model, CachedPredictor):
+        return model.predictor
+    library = type(model).__module__.partition(".")[0]
+    if library == __name__.partition(".")[0] and isinstance(model, Predictor):
+        return model
+    identity = getattr(model, "identity", None)
+    if not isinstance(identity, str):
+        identity = None
+    if store is not None and identity is None:
+        raise UsageError(
+            f"predictions of a {type(model).__name__} cannot be kept: nothing tells it from another"
+            " one of its name",
+            help="give it an attribute `identity` with the version of the model, or keep no store",
+        )
+    if library == "transformers" and hasattr(model, "task"):
+        from sears_dsl.models.pipeline import PipelinePredictor  # noqa: PLC0415
+
+        return PipelinePredictor(model, identity=identity)
+    # An estimator, also one that only looks like scikit-learn's, may want data frames, and says how
+    # sure it is.
+    if not isinstance(model, type) and hasattr(model, "predict") and hasattr(model, "fit"):
+        from sears_dsl.models.scikit import EstimatorPredictor  # noqa: PLC0415
+
+        return EstimatorPredictor(model, identity=identity)
+    return CallablePredictor(model, identity=identity)
 
 
 def _local(kind: str, rest: str, spec: str, inputs: Path | None, download: bool) -> Predictor:

@@ -135,7 +135,8 @@ def _loaded(name: str, download: bool, device: str | None) -> Predictor:
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     try:
         config = AutoConfig.from_pretrained(name, **options)
-    except (OSError, ValueError) as error:
+    # Whatever transformers raises about files that are not what they should be.
+    except Exception as error:
         raise UsageError(
             f"there is no model in {name}: {_first_line(error)}"
             if local
@@ -144,7 +145,13 @@ def _loaded(name: str, download: bool, device: str | None) -> Predictor:
             if local
             else f"fetch it first, `hf download {name}`, or name a folder",
         ) from error
-    architecture = (getattr(config, "architectures", None) or [""])[0]
+    attention = getattr(config, "_attn_implementation", None)
+    if attention not in (None, "eager", "sdpa"):
+        raise UsageError(
+            f"{name} wants its attention computed by {attention}, code from elsewhere",
+            help="remove attn_implementation from its config.json",
+        )
+    architecture = str((getattr(config, "architectures", None) or [""])[0])
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
         if architecture.endswith("ForQuestionAnswering"):
@@ -164,7 +171,10 @@ def _loaded(name: str, download: bool, device: str | None) -> Predictor:
                 ),
                 identity=_identity(name, config),
             )
-    except (OSError, ValueError, ImportError) as error:
+    except UsageError:
+        raise
+    # Likewise.
+    except Exception as error:
         raise ModelError(
             f"the model {name} could not be loaded: {_first_line(error)}",
             help="weights have to be safetensors: "

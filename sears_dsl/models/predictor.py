@@ -36,6 +36,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
+@runtime_checkable
 class Predictor(Protocol):
     """A model that gives one label, or one answer, for each row."""
 

@@ -60,10 +60,18 @@ def ruleset_digest(ruleset: Ruleset) -> str:
 
 def _said(ruleset: Ruleset) -> str:
     """The ruleset without its layout, and what it imports: sets under their options, no rules."""
-    imported = [
-        _said(replace(each.ruleset, rules=(), name=None, version=None)) for each in ruleset.imports
-    ]
-    return "".join([replace(ruleset, layout=(), trailing=()).format(), *imported])
+    said: list[str] = []
+    seen: set[int] = set()
+    waiting = [ruleset]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        kept = each if each is ruleset else replace(each, rules=(), name=None, version=None)
+        said.append(replace(kept, layout=(), trailing=()).format())
+        waiting.extend(one.ruleset for one in reversed(each.imports))
+    return "".join(said)
 
 
 @dataclass(frozen=True, slots=True)

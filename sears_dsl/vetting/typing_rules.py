@@ -86,7 +86,10 @@ class RuleReader:
             # Before it is read in its context: an import would open a file.
             return _no_rule()
         try:
-            parsed = parse(f"{self._above}{line}\n", path=self._path)
+            # What the ruleset imports was allowed when it was loaded; a line that is typed
+            # cannot import.
+            text = f"{self._above}{line}\n"
+            parsed = parse(text, path=self._path, allow_imports_outside=True)
             rules = [rule for rule in parsed.rules if self._is_here(rule)]
             if len(rules) != 1 or len(parsed.sets) != len(self._ruleset.sets):
                 return _no_rule()

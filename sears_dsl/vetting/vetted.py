@@ -136,7 +136,7 @@ def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:
 
 def _entries(ruleset: Ruleset) -> Sequence[Entry]:
     """The statements as they lie in the file."""
-    return ruleset.layout or parse(ruleset.format(), path=ruleset.path).layout
+    return ruleset.layout or _again(ruleset, ruleset.format()).layout
 
 
 def _edited(entry: Entry, rule: Rule, outcome: Outcome, ruleset: Ruleset, tagger: Tagger) -> Entry:
@@ -158,7 +158,7 @@ def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger
 def _read(text: str, ruleset: Ruleset) -> Rule:
     """A rule of a journal, under the sets and options of the ruleset."""
     above = replace(ruleset, rules=(), layout=(), trailing=(), name=None, version=None)
-    return parse(f"{above.format()}{text}\n", path=ruleset.path).rules[-1]
+    return _again(ruleset, f"{above.format()}{text}\n").rules[-1]
 
 
 def _tested(
@@ -199,7 +199,7 @@ def _holds(rule: Rule, test: RuleTest, ruleset: Ruleset, tagger: Tagger) -> bool
 def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) -> str:
     remarks = "".join(f"# {line}\n" for line in heading)
     body = print_entries(entries, ruleset.trailing)
-    return parse(remarks + body, path=ruleset.path).format()
+    return _again(ruleset, remarks + body).format()
 
 
 def _name(ruleset: Ruleset) -> str:
@@ -238,3 +238,8 @@ def _reasons(outcome: Outcome) -> Iterator[str]:
         word = {"accept": "accepted", "edit": "edited", "reject": "rejected"}[verdict.verdict]
         told = {"reject": f": {why}{note}", "edit": f": {verdict.new}"}.get(verdict.verdict, "")
         yield " ".join(f"{word} by {reviewer}, {verdict.time}{told}".split())
+
+
+def _again(ruleset: Ruleset, text: str) -> Ruleset:
+    """Text made of a ruleset, read in its place; its imports were allowed when it was loaded."""
+    return parse(text, path=ruleset.path, allow_imports_outside=True)

@@ -222,6 +222,23 @@ def test_a_gate_that_is_missed_exits_with_1(folder: Path) -> None:
     assert (folder / "fix.json").exists()
 
 
+def test_a_gate_on_few_rows_is_not_passed(folder: Path) -> None:
+    """Six held-out rows tell nothing, whatever becomes of them."""
+    done = fix("--seeds", "2", "--min-fall", "0", "--margin", "1")
+    assert done.exit_code == 1
+    assert "verdict: not judged" in done.output
+    record = json.loads((folder / "fix.json").read_text("utf-8"))
+    assert record["verdict"]["outcome"] == "not judged"
+    assert "rows, 20 are needed" in record["verdict"]["reasons"][0]
+    assert record["gate"] == {"fall": 0.0, "margin": 1.0, "support": 20}
+    told = " ".join(done.output.split())
+    assert record["conclusion"] in told
+    report = (folder / "fix.md").read_text("utf-8")
+    assert f"**{record['conclusion']}**" in report
+    assert "- verdict: not judged" in report
+    assert "less" in report
+
+
 TRAIN = """\
 import csv, pathlib, sys
 import joblib

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,24 @@ import torch
 from transformers import MarianConfig, MarianMTModel
 
 from sears_dsl.discovery.marian import MarianModel
+from sears_dsl.discovery.model_files import HubFile, pull, pulled
 from sears_dsl.discovery.pivots import load_pivots
 from sears_dsl.discovery.semantics import PivotScorer, greedy_translations
 from sears_dsl.errors import ModelError
+
+
+class FolderHub:
+    """A hub with one model, whose files are in memory."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self.contents = files
+
+    def files(self, model: str) -> Sequence[HubFile]:
+        return [HubFile(name, None) for name in self.contents]
+
+    def download(self, model: str, file: str, folder: Path) -> None:
+        (folder / file).write_bytes(self.contents[file])
+
 
 TEXTS = [
     "the film is good", "the film is very bad", "a movie is a film", "this is not a book",
@@ -127,6 +143,103 @@ def test_a_pivot_of_folders_scores(folders: tuple[Path, Path]) -> None:
 def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="holds no model"):
         load_pivots([f"fr={tmp_path},{tmp_path}"])
+
+
+def pickled(folder: Path, place: Path) -> Path:
+    """The same folder with its weights in a pickle."""
+    place.mkdir()
+    for file in folder.iterdir():
+        if file.name != "model.safetensors":
+            (place / file.name).write_bytes(file.read_bytes())
+    weights = MarianMTModel.from_pretrained(folder).state_dict()
+    torch.save(weights, place / "pytorch_model.bin")
+    return place
+
+
+def test_pickled_weights_are_refused(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    place = pickled(folders[0], tmp_path / "pickled")
+    with pytest.raises(ModelError, match=r"are a pickle, pytorch_model\.bin") as caught:
+        load_pivots([f"fr={place},{place}"])
+    assert "--allow-pickle" in caught.value.help
+    assert "save_pretrained" in caught.value.help
+
+
+def test_a_pickle_of_the_hub_becomes_safetensors_where_that_is_allowed(
+    folders: tuple[Path, Path], model: MarianModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEARS_MODELS", str(tmp_path / "models"))
+    hub = FolderHub(
+        {file.name: file.read_bytes() for file in pickled(folders[0], tmp_path / "hub").iterdir()}
+    )
+    with pytest.raises(ModelError, match="reading a pickle can run code") as caught:
+        pull("Some/opus-mt-en-fr", hub=hub)
+    assert "sears models pull Some/opus-mt-en-fr --allow-pickle" in caught.value.help
+    assert pulled() == []
+    found = pull("Some/opus-mt-en-fr", hub=hub, allow_pickle=True)
+    assert "model.safetensors" in found.hashes
+    assert not list(found.installed().glob("*.bin"))
+    [pivot] = load_pivots(["fr=Some/opus-mt-en-fr,Some/opus-mt-en-fr"])
+    text = model.target_pieces(TEXTS[1])
+    [mine] = model.score(model.encode(TEXTS), torch.tensor([0]), [text])
+    [theirs] = pivot.forward.score(pivot.forward.encode(TEXTS), torch.tensor([0]), [text])
+    assert torch.allclose(mine, theirs)
+
+
+class Harmful:
+    """Its pickle runs code where it is read without care."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> object:
+        return Path.touch, (self.place,)
+
+
+def test_a_harmful_pickle_runs_nothing(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEARS_MODELS", str(tmp_path / "models"))
+    place = pickled(folders[0], tmp_path / "hub")
+    torch.save({"model.shared.weight": Harmful(tmp_path / "ran")}, place / "pytorch_model.bin")
+    hub = FolderHub({file.name: file.read_bytes() for file in place.iterdir()})
+    with pytest.raises(ModelError, match="cannot be read as the weights of a Marian model"):
+        pull("Some/model", hub=hub, allow_pickle=True)
+    assert not (tmp_path / "ran").exists()
+    assert pulled() == []
+
+
+def changed(folders: tuple[Path, Path], place: Path, name: str, content: bytes) -> Path:
+    place.mkdir()
+    for file in folders[0].iterdir():
+        (place / file.name).write_bytes(file.read_bytes())
+    (place / name).write_bytes(content)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("vocab.json", b"["),
+        ("vocab.json", b"[" * 100_000),
+        ("vocab.json", b"[1]"),
+        ("vocab.json", b'{"</s>": null, "<unk>": 1, "<pad>": 2}'),
+        ("vocab.json", b'{"</s>": 1000000000000, "<unk>": 1, "<pad>": 2}'),
+        ("vocab.json", b'{"</s>": -5, "<unk>": 1, "<pad>": 2}'),
+        ("source.spm", b"no model"),
+        ("source.spm", b""),
+        ("config.json", b"{}"),
+        ("config.json", b"["),
+        ("model.safetensors", b""),
+        ("model.safetensors", b"\xff" * 64),
+        ("model.safetensors", (2**40).to_bytes(8, "little") + b"{}"),
+    ],
+)
+def test_a_folder_of_rubbish_is_told(
+    folders: tuple[Path, Path], tmp_path: Path, name: str, content: bytes
+) -> None:
+    place = changed(folders, tmp_path / "broken", name, content)
+    with pytest.raises(ModelError):
+        load_pivots([f"fr={place},{place}"])
 
 
 def test_a_broken_vocabulary_is_an_error(folders: tuple[Path, Path], tmp_path: Path) -> None:

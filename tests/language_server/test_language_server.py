@@ -166,13 +166,84 @@ def test_what_is_no_message_is_refused(sent: bytes, told: str) -> None:
         read_message(BytesIO(sent))
 
 
-def test_a_message_that_lacks_something_is_refused() -> None:
+ODD: list[object] = [None, 1, "text", [], {}, [{}], {"textDocument": None}, {"textDocument": []},
+                     {"textDocument": {"uri": 1, "text": "a -> b"}}, {"textDocument": {"uri": URI}},
+                     {"textDocument": {"uri": URI, "text": ["a -> b"]}},
+                     {"textDocument": {"uri": URI}, "contentChanges": None},
+                     {"textDocument": {"uri": URI}, "contentChanges": {"text": "a -> b"}},
+                     {"textDocument": {"uri": URI}, "contentChanges": [None]},
+                     {"textDocument": {"uri": URI}, "contentChanges": ["a -> b"]},
+                     {"textDocument": {"uri": URI}, "contentChanges": [{"text": 1}]},
+                     {"textDocument": {"uri": URI},
+                      "contentChanges": [{"range": {}, "text": "NUON"}]}]  # fmt: skip
+
+
+@pytest.mark.parametrize("params", ODD, ids=str)
+@pytest.mark.parametrize("method", ["didOpen", "didChange"])
+def test_a_message_that_makes_no_sense_is_told_and_the_talk_goes_on(
+    params: object, method: str
+) -> None:
+    server = _started()
+    _open(server, "NUON -> it")
+    odd = list(server.answers({"method": f"textDocument/{method}", "params": params}))
+    assert [each["method"] for each in odd] == ["window/logMessage"]
+    assert f"this textDocument/{method} makes no sense to sears: " in odd[0]["params"]["message"]
+    assert _shown(_open(server, "NUON -> it"))
+
+
+@pytest.mark.parametrize("params", [None, 1, [], {"textDocument": {"uri": 5}}], ids=str)
+def test_a_request_that_makes_no_sense_is_answered(params: object) -> None:
+    server = _started()
+    message = {"id": 7, "method": "textDocument/formatting", "params": params}
+    [answer] = server.answers(message)
+    assert (answer["id"], answer["error"]["code"]) == (7, -32602)
+    assert "textDocument.uri is no text" in answer["error"]["message"]
+
+
+def test_no_changes_are_no_news() -> None:
+    server = _started()
+    change = {"textDocument": {"uri": URI}, "contentChanges": []}
+    assert list(server.answers({"method": "textDocument/didChange", "params": change})) == []
+
+
+@pytest.mark.parametrize("uri", ["file://[", "untitled:1", "", "file:///a%00b.sear", "\x00"])
+def test_any_address_will_do(uri: str) -> None:
+    assert _shown(_open(_started(), "NUON -> it", uri))
+
+
+def test_a_failure_of_ours_is_called_so_and_the_talk_goes_on() -> None:
+    def find(text: str, path: str) -> Iterator[list[Diagnostic]]:
+        if text == "bad":
+            raise TypeError("a defect")
+        yield []
+
+    server = _started(find)
+    [logged] = _open(server, "bad")
+    assert logged["params"]["type"] == 1
+    assert "sears failed at textDocument/didOpen, which is its own mistake" in str(logged)
+    assert "TypeError: a defect" in logged["params"]["message"]
+    assert _shown(_open(server, "good")) == []
+
+
+def test_the_server_goes_on_after_odd_messages() -> None:
     stream = BytesIO()
     write_message(stream, {"id": 1, "method": "initialize"})
+    for body in (b"{]", b"[]", b"null", b"[" * 100_000, b"\xff"):
+        stream.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
     write_message(stream, {"method": "textDocument/didOpen", "params": {"textDocument": {}}})
+    write_message(stream, {"method": "textDocument/didChange", "params": {}})
+    write_message(stream, {"id": [2], "method": "shutdown", "params": "now"})
+    write_message(stream, {"method": "exit"})
     stream.seek(0)
-    with pytest.raises(DataError, match="didOpen"):
-        serve(stream, BytesIO())
+    told = BytesIO()
+    assert serve(stream, told) == 0
+    told.seek(0)
+    answers = [read_message(told) for _ in range(9)]
+    assert read_message(told) is None
+    assert [(each or {}).get("error", {}).get("code") for each in answers] == [
+        None, *[-32700] * 5, None, None, None,
+    ]  # fmt: skip
+    assert answers[-1] == {"jsonrpc": "2.0", "id": [2], "result": None}
 
 
 def test_an_editor_that_goes_away_ends_the_server() -> None:

@@ -13,6 +13,7 @@ import pytest
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.callable import CallablePredictor, load_callable
 from sears_dsl.models.loading import load_predictor
+from sears_dsl.models.store import PredictionStore
 
 SOURCE = """
 from collections.abc import Sequence
@@ -180,3 +181,77 @@ def test_the_identity_changes_with_the_source_and_with_a_stated_version(folder: 
     path = folder / "reviewing" / "sentiment.py"
     path.write_text(SOURCE.replace("good", "fine"))
     assert identity("predict") != before
+
+
+# ---------------------------------------------------------------- objects of Python
+
+
+class Fixed:
+    """An object with ``predict``, as of any library."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    def predict(self, texts: list[str]) -> list[str]:
+        return [self.label for _ in texts]
+
+
+GOOD = [{"text": "good"}, {"text": "bad"}]
+
+
+def test_functions_and_objects_are_taken_as_they_are() -> None:
+    assert load_predictor(lambda texts: texts).predict(GOOD) == ["good", "bad"]
+    assert load_predictor(Fixed("a").predict).predict(GOOD) == ["a", "a"]
+    assert load_predictor(Fixed("a")).predict(GOOD) == ["a", "a"]
+    assert load_predictor(CallablePredictor(Fixed("b"))).predict(GOOD) == ["b", "b"]
+    assert load_predictor(load_predictor(Fixed("b"))).predict(GOOD) == ["b", "b"]
+    pairs = [{"question": "who ?", "context": "he"}]
+    assert load_predictor(lambda rows: [row["context"] for row in rows]).predict(pairs) == ["he"]
+
+
+def test_an_estimator_is_taken_with_its_probabilities() -> None:
+    feature = pytest.importorskip("sklearn.feature_extraction.text")
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    pipeline = make_pipeline(feature.CountVectorizer(), LogisticRegression())
+    model = load_predictor(pipeline.fit(["good", "bad"], ["yes", "no"]))
+    assert model.predict(GOOD) == ["yes", "no"]
+    assert model.predict_with_confidence(GOOD)[0].confidence > 0.5
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (5, "is no model"),
+        (None, "is no model"),
+        (["positive"], "is no model"),
+        (Path("model.joblib"), "is no model"),
+        (Fixed, "Fixed is a class, not a model"),
+        ("", "'' is no model"),
+        ("model.joblib", "'model.joblib' is no model"),
+    ],
+)
+def test_what_is_no_model_is_told_in_a_sentence(model: object, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        load_predictor(model)
+    assert caught.value.help
+
+
+def test_options_of_other_kinds_are_refused_for_objects() -> None:
+    with pytest.raises(UsageError, match="a Fixed takes no time-out"):
+        load_predictor(Fixed("a"), timeout=3)
+    with pytest.raises(UsageError, match="takes no file of inputs"):
+        load_predictor(Fixed("a"), inputs=Path("inputs.jsonl"))
+
+
+def test_predictions_of_an_object_are_kept_under_its_identity_alone(tmp_path: Path) -> None:
+    with PredictionStore(tmp_path / "kept.sqlite3") as store:
+        with pytest.raises(UsageError, match="nothing tells it from another one") as caught:
+            load_predictor(Fixed("a"), store=store)
+        assert "attribute `identity`" in caught.value.help
+        for label in ("a", "b"):
+            model = Fixed(label)
+            model.identity = f"version {label}"  # type: ignore[attr-defined]
+            kept = load_predictor(model, store=store)
+            assert (kept.identity, kept.predict(GOOD)) == (f"version {label}", [label, label])

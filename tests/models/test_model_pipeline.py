@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +126,61 @@ def test_weights_that_are_pickles_are_not_read(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="could not be loaded") as failure:
         load_predictor(f"hf:{folder}")
     assert "safetensors" in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("attn_implementation", "evil/kernel", "wants its attention computed by evil/kernel"),
+        ("_attn_implementation", "evil/kernel", "wants its attention computed by evil/kernel"),
+        ("attn_implementation", "flash_attention_2", "code from elsewhere"),
+        ("num_labels", "many", "no model in|could not be"),
+        ("hidden_size", "wide", "no model in|could not be"),
+        ("architectures", "BertForSequenceClassification", "another kind"),
+        ("architectures", [5], "another kind"),
+        ("model_type", ["bert"], "no model in"),
+    ],
+)
+def test_a_configuration_that_wants_something_else_is_told(
+    tmp_path: Path, field: str, value: object, said: str
+) -> None:
+    folder = make(tmp_path, "BertForSequenceClassification")
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), field: value}), "utf-8")
+    with pytest.raises((ModelError, UsageError), match=said):
+        load_predictor(f"hf:{folder}")
+
+
+def test_code_beside_a_model_is_not_run(tmp_path: Path) -> None:
+    folder = make(tmp_path / "model", "BertForSequenceClassification")
+    path = folder / "config.json"
+    own = {"AutoConfig": "evil.Config", "AutoModelForSequenceClassification": "evil.Model"}
+    config = {**json.loads(path.read_text("utf-8")), "auto_map": own}
+    ran = tmp_path / "ran"
+    (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w')", "utf-8")
+    for kind in ("bert", "evil"):
+        path.write_text(json.dumps({**config, "model_type": kind}), "utf-8")
+        refused = pytest.raises((ModelError, UsageError)) if kind == "evil" else nullcontext()
+        with refused:
+            load_predictor(f"hf:{folder}").predict([{"text": "good"}])
+        assert not ran.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"[", b"[]", b"[" * 100_000, b"\xff"])
+@pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.json"])
+def test_rubbish_in_a_folder_is_told(tmp_path: Path, file: str, content: bytes) -> None:
+    folder = make(tmp_path, "BertForSequenceClassification")
+    (folder / file).write_bytes(content)
+    with pytest.raises((ModelError, UsageError), match=r"no model in|could not be loaded"):
+        load_predictor(f"hf:{folder}")
+
+
+def test_a_pipeline_is_taken_as_it_is(tmp_path: Path) -> None:
+    import transformers
+
+    folder = make(tmp_path, "BertForSequenceClassification", id2label={0: "no", 1: "yes"})
+    pipeline = transformers.pipeline("text-classification", model=str(folder))
+    rows = [{"text": "good film"}, {"text": "bad"}]
+    [first, _] = load_predictor(pipeline).predict_with_confidence(rows)
+    assert load_predictor(pipeline).predict(rows) == load_predictor(f"hf:{folder}").predict(rows)
+    assert first.confidence == pytest.approx(max(probabilities(folder, "good film")), abs=1e-4)
