@@ -36,7 +36,7 @@ from sears_dsl.discovery.manifest import DataIdentity
 from sears_dsl.discovery.report import package_versions
 from sears_dsl.engine.matcher import Scope, Unit
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.predictor import Comparison
+from sears_dsl.models.predictor import REFUSED, Comparison
 from sears_dsl.statistics import mean_interval
 
 __all__ = ["Circumstances", "audit"]
@@ -317,6 +317,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         )
     if not effects.right.any():
         notes.append(_nothing_right(effects))
+    notes += _refusals(effects)
     if not effects.confident:
         notes.append("The model does not say how sure it is: confidence is not given.")
     repeated = len(data.rows) - len({tuple(sorted(row.items())) for row in data.rows})
@@ -348,6 +349,16 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
             f"that of the rest (q < {CERTAIN})."
         )
     return tuple(notes)
+
+
+def _refusals(effects: Effects) -> Iterator[str]:
+    """Only where the user said that texts which a model refuses are to be skipped."""
+    rows = sum(answer.label == REFUSED for answer in effects.answers)
+    if rows or effects.refused:
+        yield (
+            f"The model refused {rows:,} of {len(effects.answers):,} rows, which count as wrong; "
+            f"{effects.refused:,} rewrites are left out since it refused them or their row."
+        )
 
 
 def _unknown_labels(effects: Effects) -> Iterator[str]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -30,8 +31,9 @@ from sears_dsl.engine.rewrites import Rewrites
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.confident import Answer, answers_to
-from sears_dsl.models.predictor import Comparison, Predictor, answers_equal
+from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Int32Array
 
@@ -150,12 +152,14 @@ class Effects:
         rules: an effect for each rule, in the order of the rulesets.
         answers: what the model says of each untouched row.
         right: bool: whether it is right.
+        refused: rewrites that are left out, since the model refused them or their row.
     """
 
     data: LabelledRows
     rules: tuple[RuleEffect, ...]
     answers: tuple[Answer, ...]
     right: Flags
+    refused: int = 0
 
     @property
     def labelled(self) -> bool:
@@ -222,12 +226,11 @@ def rule_effects(
         >>> [(each.text, each.rows.tolist(), each.flipped.tolist()) for each in found.rules]
         [('movie -> film', [0], [True]), ('play -> show', [1], [False])]
     """
-    on_stage("asking about rows", 0, len(data.rows))
-    answers = answers_to(predictor, data.rows)
+    answers = _asked(predictor, data.rows, "asking about rows", on_stage)
     labels = data.labels or tuple((answer.label,) for answer in answers)
     right = np.array(
         [
-            answers_equal(answer.label, of_row, comparison=comparison)
+            answer.label != REFUSED and answers_equal(answer.label, of_row, comparison=comparison)
             for answer, of_row in zip(answers, labels, strict=True)
         ],
         np.bool_,
@@ -238,11 +241,18 @@ def rule_effects(
     after = _answers_after(rewrites, data, predictor, on_stage)
     every = list(rewrites)
     members = _members(rewrites, len(matcher.rules))
+    refused = np.array(
+        [
+            REFUSED in (later.label, answers[row].label)
+            for later, row in zip(after, rewrites.rows.tolist(), strict=True)
+        ],
+        np.bool_,
+    )
     ids = distinct_ids(rulesets)
     effects = []
     for number, (name, rule) in enumerate(zip(ids, matcher.rules, strict=True)):
         on_stage("scoring" if scorer else "judging", number, len(ids))
-        places = members[number]
+        places = members[number][~refused[members[number]]]
         rows = rewrites.rows[places]
         own = [every[place] for place in places.tolist()]
         later = [after[place] for place in places.tolist()]
@@ -277,7 +287,13 @@ def rule_effects(
                 comparison=comparison,
             )
         )
-    return Effects(data=data, rules=tuple(effects), answers=tuple(answers), right=right)
+    return Effects(
+        data=data,
+        rules=tuple(effects),
+        answers=tuple(answers),
+        right=right,
+        refused=int(refused.sum()),
+    )
 
 
 def distinct_ids(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
@@ -310,13 +326,21 @@ def _answers_after(
 ) -> Sequence[Answer]:
     """The model's answer to each rewrite; each distinct one is asked about once."""
     distinct = rewrites.distinct()
-    on_stage("asking about rewrites", 0, len(distinct.texts))
     asked: list[Mapping[str, str]] = [
         {**data.rows[row], data.column: text}
         for row, text in zip(distinct.rows.tolist(), distinct.texts, strict=True)
     ]
-    answers = answers_to(predictor, asked)
+    answers = _asked(predictor, asked, "asking about rewrites", on_stage)
     return [answers[number] for number in distinct.ids.tolist()]
+
+
+def _asked(
+    predictor: Predictor, rows: Sequence[Row], stage: str, on_stage: OnStage
+) -> list[Answer]:
+    on_stage(stage, 0, len(rows))
+    if isinstance(predictor, CachedPredictor):
+        return predictor.predict_with_confidence(rows, on_progress=partial(on_stage, stage))
+    return answers_to(predictor, rows)
 
 
 def _members(rewrites: Rewrites, rules: int) -> list[NDArray[np.int64]]:

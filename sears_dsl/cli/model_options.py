@@ -79,6 +79,11 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
     click.option("--response-map", help="Of an endpoint: where the labels are."),
     click.option("--timeout", type=float, help="Of an endpoint: seconds to wait."),
     click.option("--retries", type=click.IntRange(min=0), help="Of an endpoint: tries again."),
+    click.option("--connections", type=click.IntRange(min=1),
+                 help="Of an endpoint: requests at the same time; 4 by default."),
+    click.option("--on-error", type=click.Choice(["stop", "skip"]),
+                 help="Of an endpoint: what to do about a text that it refuses (400, 413, 422); "
+                 "stop by default."),
     click.option("--inputs", type=click.Path(path_type=Path),
                  help="Of file:…: where to write the rows that want predictions."),
     click.option("--tagger", help="Tagger to use; by default one that the rules were validated "
@@ -192,11 +197,17 @@ def asking(
         data = read_data(options)
         show("loading the model", 0, None)
         with PredictionStore(run.folder / "predictions.sqlite3") as store:
-            given = ("batch_size", "request_map", "response_map", "timeout", "retries", "inputs")
+            given = ("batch_size", "request_map", "response_map", "timeout", "retries",
+                     "connections", "on_error", "inputs")  # fmt: skip
             predictor = load_predictor(
                 options["model"], store=store, **{name: options[name] for name in given}
             )
-            yield Asked(data, predictor, load_tagger(options["tagger"] or DEFAULT_TAGGER), run)
+            try:
+                yield Asked(data, predictor, load_tagger(options["tagger"] or DEFAULT_TAGGER), run)
+            finally:
+                if not options["quiet"]:
+                    for remark in predictor.remarks:
+                        click.echo(remark, err=True)
 
 
 @contextmanager

@@ -8,14 +8,14 @@ flip is a right row that is not right after the rewrite. Costs one prediction a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import chain, islice, zip_longest
 
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.errors import DataError
-from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Comparison, Predictor, answers_equal
+from sears_dsl.models.cached import CachedPredictor, OnProgress
+from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal
 
 __all__ = ["RightRows", "try_model"]
 
@@ -95,6 +95,8 @@ class RightRows:
         data: the labelled rows.
         predictor: the model under test.
         comparison: how an answer is compared with a label.
+        in_time: asked before each batch of questions; when it says no, the rest is left.
+        on_progress: told how many distinct rows are answered.
 
     Attributes:
         positions: for each right row its position in the data.
@@ -103,7 +105,7 @@ class RightRows:
         asked: how many rows of the data were asked about.
 
     Raises:
-        DataError: the model has no row right.
+        DataError: the model has no row right, or there was no time for any.
 
     Example:
         >>> class Shouting:
@@ -121,24 +123,42 @@ class RightRows:
     """
 
     def __init__(
-        self, data: LabelledRows, predictor: Predictor, *, comparison: Comparison = "exact"
+        self,
+        data: LabelledRows,
+        predictor: Predictor,
+        *,
+        comparison: Comparison = "exact",
+        in_time: Callable[[], bool] | None = None,
+        on_progress: OnProgress | None = None,
     ) -> None:
-        answers = predictor.predict(data.rows)
-        labels = data.labels or tuple((answer,) for answer in answers)
+        if not isinstance(predictor, CachedPredictor):
+            predictor = CachedPredictor(predictor)
         self._data = data
         self._predictor = predictor
         self._comparison = comparison
-        self.asked = len(answers)
+        found = predictor.predict_in_time(data.rows, in_time=in_time, on_progress=on_progress)
+        answered = {place: answer for place, answer in enumerate(found) if answer is not None}
+        labels = data.labels or tuple(
+            (answered.get(place, REFUSED),) for place in range(len(found))
+        )
+        self.asked = len(answered)
         self.positions = [
-            position
-            for position, answer in enumerate(answers)
-            if answers_equal(answer, labels[position], comparison=comparison)
+            place
+            for place, answer in answered.items()
+            if answer != REFUSED and answers_equal(answer, labels[place], comparison=comparison)
         ]
+        answers = list(answered.values())
         if not self.positions:
+            if not answers:
+                raise DataError(
+                    "the time was over before the model had answered a row",
+                    help="give it more time; --resume goes on with what it has answered",
+                )
             known = sorted({label for of_row in labels for label in of_row})
-            raise _nothing_right(data, answers, known, "the")
+            some = "the" if len(answers) == len(data.rows) else f"{len(answers):,} of the"
+            raise _nothing_right(data, answers, known, some)
         self.texts = [data.texts[position] for position in self.positions]
-        self.predictions = [answers[position] for position in self.positions]
+        self.predictions = [answered[position] for position in self.positions]
         self._labels = [labels[position] for position in self.positions]
 
     def __len__(self) -> int:
@@ -159,13 +179,36 @@ class RightRows:
             numbers: which right rows.
             texts: the text that each has instead.
         """
-        column = self._data.column
-        rows = [
-            {**self._data.rows[self.positions[number]], column: text}
-            for number, text in zip(numbers, texts, strict=True)
-        ]
-        return self._predictor.predict(rows)
+        return self._predictor.predict(self._rows(numbers, texts))
+
+    def ask_in_time(
+        self,
+        numbers: Sequence[int],
+        texts: Sequence[str],
+        *,
+        in_time: Callable[[], bool] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> list[str | None]:
+        """What the model says of right rows with other texts, None where there was no time to ask.
+
+        Args:
+            numbers: which right rows.
+            texts: the text that each has instead.
+            in_time: asked before each batch of questions; when it says no, the rest is left.
+            on_progress: told how many of the distinct questions are answered.
+        """
+        rows = self._rows(numbers, texts)
+        return self._predictor.predict_in_time(rows, in_time=in_time, on_progress=on_progress)
 
     def flipped(self, number: int, answer: str) -> bool:
         """Whether an answer to a rewritten right row is not right any more."""
-        return not answers_equal(answer, self._labels[number], comparison=self._comparison)
+        return answer != REFUSED and not answers_equal(
+            answer, self._labels[number], comparison=self._comparison
+        )
+
+    def _rows(self, numbers: Sequence[int], texts: Sequence[str]) -> list[Row]:
+        column = self._data.column
+        return [
+            {**self._data.rows[self.positions[number]], column: text}
+            for number, text in zip(numbers, texts, strict=True)
+        ]

@@ -2,20 +2,31 @@
 
 In: rows. Out: one label a row, those of the model behind. Always holds: the model is asked for a
 row at most once (once more where its confidence is wanted later), in the order in which rows were
-first seen; a batch that was answered is kept
-before the next one is asked for, so that a model that fails, a deadline or a killed process loses
-one batch at most. Costs some microseconds a row on top of the model.
+first seen; a batch that was answered is kept before the next one is asked for, so that a model that
+fails, a deadline or a killed process loses one batch at most, one a connection where a model is
+asked side by side. Costs some microseconds a row on top of the model.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from typing import TypeAlias, TypeVar
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.confident import Answer, ConfidentPredictor, answers_to
-from sears_dsl.models.predictor import BatchPredictor, Predictor, Row, row_key
+from sears_dsl.models.predictor import (
+    REFUSED,
+    BatchPredictor,
+    ConcurrentPredictor,
+    OnError,
+    Predictor,
+    Row,
+    RowsRefused,
+    row_key,
+)
 from sears_dsl.models.store import PredictionStore
 
 __all__ = ["CachedPredictor", "DeadlineReached", "OnProgress"]
@@ -23,7 +34,12 @@ __all__ = ["CachedPredictor", "DeadlineReached", "OnProgress"]
 #: Called with how many of how many distinct rows have their prediction.
 OnProgress: TypeAlias = Callable[[int, int], None]
 
+_Given = TypeVar("_Given")
+
 _BATCH_SIZE = 64
+# Where time is limited: rows of the first batch, and seconds below which batches grow.
+_FIRST_BATCH = 4
+_QUICK = 0.5
 
 
 class DeadlineReached(ModelError):  # noqa: N818 - the plan came true, nothing went wrong
@@ -51,6 +67,8 @@ class CachedPredictor:
         store: keeps predictions on disk; without, they are remembered as long as this object.
         batch_size: rows that the model gets in a call; None leaves it to the model, 64 for one
             that does not say.
+        on_error: whether a text that the model refuses is an error or is skipped; its answer is
+            `REFUSED` then, which equals no label and is not kept on disk.
 
     Raises:
         UsageError: a batch size below 1.
@@ -74,6 +92,7 @@ class CachedPredictor:
         *,
         store: PredictionStore | None = None,
         batch_size: int | None = None,
+        on_error: OnError = "stop",
     ) -> None:
         if batch_size is not None and batch_size < 1:
             raise UsageError(
@@ -86,6 +105,11 @@ class CachedPredictor:
             if isinstance(predictor, BatchPredictor):
                 batch_size = predictor.batch_size
         self._batch_size = batch_size
+        self._connections = 1
+        if isinstance(predictor, ConcurrentPredictor):
+            self._connections = predictor.connections
+        self._on_error = on_error
+        self._refused: set[str] = set()
         self._labels: dict[str, str] = {}
         self._answers: dict[str, Answer] = {}
 
@@ -98,6 +122,19 @@ class CachedPredictor:
     def batch_size(self) -> int | None:
         """Rows that the model gets in a call; None where it gets all of them."""
         return self._batch_size
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was out of the ordinary so far, a sentence each."""
+        told: list[str] = []
+        if isinstance(self.predictor, ConcurrentPredictor):
+            told += self.predictor.remarks
+        if self._refused:
+            texts = (
+                "1 text was" if len(self._refused) == 1 else f"{len(self._refused):,} texts were"
+            )
+            told.append(f"{texts} refused by the model: left out, and no flip")
+        return told
 
     def predict(
         self,
@@ -118,10 +155,52 @@ class CachedPredictor:
             DeadlineReached: the time is over and rows are missing; batches before are kept.
             CacheError: the file of predictions cannot be used.
         """
+        in_time = None if deadline is None else (lambda: time.monotonic() < deadline)
+        labels = self.predict_in_time(rows, in_time=in_time, on_progress=on_progress)
+        known = [label for label in labels if label is not None]
+        if len(known) < len(labels):
+            keys = dict.fromkeys(map(row_key, rows))
+            done = sum(key in self._labels for key in keys)
+            raise DeadlineReached(self.identity, done, len(keys))
+        return known
+
+    def predict_in_time(
+        self,
+        rows: Sequence[Row],
+        *,
+        in_time: Callable[[], bool] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> list[str | None]:
+        """One label for each row, None where there was no time to ask.
+
+        Args:
+            rows: what to ask about.
+            in_time: asked before each batch; when it says no, the rest is left. Batches are small
+                at first then, so that a slow model does not go far beyond the time.
+            on_progress: called before the first batch and after each one.
+
+        Raises:
+            ModelError: the model failed; batches before it are kept.
+            CacheError: the file of predictions cannot be used.
+
+        Example:
+            >>> from sears_dsl.models.callable import CallablePredictor
+            >>> model = CachedPredictor(CallablePredictor(lambda texts: ["long" for _ in texts]))
+            >>> model.predict_in_time([{"text": "So good!"}], in_time=lambda: False)
+            [None]
+        """
         keys = [row_key(row) for row in rows]
         distinct = dict(zip(keys, rows, strict=True))
-        self._ask_missing(distinct, self._missing(list(distinct)), self._ask, deadline, on_progress)
-        return [self._labels[key] for key in keys]
+        self._ask_missing(
+            distinct,
+            self._missing(list(distinct)),
+            ask=self._ask,
+            refused=REFUSED,
+            keep=self._keep,
+            in_time=in_time,
+            on_progress=on_progress,
+        )
+        return [self._labels.get(key) for key in keys]
 
     def predict_with_confidence(
         self, rows: Sequence[Row], *, on_progress: OnProgress | None = None
@@ -149,9 +228,11 @@ class CachedPredictor:
         self._ask_missing(
             distinct,
             self._missing_answers(list(distinct)),
-            self._ask_for_answers,
-            None,
-            on_progress,
+            ask=self._ask_for_answers,
+            refused=Answer(REFUSED),
+            keep=self._keep_answers,
+            in_time=None,
+            on_progress=on_progress,
         )
         return [self._answers[key] for key in keys]
 
@@ -159,22 +240,43 @@ class CachedPredictor:
         self,
         distinct: Mapping[str, Row],
         missing: list[str],
-        ask: Callable[[list[str], list[Row]], None],
-        deadline: float | None,
+        *,
+        ask: Callable[[list[Row]], list[_Given]],
+        refused: _Given,
+        keep: Callable[[dict[str, _Given]], None],
+        in_time: Callable[[], bool] | None,
         on_progress: OnProgress | None,
     ) -> None:
         """Ask about the missing ones of distinct rows, batch by batch."""
-        size = max(1, len(missing)) if self._batch_size is None else self._batch_size
-        for first in range(0, len(missing), size):
-            done = len(distinct) - len(missing) + first
-            if on_progress is not None and first == 0:
-                on_progress(done, len(distinct))
-            if deadline is not None and time.monotonic() >= deadline:
-                raise DeadlineReached(self.identity, done, len(distinct))
-            batch = missing[first : first + size]
-            ask(batch, [distinct[key] for key in batch])
+        done = len(distinct) - len(missing)
+        if missing and on_progress is not None:
+            on_progress(done, len(distinct))
+
+        def answers(batch: list[str]) -> list[_Given]:
+            return self._unless_refused([distinct[key] for key in batch], ask, refused)
+
+        batches = _batches(missing, self._batch_size, in_time)
+        for batch, given in _side_by_side(answers, batches, self._connections):
+            keep(dict(zip(batch, given, strict=True)))
+            done += len(batch)
             if on_progress is not None:
-                on_progress(done + len(batch), len(distinct))
+                on_progress(done, len(distinct))
+
+    def _unless_refused(
+        self, rows: list[Row], ask: Callable[[list[Row]], list[_Given]], refused: _Given
+    ) -> list[_Given]:
+        """What the model gives; where it refuses rows that may be skipped, the others are found."""
+        try:
+            return ask(rows)
+        except RowsRefused:
+            if self._on_error == "stop":
+                raise
+        if len(rows) > 1:
+            middle = len(rows) // 2
+            first = self._unless_refused(rows[:middle], ask, refused)
+            return [*first, *self._unless_refused(rows[middle:], ask, refused)]
+        self._refused.add(row_key(rows[0]))
+        return [refused]
 
     def _missing(self, keys: list[str]) -> list[str]:
         """The keys without a label, after a look into the store."""
@@ -192,22 +294,28 @@ class CachedPredictor:
             missing = [key for key in missing if key not in self._answers]
         return missing
 
-    def _ask(self, keys: list[str], rows: list[Row]) -> None:
+    def _ask(self, rows: list[Row]) -> list[str]:
         labels = self.predictor.predict(rows)
         self._check_count(len(rows), len(labels))
-        answered = dict(zip(keys, labels, strict=True))
-        if self._store is not None:
-            self._store.put(self.identity, answered)
-        self._labels.update(answered)
+        return labels
 
-    def _ask_for_answers(self, keys: list[str], rows: list[Row]) -> None:
+    def _keep(self, labels: dict[str, str]) -> None:
+        if self._store is not None:
+            told = {key: label for key, label in labels.items() if label != REFUSED}
+            self._store.put(self.identity, told)
+        self._labels.update(labels)
+
+    def _ask_for_answers(self, rows: list[Row]) -> list[Answer]:
         answers = answers_to(self.predictor, rows)
         self._check_count(len(rows), len(answers))
-        answered = dict(zip(keys, answers, strict=True))
+        return answers
+
+    def _keep_answers(self, answers: dict[str, Answer]) -> None:
         if self._store is not None:
-            self._store.put_answers(self.identity, answered)
-        self._answers.update(answered)
-        self._labels.update((key, answer.label) for key, answer in answered.items())
+            told = {key: answer for key, answer in answers.items() if answer.label != REFUSED}
+            self._store.put_answers(self.identity, told)
+        self._answers.update(answers)
+        self._labels.update((key, answer.label) for key, answer in answers.items())
 
     def _check_count(self, asked: int, given: int) -> None:
         if given != asked:
@@ -215,3 +323,69 @@ class CachedPredictor:
                 f"{self.identity} was asked for {asked} predictions and gave {given}",
                 help="a predictor gives one label for each row, in order",
             )
+
+
+def _batches(
+    keys: list[str], size: int | None, in_time: Callable[[], bool] | None
+) -> Iterator[list[str]]:
+    """The keys in batches; where time is limited, small ones until the model shows to be quick."""
+    most = max(1, len(keys)) if size is None else size
+    some = most if in_time is None or size is None else min(most, _FIRST_BATCH)
+    first = 0
+    while first < len(keys):
+        if in_time is not None and not in_time():
+            return
+        began = time.monotonic()
+        yield keys[first : first + some]
+        first += some
+        if time.monotonic() - began < _QUICK:
+            some = min(most, 2 * some)
+
+
+def _side_by_side(
+    ask: Callable[[list[str]], list[_Given]], batches: Iterator[list[str]], connections: int
+) -> Iterator[tuple[list[str], list[_Given]]]:
+    """Each batch with its answers, as they come; so many threads take one batch after the other.
+
+    Where one fails, the others end the batch that they are at, which is given out, then the failure
+    is raised.
+    """
+    if connections == 1:
+        for batch in batches:
+            yield batch, ask(batch)
+        return
+    turn = Lock()
+    over = Event()
+    answered: SimpleQueue[tuple[list[str], list[_Given]] | BaseException | None] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            while not over.is_set():
+                with turn:
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                answered.put((batch, ask(batch)))
+        except BaseException as error:
+            over.set()
+            answered.put(error)
+        answered.put(None)
+
+    # An interrupt does not wait for an endpoint that does not answer.
+    for _ in range(connections):
+        Thread(target=work, daemon=True).start()
+    failure: BaseException | None = None
+    working = connections
+    try:
+        while working:
+            match answered.get():
+                case None:
+                    working -= 1
+                case BaseException() as error:
+                    failure = failure or error
+                case found:
+                    yield found
+    finally:
+        over.set()
+    if failure is not None:
+        raise failure

@@ -2,9 +2,9 @@
 
 In: rows, as the request map lays them out. Out: the labels that the response map finds. Always
 holds: only the named address is asked; what may pass (no connection, a time-out, 408, 429, 5xx)
-is tried again after a pause that doubles and whose length is the same in every run; any other
-answer is an error with the beginning of what came. Costs the endpoint's time; requests about
-single rows run side by side.
+is tried again after a pause that doubles and whose length is the same in every run; 400, 413 and
+422 refuse the rows; any other answer is an error with the beginning of what came. Costs the
+endpoint's time; any number of threads may ask, over connections that are kept.
 """
 
 from __future__ import annotations
@@ -12,23 +12,25 @@ from __future__ import annotations
 import json
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
+from threading import Lock
 from typing import Any
 
 import httpx
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.confident import Answer
-from sears_dsl.models.labels import answers_of
+from sears_dsl.models.labels import answers_of, excerpt
 from sears_dsl.models.mapping import RequestMap, ResponseMap
-from sears_dsl.models.predictor import Row, row_key
+from sears_dsl.models.predictor import Row, RowsRefused, row_key
 
 __all__ = ["HttpPredictor"]
 
 _ROWS_A_REQUEST = 64
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
+_REFUSALS = frozenset({400, 413, 422})
 _FIRST_PAUSE = 0.5  # seconds
 _LONGEST_PAUSE = 30.0
 _SHOWN = 200
@@ -38,11 +40,13 @@ class _MayPassError(Exception):
     """A failure after which it is worth asking again.
 
     Attributes:
+        reason: what it was, without particulars, for counting.
         pause: seconds that the endpoint wants to be left alone.
     """
 
-    def __init__(self, message: str, pause: float = 0.0) -> None:
-        super().__init__(message)
+    def __init__(self, reason: str, details: str = "", pause: float = 0.0) -> None:
+        super().__init__(reason + details)
+        self.reason = reason
         self.pause = pause
 
 
@@ -55,7 +59,7 @@ class HttpPredictor:
         response: where the labels are; None takes them from ``{"predictions": [label, …]}``.
         timeout: seconds to wait for a connection, and for each part of an answer.
         retries: how often to try again.
-        connections: requests at the same time, where each row has its own.
+        connections: threads that may ask at the same time.
         pause: waits so many seconds.
 
     Raises:
@@ -103,7 +107,13 @@ class HttpPredictor:
         self._retries = retries
         self._connections = connections
         self._pause = pause
-        self._client = httpx.Client(timeout=timeout, headers=self._request.sent_headers())
+        self._again: Counter[str] = Counter()
+        self._counting = Lock()
+        self._client = httpx.Client(
+            timeout=timeout,
+            headers=self._request.sent_headers(),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=connections),
+        )
         weakref.finalize(self, self._client.close)
 
     @property
@@ -119,8 +129,24 @@ class HttpPredictor:
 
     @property
     def batch_size(self) -> int:
-        """64 rows a request; row by row, as many as there are connections."""
-        return self._connections if self._request.row_by_row else _ROWS_A_REQUEST
+        """64 rows a request, or one where each row has its own."""
+        return 1 if self._request.row_by_row else _ROWS_A_REQUEST
+
+    @property
+    def connections(self) -> int:
+        """As given: so many threads may ask at the same time."""
+        return self._connections
+
+    @property
+    def remarks(self) -> list[str]:
+        """How often it had to be asked again, and why."""
+        with self._counting:
+            again = self._again.most_common()
+        if not again:
+            return []
+        times = sum(count for _, count in again)
+        why = ", ".join(f"it {reason} ({count:,})" for reason, count in again)
+        return [f"requests made again: {times:,}, since {why}"]
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """The labels that the endpoint gives.
@@ -145,17 +171,7 @@ class HttpPredictor:
         """Labels, or pairs of a label and a confidence."""
         if not self._request.row_by_row:
             return self._pairs(self._ask(rows))
-        if len(rows) == 1:
-            return [self._pair(self._ask(rows))]
-        with ThreadPoolExecutor(self._connections) as threads:
-            try:
-                return [
-                    self._pair(document)
-                    for document in threads.map(self._ask, [[row] for row in rows])
-                ]
-            except ModelError:
-                threads.shutdown(cancel_futures=True)
-                raise
+        return [self._pair(self._ask([row])) for row in rows]
 
     def _pairs(self, document: Any) -> Any:
         labels = self._response.extract(document)
@@ -191,7 +207,7 @@ class HttpPredictor:
         attempt = 0
         while True:
             try:
-                return self._post(body)
+                return self._post(body, rows)
             except _MayPassError as failure:
                 if attempt == self._retries:
                     tries = "once" if attempt == 0 else f"{attempt + 1} times"
@@ -200,20 +216,29 @@ class HttpPredictor:
                         help="is it running and reachable from here? a slow one needs a longer "
                         "time-out or smaller batches",
                     ) from failure.__cause__
+                with self._counting:
+                    self._again[failure.reason] += 1
                 self._pause(max(failure.pause, self._delay(rows, attempt)))
             attempt += 1
 
-    def _post(self, body: Any) -> Any:
+    def _post(self, body: Any, rows: Sequence[Row]) -> Any:
         try:
             answer = self._client.post(self._url, json=body)
         except httpx.TimeoutException as error:
             raise _MayPassError(f"gave no answer within {self._timeout:g} seconds") from error
         except httpx.HTTPError as error:
-            raise _MayPassError(f"could not be asked: {error}") from error
+            raise _MayPassError("could not be asked", f": {error}") from error
         status = f"answered {answer.status_code} {answer.reason_phrase}"
         if answer.status_code in _TRY_AGAIN:
             pause = _seconds(answer.headers.get("Retry-After", ""))
-            raise _MayPassError(f"{status}: {_start(answer)}", pause)
+            raise _MayPassError(status, f": {_start(answer)}", pause)
+        if answer.status_code in _REFUSALS:
+            raise RowsRefused(
+                f"{self._place} {status}: {_start(answer)}\n  asked about {excerpt(rows[0])}"
+                + (f" and {len(rows) - 1} more" if len(rows) > 1 else ""),
+                help="does the endpoint take what the request map (--request-map) sends? Where it "
+                "refuses some texts only, --on-error skip leaves them out",
+            )
         if not answer.is_success:
             raise ModelError(
                 f"{self._place} {status}: {_start(answer)}",

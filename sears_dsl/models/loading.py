@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Predictor
+from sears_dsl.models.predictor import OnError, Predictor
 
 if TYPE_CHECKING:
     from sears_dsl.models.store import PredictionStore
@@ -43,6 +43,7 @@ def load_predictor(
     timeout: float | None = None,
     retries: int | None = None,
     connections: int | None = None,
+    on_error: OnError | None = None,
     inputs: Path | None = None,
     download: bool = False,
 ) -> CachedPredictor:
@@ -53,13 +54,15 @@ def load_predictor(
             or an object with ``predict``.
         store: keeps predictions on disk. Not used for ``file:``, whose file keeps them. An object
             needs an attribute ``identity`` then, by which its predictions are known again.
-        batch_size: rows in a call; None leaves it to the kind (64; all for ``file:``; one for each
-            connection where each row has its own request).
+        batch_size: rows in a call; None leaves it to the kind (64; all for ``file:``; one where
+            each row has its own request).
         request_map: of an endpoint: how rows become JSON, a .toml or .json file, or JSON.
         response_map: of an endpoint: where the labels are, a JSON pointer, a file, or JSON.
         timeout: of an endpoint: seconds to wait (30).
         retries: of an endpoint: how often to try again (3).
-        connections: of an endpoint: requests at the same time, where each row has its own (4).
+        connections: of an endpoint: requests at the same time (4).
+        on_error: of an endpoint: whether a text that it refuses (400, 413, 422) is an error
+            (``stop``) or is left out (``skip``).
         inputs: of ``file:``: where to write the rows that want predictions.
         download: of ``hf:NAME``: fetch a model that is not on this machine.
 
@@ -83,6 +86,7 @@ def load_predictor(
         "time-out": timeout,
         "number of retries": retries,
         "number of connections": connections,
+        "choice what to do on an error": on_error,
     }
     is_endpoint = kind in ("http", "https")
     _refuse({} if is_endpoint else endpoint, spec, "endpoints (http://…)")
@@ -105,7 +109,7 @@ def load_predictor(
         if is_endpoint
         else _local(kind, rest, spec, inputs, download)
     )
-    return CachedPredictor(asked, store=store, batch_size=batch_size)
+    return CachedPredictor(asked, store=store, batch_size=batch_size, on_error=on_error or "stop")
 
 
 def _given(model: object, store: PredictionStore | None) -> Predictor:

@@ -15,11 +15,17 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from sears_dsl.errors import ModelError
+
 __all__ = [
+    "REFUSED",
     "BatchPredictor",
     "Comparison",
+    "ConcurrentPredictor",
+    "OnError",
     "Predictor",
     "Row",
+    "RowsRefused",
     "answer_f1",
     "answers_equal",
     "normalized_answer",
@@ -31,6 +37,12 @@ Row: TypeAlias = Mapping[str, str]
 
 #: How a prediction is compared with the gold: labels exactly, answers as SQuAD does.
 Comparison = Literal["exact", "squad"]
+
+#: What becomes of a run when a model refuses a text.
+OnError = Literal["stop", "skip"]
+
+#: Stands for the answer to a text that the model refused and that is skipped; no label equals it.
+REFUSED = "(refused by the model)"
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -52,6 +64,10 @@ class Predictor(Protocol):
         """
 
 
+class RowsRefused(ModelError):  # noqa: N818 - others of its rows may be answered
+    """A model will not answer some of the rows it was given, and would not when asked again."""
+
+
 @runtime_checkable
 class BatchPredictor(Predictor, Protocol):
     """A predictor that says how many rows it wants in a call."""
@@ -59,6 +75,19 @@ class BatchPredictor(Predictor, Protocol):
     @property
     def batch_size(self) -> int | None:
         """Rows of a call; None for all of them at once."""
+
+
+@runtime_checkable
+class ConcurrentPredictor(Predictor, Protocol):
+    """A predictor that can be asked by several threads at once."""
+
+    @property
+    def connections(self) -> int:
+        """How many calls at the same time."""
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What was out of the ordinary so far, a sentence each."""
 
 
 def row_key(row: Row) -> str:

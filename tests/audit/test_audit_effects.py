@@ -18,7 +18,7 @@ from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.language.ruleset import parse
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Row
+from sears_dsl.models.predictor import Row, RowsRefused
 from sears_dsl.models.store import PredictionStore
 from sears_dsl.text.pinned import PinnedTagger
 
@@ -57,6 +57,37 @@ def test_each_expectation_is_judged_by_its_own_test() -> None:
     assert [(each.judgement.failures.count, each.judgement.failures.total) for each in
             (same, flip, label)] == [(2, 5), (3, 5), (4, 7)]  # fmt: skip
     assert label.outcomes == "fffkkwg"
+
+
+class Refusing:
+    """A model that refuses the row 2 and the rewrite of row 1; a film is a flip."""
+
+    identity = "refusing"
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        texts = [row["text"] for row in rows]
+        if {"movie 2", "film 1"}.intersection(texts):
+            raise RowsRefused("content filter")
+        return ["no" if "film" in text else "yes" for text in texts]
+
+
+def test_what_a_model_refuses_is_no_flip_and_is_counted() -> None:
+    rows = tuple({"text": f"movie {number}"} for number in range(30))
+    data = LabelledRows(rows, "text", (("yes",),) * 30, "a.csv")
+    rules = parse("movie -> film")
+    with pytest.raises(ModelError, match="content filter"):
+        rule_effects([rules], data, CachedPredictor(Refusing()), tagger=PinnedTagger())
+    model = CachedPredictor(Refusing(), on_error="skip")
+    effects = rule_effects([rules], data, model, tagger=PinnedTagger())
+    [film] = effects.rules
+    assert [row for row in range(30) if row not in film.rows] == [1, 2]
+    assert film.flipped.sum() == 28
+    assert (effects.right.sum(), effects.refused) == (29, 2)
+    who = Circumstances(rulesets=(rules,), model="refusing", tagger="pinned")
+    assert any(
+        note.startswith("The model refused 1 of 30 rows, which count as wrong; 2 rewrites are left")
+        for note in audit(effects, circumstances=who).notes
+    )
 
 
 def test_rows_flipped_by_any_rule_are_counted_once() -> None:

@@ -221,7 +221,7 @@ def test_an_interrupted_run_goes_on_where_it_was_and_writes_the_same_bytes(tmp_p
     path = tmp_path / "journal.sqlite3"
     rewording = Rewording()
     with Journal(path, task="a") as journal, pytest.raises(ModelError, match="out of memory"):
-        run(model=Brittle(fails_after=2), rewording=rewording, journal=journal)
+        run(model=Brittle(fails_after=1), rewording=rewording, journal=journal)
     assert rewording.calls == 1
     with Journal(path, task="a") as journal:
         resumed = run(rewording=rewording, journal=journal)

@@ -98,6 +98,27 @@ def test_a_deadline_that_is_over_does_not_matter_where_all_is_known() -> None:
         model.predict(rows("b"), deadline=0.0)
 
 
+@given(st.lists(st.sampled_from("abcdefgh")), st.integers(0, 5), st.integers(1, 5))
+def test_what_there_was_time_for_is_answered_and_the_rest_is_not(
+    texts: list[str], looks: int, size: int
+) -> None:
+    left = iter([True] * looks)
+    recorder = Recorder()
+    model = CachedPredictor(recorder, batch_size=size)
+    found = model.predict_in_time(rows(*texts), in_time=lambda: next(left, False))
+    asked = {text for batch in recorder.batches for text in batch}
+    assert found == [text.upper() if text in asked else None for text in texts]
+    assert model.predict(rows(*texts)) == [text.upper() for text in texts]
+    assert sum(map(len, recorder.batches)) == len(set(texts))
+
+
+def test_batches_are_small_where_time_is_limited_and_grow_where_the_model_is_quick() -> None:
+    recorder = Recorder()
+    texts = list(map(str, range(200)))
+    CachedPredictor(recorder).predict_in_time(rows(*texts), in_time=lambda: True)
+    assert [len(batch) for batch in recorder.batches] == [4, 8, 16, 32, 64, 64, 12]
+
+
 def test_batches_before_a_failure_are_kept_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "new folder" / "predictions.sqlite3"
     with PredictionStore(path) as store:

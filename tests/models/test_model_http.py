@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from sears_dsl.errors import ModelError, SearsError, UsageError
+from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.http import HttpPredictor
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.mapping import RequestMap, ResponseMap
+from sears_dsl.models.predictor import REFUSED, row_key
+from sears_dsl.models.store import PredictionStore
 
 Answer = tuple[int, Any]
 ROWS = [{"text": "Good."}, {"text": "Bad."}]
@@ -139,6 +142,10 @@ def test_a_flaky_endpoint_is_asked_again(endpoint: Endpoint, pauses: list[float]
     assert pauses[1] == 7.0  # what Retry-After asked for
     assert 0.3 < pauses[0] < 0.7
     assert 1.4 < pauses[2] < 2.6
+    assert model.remarks == [
+        "requests made again: 3, since it answered 500 Internal Server Error (1), it answered 429 "
+        "Too Many Requests (1), it answered 503 Service Unavailable (1)"
+    ]
 
 
 def test_the_pauses_are_the_same_in_every_run(endpoint: Endpoint, pauses: list[float]) -> None:
@@ -194,18 +201,109 @@ def test_answers_that_are_no_labels(
     assert not pauses
 
 
-def test_the_first_failure_of_requests_side_by_side_is_told(
-    endpoint: Endpoint, pauses: list[float]
-) -> None:
-    endpoint.answer = lambda _, body: (400, f"bad {body['t']}")
-    model = HttpPredictor(
-        endpoint.url,
-        request=RequestMap({"t": "$text"}),
-        response=ResponseMap("/label"),
-        pause=pauses.append,
+def row_by_row(endpoint: Endpoint, **options: Any) -> CachedPredictor:
+    return load_predictor(
+        endpoint.url, request_map='{"body": {"t": "$text"}}', response_map="/label", **options
     )
-    with pytest.raises(ModelError, match=r"answered 400 Bad Request: 'bad Good.'"):
-        model.predict(ROWS)
+
+
+def test_a_refused_text_ends_a_run_that_does_not_skip(endpoint: Endpoint) -> None:
+    endpoint.answer = lambda _, body: (400, f"bad {body['t']}")
+    with pytest.raises(ModelError, match=r"answered 400 Bad Request: 'bad \w+\.'") as failure:
+        row_by_row(endpoint).predict(ROWS)
+    assert "asked about '" in failure.value.message
+    assert "--on-error skip leaves them out" in failure.value.help
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+@pytest.mark.parametrize("many", [True, False])
+def test_a_refused_text_is_skipped_counted_and_not_kept(
+    endpoint: Endpoint, tmp_path: Path, status: int, many: bool
+) -> None:
+    """Also where it sits among others in one request."""
+    rows = [{"text": f"text {number}"} for number in range(20)]
+
+    def answer(_: int, body: Any) -> Answer:
+        texts = body["inputs"] if many else [body["t"]]
+        if {"text 3", "text 11"}.intersection(texts):
+            return status, "content filter"
+        return 200, {"predictions": texts} if many else {"label": texts[0]}
+
+    endpoint.answer = answer
+    path = tmp_path / "p.sqlite3"
+    for _ in range(2):
+        before = len(endpoint.requests)
+        with PredictionStore(path) as store:
+            options: dict[str, Any] = {"on_error": "skip", "store": store}
+            model = (
+                load_predictor(endpoint.url, **options) if many else row_by_row(endpoint, **options)
+            )
+            labels = model.predict(rows)
+            assert [labels[number] for number in (3, 11)] == [REFUSED, REFUSED]
+            assert sum(label == REFUSED for label in labels) == 2
+            assert model.remarks == ["2 texts were refused by the model: left out, and no flip"]
+    # The second run asks about these two alone.
+    assert len(endpoint.requests) - before <= 3
+
+
+def test_connections_are_used_and_no_request_waits_for_its_neighbours(endpoint: Endpoint) -> None:
+    busy, most = 0, 0
+    counting = threading.Lock()
+
+    def answer(_: int, body: Any) -> Answer:
+        nonlocal busy, most
+        with counting:
+            busy += 1
+            most = max(most, busy)
+        # One in eight is slow: rounds of eight that wait for each other would take eight times it.
+        time.sleep(0.4 if body["t"].endswith("0") else 0.01)
+        with counting:
+            busy -= 1
+        return 200, {"label": body["t"]}
+
+    endpoint.answer = answer
+    rows = [{"text": f"{number:o}"} for number in range(64)]
+    began = time.monotonic()
+    assert row_by_row(endpoint, connections=8).predict(rows) == [row["text"] for row in rows]
+    assert time.monotonic() - began < 8 * 0.4
+    assert most == 8
+
+
+def test_a_time_limit_ends_between_requests_and_keeps_what_came(endpoint: Endpoint) -> None:
+    def answer(_: int, body: Any) -> Answer:
+        time.sleep(0.05)
+        return 200, {"label": body["t"]}
+
+    endpoint.answer = answer
+    rows = [{"text": str(number)} for number in range(100)]
+    model = row_by_row(endpoint, connections=2)
+    end = time.monotonic() + 0.4
+    found = model.predict_in_time(rows, in_time=lambda: time.monotonic() < end)
+    assert time.monotonic() < end + 0.5
+    assert 4 <= sum(label is not None for label in found) <= 20
+    asked = len(endpoint.requests)
+    assert model.predict(rows) == [row["text"] for row in rows]
+    assert len(endpoint.requests) == 100
+    assert asked < 100
+
+
+def test_one_failure_keeps_what_other_connections_are_answered(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    def answer(_: int, body: Any) -> Answer:
+        if body["t"] == "5":
+            return 404, "gone"
+        time.sleep(0.02)
+        return 200, {"label": body["t"]}
+
+    endpoint.answer = answer
+    rows = [{"text": str(number)} for number in range(20)]
+    with PredictionStore(tmp_path / "p.sqlite3") as store:
+        model = row_by_row(endpoint, connections=4, store=store)
+        with pytest.raises(ModelError, match="answered 404"):
+            model.predict(rows)
+        kept = store.get(model.identity, [row_key(row) for row in rows])
+    assert len(kept) == len(endpoint.requests) - 1
 
 
 def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
