@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_TAGGER"]
+__all__ = ["DEFAULT_SCORER", "DEFAULT_TAGGER", "SCORER_NAMES"]
 
 DEFAULT_TAGGER = "fast"
 """The name of the tagger. Chosen by how often the shipped rules fire where they should
 (`python -m benchmarks.taggers`); ``spacy`` is the other one."""
+
+SCORER_NAMES = ("strict", "combined", "pivot", "minilm")
+"""The scores of meaning that there are, as `load_scorer` describes them."""
+
+DEFAULT_SCORER = "strict"
+"""The one that discovery and audits ask."""

@@ -66,6 +66,7 @@ def discover_command(output: Path, **options: Any) -> None:
     quiet = options["quiet"]
     with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
         # These bring torch, which takes seconds: what can go wrong without it went wrong before.
+        from sears_dsl.discovery.manifest import SearchRecord
         from sears_dsl.discovery.pipeline import discover
         from sears_dsl.discovery.report import Participants, write_discovery
 
@@ -86,6 +87,9 @@ def discover_command(output: Path, **options: Any) -> None:
             beam=options["beam"],
             label=options["label"],
             also=options["also"],
+            search=SearchRecord(
+                **work.team.search._asdict(), device=work.team.device, threads=work.team.threads
+            ),
         )
         manifest = write_discovery(discovery, output, participants=participants, tagger=work.tagger)
         work.run.keep = discovery.budget_reached

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl._defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.cli.unfinished import RESUMING, UnfinishedRun, make_folder, unfinished_run
 from sears_dsl.cli.warming import quietly
 
@@ -55,16 +56,19 @@ _DATA: tuple[Callable[[Any], Any], ...] = (
                  "tell."),
     click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows."),
 )  # fmt: skip
-_SCORERS = ("strict", "combined", "pivot", "minilm")
-_SCORER = click.option("--scorer", type=click.Choice(_SCORERS), default="strict", show_default=True,
+_SCORER = click.option("--scorer", type=click.Choice(SCORER_NAMES), default=DEFAULT_SCORER,
+                       show_default=True,
                        help="What says whether a rewording keeps the meaning.")  # fmt: skip
 _SCORER_OR_NONE = click.option(
-    "--scorer", type=click.Choice((*_SCORERS, "none")), default="strict", show_default=True,
+    "--scorer", type=click.Choice((*SCORER_NAMES, "none")), default=DEFAULT_SCORER,
+    show_default=True,
     help="What says whether a rewrite keeps the meaning; none leaves that out."
 )  # fmt: skip
 _SCORING: tuple[Callable[[Any], Any], ...] = (
     click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
                  "equivalent; the scorer's calibrated one by default."),
+    click.option("--floor", type=click.FloatRange(0, 1, min_open=True), help="Of the scorer "
+                 "strict: least S of the paper's score; its calibrated τ by default."),
     click.option("--pivot", "pivots", multiple=True, metavar="NAME",
                  help="Translation models to go through (`sears models list`); repeatable."),
     click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
@@ -225,18 +229,24 @@ def scoring_team(
     show("loading translation models", 0, None)
     # Torch and transformers, which take seconds: whatever can go wrong without them is behind us.
     from sears_dsl.discovery.report import package_versions
+    from sears_dsl.discovery.scorers import unfitted
     from sears_dsl.discovery.team import Recipe, load_team
 
     recipe = Recipe(
         pivots=options["pivots"],
         scorer=options["scorer"],
         beam=options.get("beam", _BEAM_WIDTH),
+        tau=options["tau"],
+        floor=options["floor"],
         device=options["device"],
     )
     team = load_team(recipe, jobs=options["jobs"] or _cores(options["device"]))
+    strange = unfitted(options["scorer"], team.pivots, tau=options["tau"])
+    if strange and not options["quiet"]:
+        click.echo(f"note: {strange}", err=True)
     try:
         versions = {"sears": __version__, **package_versions(), "device": options["device"]}
-        task = [*team.pivots, team.identity, f"beam {team.beam}"]
+        task = [*team.pivots, team.identity, f"beam {team.beam}", f"{team.search}"]
         task += [f"{name} {version}" for name, version in versions.items()]
         with Journal(folder / "journal.sqlite3", task="\n".join(task)) as journal:
             yield team, journal

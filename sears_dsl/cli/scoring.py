@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl._defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.cli.console import console, counted, echo_json
 from sears_dsl.cli.extras import need_discovery
 from sears_dsl.errors import UsageError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate_command", "score_command"]
 
-_SCORERS = ["pivot", "minilm", "combined"]
 _STDOUT = "-"
 # Pairs that are scored before the next of them are written.
 _ROWS = 2_000
@@ -33,12 +33,15 @@ def _pairs_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that both commands have: which scorer, and where the pairs are."""
     for option in reversed(
         (
-            click.option("--scorer", "scorer_name", type=click.Choice(_SCORERS),
-                         default="combined", show_default=True,
+            click.option("--scorer", "scorer_name", type=click.Choice(SCORER_NAMES),
+                         default=DEFAULT_SCORER, show_default=True,
                          help="pivot: the paper's score through translation; minilm: the cosine "
-                         "of a sentence encoder; combined: both and word order, calibrated."),
+                         "of a sentence encoder; combined: both and word order, calibrated; "
+                         "strict: combined, and 0 where pivot is below a floor."),
+            click.option("--floor", type=click.FloatRange(0, 1, min_open=True),
+                         help="The floor of strict; the calibrated τ of pivot by default."),
             click.option("--pivot", "pivots", multiple=True,
-                         help="A pivot language for pivot and combined; repeatable. "
+                         help="A pivot language for all but minilm; repeatable. "
                          "[default: pt]"),
             click.option("--original", help="The column of the original texts."),
             click.option("--rewrite", help="The column of the rewrites."),
@@ -68,6 +71,7 @@ def score_command(
     pairs: str,
     *,
     scorer_name: str,
+    floor: float | None,
     pivots: tuple[str, ...],
     original: str | None,
     rewrite: str | None,
@@ -104,7 +108,7 @@ def score_command(
         form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
     else:
         form = format_of(output, output_format, reading=False)
-    scorer = _load(scorer_name, pivots)
+    scorer = _load(scorer_name, pivots, floor)
     parts = (
         form.encode(scored, "utf-8")
         for scored in _scored(dataset, columns, scorer, scorer.tau if default_tau else tau)
@@ -152,6 +156,7 @@ def calibrate_command(
     pairs: str,
     *,
     scorer_name: str,
+    floor: float | None,
     pivots: tuple[str, ...],
     original: str | None,
     rewrite: str | None,
@@ -166,11 +171,13 @@ def calibrate_command(
     """Find the threshold τ that human judgements ask for, and how well a scorer agrees with them.
 
     PAIRS is a file with two columns of text and one of judgements. τ is the value that minimizes
-    the entropy of the two sides into which it splits the judgements.
+    the entropy of the two sides into which it splits the judgements. Of the scorer strict it is the
+    τ of the combined score among pairs that reach the floor, which is a τ of the scorer pivot.
     """
     need_discovery()
     from sears_dsl.discovery.calibration import calibrated
     from sears_dsl.discovery.judgements import read_judgements
+    from sears_dsl.discovery.strict import StrictScorer
     from sears_dsl.text.batches import ReadOptions
 
     judged = read_judgements(
@@ -183,13 +190,18 @@ def calibrate_command(
         format_name=file_format,
         options=ReadOptions(header=not no_header),
     )
-    scorer = _load(scorer_name, pivots)
-    found = calibrated(scorer.scores(judged.pairs), judged.equivalent, tau=tau)
+    scorer = _load(scorer_name, pivots, floor)
+    scores = scorer.scores(judged.pairs)
+    found = calibrated(scores, judged.equivalent, tau=tau)
+    reached = None
+    if isinstance(scorer, StrictScorer):
+        reached = {"floor": scorer.floor, "pairs_that_reach_it": int((scores > 0).sum())}
     if as_json:
         echo_json(
             {
                 "scorer": scorer.name,
                 "identity": scorer.identity,
+                **(reached or {}),
                 "data": {"path": judged.path, "sha256": judged.digest},
                 "shipped_tau": scorer.tau,
                 "fitted": tau is None,
@@ -198,15 +210,20 @@ def calibrate_command(
         )
     else:
         _print(found, scorer, fitted=tau is None)
+        if reached is not None:
+            console().print(
+                f"\n{reached['pairs_that_reach_it']:,} of {counted(found.pairs, 'pair')} reach the "
+                f"floor of {reached['floor']:.3g}, the others score 0; --scorer pivot fits a floor"
+            )
 
 
-def _load(name: str, pivots: tuple[str, ...]) -> Scorer:
+def _load(name: str, pivots: tuple[str, ...], floor: float | None) -> Scorer:
     from sears_dsl.discovery.pivots import load_pivots
     from sears_dsl.discovery.scorers import load_scorer
 
     if pivots and name == "minilm":
         raise UsageError("minilm has no pivot", help="leave --pivot out, or choose another scorer")
-    return load_scorer(name, pivots=load_pivots(pivots) if pivots else None)
+    return load_scorer(name, pivots=load_pivots(pivots) if pivots else None, floor=floor)
 
 
 def _print(found: Calibration, scorer: Scorer, *, fitted: bool) -> None:

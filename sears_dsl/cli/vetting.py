@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl._defaults import SCORER_NAMES
 from sears_dsl.cli.console import console, counted, echo_json, imports_option
 from sears_dsl.cli.extras import need_discovery, need_vetting
 from sears_dsl.cli.model_options import asking, asking_options
@@ -57,7 +58,7 @@ _REVIEWER = re.compile(r"[\w-][\w.-]{0,63}")
 @click.option("--adversaries", metavar="FILE",
               help="Sentences to pick adversaries of, from `sears adversaries --top 5`; without, "
               "what RULES make of rows.")  # fmt: skip
-@click.option("--scorer", type=click.Choice(["none", "strict", "combined", "pivot", "minilm"]),
+@click.option("--scorer", type=click.Choice(["none", *SCORER_NAMES]),
               default="none", show_default=True,
               help="S, which flips count by in the selection; none counts all alike.")  # fmt: skip
 @click.option("--tau", type=click.FloatRange(0, 1),

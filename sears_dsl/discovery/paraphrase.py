@@ -35,7 +35,7 @@ from sears_dsl.discovery.shortlist import near_pieces
 from sears_dsl.discovery.surface import Surface, natural_form
 from sears_dsl.errors import UsageError
 
-__all__ = ["Paraphrase", "Paraphraser"]
+__all__ = ["Paraphrase", "Paraphraser", "SearchBounds"]
 
 # Scores are given to so many decimals: what is beyond depends on the batch.
 _DECIMALS = 4
@@ -52,6 +52,22 @@ class Paraphrase:
 
     text: str
     log_score: float
+
+
+class SearchBounds(NamedTuple):
+    """How far a search for paraphrases goes.
+
+    Attributes:
+        tau: smallest S of a paraphrase.
+        edit_distance: most words put in, left out or replaced.
+        paraphrases: most of a sentence.
+        pieces: most of a sentence that is searched.
+    """
+
+    tau: float
+    edit_distance: int
+    paraphrases: int
+    pieces: int
 
 
 class Paraphraser:
@@ -120,6 +136,11 @@ class Paraphraser:
         self._scorer = PivotScorer(pivots) if scorer is None else scorer
         self._groups = _groups(pivots)
         self._floor = math.log(tau) if tau > 0 else -math.inf
+
+    @property
+    def bounds(self) -> SearchBounds:
+        """How far the search goes."""
+        return SearchBounds(self.tau, self.maximum_edit_distance, self.limit, self.maximum_pieces)
 
     def searchable(self, sentence: str) -> bool:
         """Whether a sentence is searched: it has text, and not too many pieces."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from sears_dsl._defaults import SCORER_NAMES
 from sears_dsl.discovery.combined import CombinedScorer, Weights
 from sears_dsl.discovery.embedding import EmbeddingScorer, MiniLM
 from sears_dsl.discovery.pivots import Pivot, load_pivots
@@ -22,9 +23,7 @@ from sears_dsl.discovery.semantics import PivotScorer, Scorer
 from sears_dsl.discovery.strict import StrictScorer
 from sears_dsl.errors import UsageError
 
-__all__ = ["SCORER_NAMES", "Shipped", "load_scorer", "shipped"]
-
-SCORER_NAMES = ("pivot", "minilm", "combined", "strict")
+__all__ = ["SCORER_NAMES", "Shipped", "load_scorer", "search_tau", "shipped", "unfitted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,7 @@ def load_scorer(
     *,
     pivots: Sequence[Pivot] | None = None,
     tau: float | None = None,
+    floor: float | None = None,
     device: str | torch.device | None = None,
 ) -> Scorer:
     """A scorer by name.
@@ -78,10 +78,11 @@ def load_scorer(
             ``strict``, the combination with the paper's score as a floor.
         pivots: the pivot languages; the pair that packages carry if None.
         tau: another threshold than the shipped one.
+        floor: of ``strict`` another least S of the paper's score than that score's shipped τ.
         device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
 
     Raises:
-        UsageError: there is no such scorer.
+        UsageError: there is no such scorer, or one without a floor is given a floor.
         ModelError: a model is not installed.
 
     Example:
@@ -90,6 +91,8 @@ def load_scorer(
     """
     numbers = shipped(name)
     threshold = numbers.tau if tau is None else tau
+    if floor is not None and name != "strict":
+        raise UsageError(f"the scorer {name} has no floor", help="leave it out, or choose strict")
     if name == "minilm":
         return EmbeddingScorer(MiniLM(device=device), tau=threshold)
     pivot = PivotScorer(load_pivots(device=device) if pivots is None else pivots, tau=threshold)
@@ -98,4 +101,48 @@ def load_scorer(
     combined = CombinedScorer(pivot, MiniLM(device=device), weights=numbers.weights, tau=threshold)
     if name == "combined":
         return combined
-    return StrictScorer(combined, floor=shipped("pivot").tau)
+    return StrictScorer(combined, floor=shipped("pivot").tau if floor is None else floor)
+
+
+def search_tau(scorer: Scorer, tau: float | None = None) -> float:
+    """The least S of the paper's score that a paraphrase must have to be of use to a scorer.
+
+    Args:
+        scorer: what decides whether a paraphrase keeps the meaning.
+        tau: the threshold of the run; None for the scorer's own.
+
+    Returns:
+        Of the paper's score the threshold itself; of ``strict`` its floor; for scorers that ask
+        something else the shipped τ of the paper's score.
+    """
+    if isinstance(scorer, PivotScorer):
+        return scorer.tau if tau is None else tau
+    return scorer.floor if isinstance(scorer, StrictScorer) else shipped("pivot").tau
+
+
+def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
+    """A sentence for those who score through other models than the shipped numbers were fitted on.
+
+    Args:
+        name: of the scorer.
+        pivots: identities of the translation models.
+        tau: the threshold that was given; None for the shipped one.
+
+    Returns:
+        The sentence; empty where the numbers fit, or none of them is asked.
+
+    Example:
+        >>> unfitted("minilm", ["opus-mt-en-fr-0123", "opus-mt-fr-en-4567"])
+        ''
+        >>> unfitted("pivot", ["opus-mt-en-fr-0123", "opus-mt-fr-en-4567"]).split(":")[0]
+        'the numbers of the scorer pivot were fitted with other translation models'
+    """
+    fitted_with = shipped(name).provenance["models"]
+    asks_none = name == "minilm" or (name == "pivot" and tau is not None)
+    if asks_none or all(pivot in fitted_with for pivot in pivots):
+        return ""
+    return (
+        f"the numbers of the scorer {name} were fitted with other translation models: what S and τ "
+        f"mean with these, nobody has measured; `sears calibrate --scorer {name} --pivot …` fits "
+        "τ to judgements of your own, and --tau takes it"
+    )

@@ -1,9 +1,9 @@
 """Two opinions at once: the combined score, and the paper's score as a floor under it.
 
-In: pairs (original, rewrite). Out: S in [0, 1] for each. Always holds: S(x, x) = 1; S reaches τ
-exactly if the combined score does and the paper's score reaches the floor; below the floor S keeps
-the order of the combined score, under τ. Cost: that of the combined score; decisions are cheaper,
-since the floor ends them sooner.
+In: pairs (original, rewrite). Out: S in [0, 1] for each. Always holds: S(x, x) = 1; S is the
+combined score where the paper's score reaches the floor, and 0 where it does not, so that no τ
+above 0 lets such a pair through. Cost: that of the combined score; decisions are cheaper, since the
+floor ends them sooner.
 
 People who judge pairs of sentences forgive a lost article; a rule that loses it everywhere is
 broken. The combined score, fitted on such judgements, hardly sees grammar ("in the seat" → "on the
@@ -59,15 +59,13 @@ class StrictScorer:
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """S of each pair."""
-        scores = self.combined.scores(pairs)
         ratios = np.minimum(0.0, self.pivot.log_ratios(pairs))
-        return np.where(ratios >= math.log(self.floor), scores, scores * (self.tau / 2))
+        return np.where(ratios >= math.log(self.floor), self.combined.scores(pairs), 0.0)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``: the decisions of `scores`."""
-        if tau <= self.tau / 2:
-            # Here S below the floor may do as well, so that nothing can be left out.
-            return self.scores(pairs) >= tau
+        if tau <= 0:
+            return np.ones(len(pairs), bool)
         # The floor first: most rewrites that a search tries lie far below it, which shows in their
         # first changed word, and the sentence encoder need not read them.
         kept = self.pivot.above(pairs, np.full(len(pairs), math.log(self.floor)))

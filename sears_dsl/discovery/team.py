@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from sears_dsl._children import Children
 from sears_dsl.discovery.combined import CombinedScorer
-from sears_dsl.discovery.paraphrase import Paraphrase, Paraphraser
+from sears_dsl.discovery.paraphrase import Paraphrase, Paraphraser, SearchBounds
 from sears_dsl.discovery.pivots import load_pivots
-from sears_dsl.discovery.scorers import load_scorer
+from sears_dsl.discovery.scorers import load_scorer, search_tau
 from sears_dsl.discovery.semantics import PivotScorer, Scorer
 from sears_dsl.discovery.strict import StrictScorer
 from sears_dsl.errors import ModelError
@@ -42,22 +43,30 @@ class Recipe:
         pivots: names as `load_pivots` takes them; none for the embedded pair.
         scorer: a name as `load_scorer` takes it.
         beam: prefixes that the search keeps.
+        tau: the threshold of the run; None for the scorer's own. The search follows it.
+        floor: of the scorer ``strict``; None for the shipped one.
         device: where to compute.
     """
 
     pivots: tuple[str, ...] = ()
     scorer: str = "strict"
     beam: int = 30
+    tau: float | None = None
+    floor: float | None = None
     device: str = "cpu"
 
     def build(self) -> _Member:
         """Load everything."""
         pivots = load_pivots(self.pivots or None, device=self.device)
-        scorer = load_scorer(self.scorer, pivots=pivots, device=self.device)
+        scorer = load_scorer(
+            self.scorer, pivots=pivots, tau=self.tau, floor=self.floor, device=self.device
+        )
         inner = scorer.pivot if isinstance(scorer, (CombinedScorer, StrictScorer)) else scorer
         through = inner if isinstance(inner, PivotScorer) else PivotScorer(pivots)
         # What the search finds is scored again where it matters: where it flips the model.
-        paraphraser = Paraphraser(pivots, beam=self.beam, exact=False, scorer=through)
+        paraphraser = Paraphraser(
+            pivots, beam=self.beam, tau=search_tau(scorer), exact=False, scorer=through
+        )
         names = tuple(model.identity for pivot in pivots for model in (pivot.forward, pivot.back))
         return _Member(paraphraser, scorer, through, names)
 
@@ -78,6 +87,8 @@ class _About(NamedTuple):
     identity: str
     tau: float
     pivots: tuple[str, ...]
+    search: SearchBounds
+    threads: int
 
 
 class _Reply(NamedTuple):
@@ -103,7 +114,10 @@ class _Member:
         sentences: list[str] = []
         if question.kind == "about":
             scorer = self.scorer
-            answer = _About(scorer.name, scorer.identity, scorer.tau, self.pivots)
+            answer = _About(
+                scorer.name, scorer.identity, scorer.tau, self.pivots, self.paraphraser.bounds,
+                torch.get_num_threads(),
+            )  # fmt: skip
         elif question.kind == "paraphrase":
             answer, sentences = self.paraphraser.paraphrase(items), list(items)
         else:
@@ -133,6 +147,9 @@ class Team:
         tau: the scorer's threshold.
         pivots: identities of the translation models.
         beam: prefixes that the search keeps.
+        search: the other bounds of the search.
+        device: where the processes compute.
+        threads: how many threads each of them has.
     """
 
     def __init__(self, recipe: Recipe, *, jobs: int) -> None:
@@ -150,6 +167,9 @@ class Team:
         self.tau: float = about.tau
         self.pivots: tuple[str, ...] = about.pivots
         self.beam = recipe.beam
+        self.search: SearchBounds = about.search
+        self.device = recipe.device
+        self.threads: int = about.threads
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[Paraphrase]]:
         """The paraphrases of each sentence, best first."""

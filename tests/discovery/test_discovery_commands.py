@@ -73,6 +73,13 @@ def test_a_brittle_model_is_found_out_twice_with_the_same_bytes(folder: Path) ->
     manifest = json.loads((folder / "found.manifest.json").read_text("utf-8"))
     assert manifest["data"]["rows"] == len(SENTENCES)
     assert manifest["settings"]["tau_from"] == "given"
+    assert manifest["settings"]["comparison"] == "exact"
+    search = manifest["search"]
+    assert search.pop("threads") >= 1
+    assert search == {
+        "tau": 0.0008, "edit_distance": 4, "paraphrases": 100, "pieces": 60, "device": "cpu",
+    }  # fmt: skip
+    assert {"sears-dsl", "torch", "numpy"} <= set(manifest["versions"])
 
 
 def test_adversaries_are_written_best_first(folder: Path) -> None:

@@ -70,3 +70,11 @@ def test_scores_are_shares_and_one_for_the_same_text(pairs: list[Pair]) -> None:
     assert all(
         score == 1 for score, (one, other) in zip(scores, pairs, strict=True) if one == other
     )
+
+
+@given(PAIRS, st.floats(1e-9, 1))
+def test_no_threshold_lets_a_pair_below_the_floor_through(pairs: list[Pair], tau: float) -> None:
+    strict = scorer()
+    paper = np.exp(np.minimum(0.0, Ratios().log_ratios(pairs))) >= strict.floor
+    assert not strict.at_least(pairs, tau)[~paper].any()
+    assert (strict.scores(pairs)[~paper] == 0).all()
