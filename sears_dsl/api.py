@@ -24,13 +24,14 @@ def apply(
     scope: Scope = "first",
     unit: Unit = "text",
     protect: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
     tagger: Tagger | None = None,
 ) -> Any:
     """Apply rules to a dataset.
 
     Args:
         dataset: a list of texts or of dictionaries, a pandas DataFrame or Series, a Hugging Face
-            Dataset, a pyarrow Table, or the path of a file.
+            Dataset, a pyarrow Table, a polars DataFrame, or the path of a file.
         ruleset: a ruleset; a rule file, a folder or the name of a shipped ruleset; or several.
         column: the text column or columns; None for the one that can be meant.
         mode: ``each`` gives a record for every row and rule that changed it (id, rule, original,
@@ -38,6 +39,7 @@ def apply(
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once, the ``text`` or each ``sentence`` of it.
         protect: columns whose content must stay intact.
+        keep: other columns that the records carry, such as the label; ``all`` for all of them.
         tagger: None for the default one.
 
     Returns:
@@ -77,4 +79,5 @@ def apply(
         scope=scope,
         unit=unit,
         protect=protect,
+        keep=keep,
     )

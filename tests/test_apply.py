@@ -25,6 +25,7 @@ from sears_dsl.batch.workers import Crew, Task
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.language.ruleset import parse
 from sears_dsl.text.batches import Batch, ReadOptions
+from sears_dsl.text.dataset import Dataset
 from sears_dsl.text.spans import SpanColumn
 
 CSV = 'id,text,n\na,What a movie,1\nb,"It, is",2\nc,movie and movie,3\n'
@@ -103,9 +104,11 @@ def test_every_format_can_be_written_from_every_other(
             "film and movie",
         ]
         edits = rows[0]["edits"]
-        assert (json.loads(edits) if isinstance(edits, str) else edits) == [
-            [7, 12, "movie", "film"]
-        ]
+        edit = (7, 12, "movie", "film")
+        if output.endswith(("parquet", "arrow")):  # lists are lists there
+            assert edits == [dict(zip(("start", "end", "old", "new"), edit, strict=True))]
+        else:
+            assert (json.loads(edits) if isinstance(edits, str) else edits) == [list(edit)]
 
 
 @pytest.mark.parametrize("name", ["in.jsonl", "in.json", "in.parquet"])
@@ -328,7 +331,7 @@ def test_spans_of_flat_files_move(tmp_path: Path) -> None:
         spans=(SpanColumn.parse("text=start+answer"),),
     )
     assert after == ("text,start,answer\na film of Rome,10,Rome\nthe movie,4,movie\n")
-    assert report.tally.reasons == [("2", "the span 'movie' was touched")]
+    assert report.tally.reasons == [("2", "rule film would touch the span 'movie'")]
     _, after = apply(tmp_path, content, mode="chain", columns=("text",), protect=("answer",))
     assert after == "text,start,answer\na film of Rome,11,Rome\nthe movie,4,movie\n"
 
@@ -495,3 +498,179 @@ def test_the_engine_does_the_same_in_processes(tmp_path: Path, mode: Any) -> Non
     else:
         found = [(row["id"], row["rewritten"]) for row in rows[:3]]
         assert found == [("1", "the film"), ("3", 'an "odd"   film'), ("4", "Which color ?")]
+
+
+# ---------------------------------------------------------------- columns that are kept
+
+
+@pytest.mark.parametrize("output", ["out.csv", "out.tsv", "out.jsonl", "out.json", "out.parquet"])
+@pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in.parquet"])
+def test_records_carry_what_is_kept(tmp_path: Path, name: str, output: str) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [
+        {"id": 7, "text": "a movie", "label": "pos", "n": 1},
+        {"id": 8, "text": "it", "label": "neg", "n": 2},
+        {"id": 9, "text": "What movie", "label": None, "n": 3},
+    ]
+    source, place = tmp_path / name, tmp_path / output
+    if name == "in.parquet":
+        table = arrow.Table.from_pylist(rows)
+        parquet.write_table(table.cast(table.schema.set(3, arrow.field("n", "int8"))), source)
+    elif name == "in.jsonl":
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        source.write_text("id,text,label,n\n7,a movie,pos,1\n8,it,neg,2\n9,What movie,,3\n")
+    for jobs, size in ((1, 100), (1, 1), (2, 1)):
+        request = ApplyRequest(
+            recipe=WordRecipe(),
+            input=str(source),
+            output=str(place),
+            columns=("text",),
+            keep=("all",),
+            reading=ReadOptions(rows=size),
+            jobs=jobs,
+        )
+        assert apply_file(request).tally.records == 3
+        back = [row for part in Dataset(str(place)).batches() for row in _rows(part)]
+        assert list(back[0]) == ["id", "rule", "original", "rewritten", "edits", "label", "n"]
+        texts = "csv" in (name[3:], output[4:]) or output == "out.tsv"
+        nothing = "" if texts else None
+        assert [(row["id"], row["label"], row["n"]) for row in back] == [
+            (str(i) if texts else i, label, str(n) if texts else n)
+            for i, label, n in ((7, "pos", 1), (9, nothing, 3), (9, nothing, 3))
+        ]
+    if name == output.replace("out", "in") == "in.parquet":
+        assert parquet.read_schema(place).field("n").type == "int8"
+
+
+def _rows(batch: Batch) -> list[dict[str, Any]]:
+    values = zip(*batch.columns.values(), strict=True)
+    return [dict(zip(batch.columns, row, strict=True)) for row in values]
+
+
+def test_columns_to_keep_are_named_or_all_of_them(tmp_path: Path) -> None:
+    def kept(*names: str, content: str = CSV, **options: Any) -> str:
+        options = {"columns": ("text",), **options}
+        _, after = apply(tmp_path, content, keep=names, **options)
+        return after.splitlines()[0].removeprefix("id,rule,original,rewritten,edits").strip(",")
+
+    assert kept() == ""
+    assert kept("n") == kept("n", "n") == kept("all") == kept("all", "id") == "n"
+    assert kept("text", "n") == kept("text, n") == "text,n"
+    assert kept("a,b", content='id,text,"a,b"\n1,movie,2\n') == '"a,b"'
+    assert kept("all", content="id,text,all\n1,movie,2\n") == "all"
+    assert kept("all", content="key,text,n\n1,movie,2\n", id_column="key") == "n"
+    with pytest.raises(DataError, match="no column 'm'"):
+        kept("m")
+    clash = "id,text,rule,label\n1,movie,2,3\n"
+    for names in (("all",), ("label", "rule")):
+        with pytest.raises(UsageError, match="--keep rule: the output has a column") as caught:
+            kept(*names, content=clash)
+        assert caught.value.help == "give the column another name, or write --keep label"
+    with pytest.raises(UsageError, match="mode chain keeps every column"):
+        kept("n", mode="chain")
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.arrow"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("in.csv", "id,text,n\n1,nothing,2\n"),
+        ("in.csv", "id,text,n\n"),
+        ("in.jsonl", '{"id": "1", "text": "nothing", "n": "2"}\n'),
+        ("in.json", "[]"),
+        ("in.jsonl", ""),
+        ("in.txt", ""),
+        ("in.parquet", ""),
+        ("in.parquet", "1"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["each", "chain"])
+def test_where_nothing_fires_there_is_a_table_without_rows(
+    tmp_path: Path, name: str, content: str, mode: Any, output: str
+) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    source, place = tmp_path / name, tmp_path / output
+    source.write_text(content)
+    if name == "in.parquet":
+        parquet.write_table(arrow.table({"id": ["1"], "text": ["nothing"]})[: len(content)], source)
+    request = ApplyRequest(recipe=WordRecipe(), input=str(source), output=str(place), mode=mode)
+    report = apply_file(request)
+    table = Dataset(str(place)).first.columns
+    if mode == "each":
+        assert list(table) == ["id", "rule", "original", "rewritten", "edits"]
+        assert report.tally.records == len(table["id"]) == 0
+    else:
+        assert list(table) == list(Dataset(str(source)).names)
+        assert report.tally.changed == 0
+    assert not list(tmp_path.glob("*.sears-partial"))
+
+
+@pytest.mark.parametrize("mode", ["each", "chain"])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, 2.5, None], "double"),
+        ([1, "a"], ""),
+        ([True, 1], ""),
+        ([{"a": 1}, {"b": [2]}], "struct<a: int64, b: list<element: int64>>"),
+        ([{"a": 1}, {"a": "x"}], ""),
+        ([[1], []], "list<element: int64>"),
+        ([1, 1 << 63], ""),
+        ([None, None], "string"),
+    ],
+)
+def test_types_of_a_table_do_not_depend_on_batches(
+    tmp_path: Path, values: list[Any], kind: str, mode: Any
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    source, place = tmp_path / "in.jsonl", tmp_path / "out.parquet"
+    rows = [{"text": "movie", "n": value} for value in values]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for size in (1, 2, 100):
+        request = ApplyRequest(
+            recipe=WordRecipe(),
+            input=str(source),
+            output=str(place),
+            mode=mode,
+            columns=("text",),
+            keep=("n",) if mode == "each" else (),
+            reading=ReadOptions(rows=size),
+        )
+        if kind:
+            apply_file(request)
+            assert str(parquet.read_schema(place).field("n").type) == kind
+        else:
+            with pytest.raises(DataError) as caught:
+                apply_file(request)
+            assert caught.value.help == "write jsonl, or give the values of the column one type"
+            assert not place.exists()
+
+
+def test_two_rulesets_may_share_an_id(tmp_path: Path) -> None:
+    """The counts of both are told."""
+    source = tmp_path / "in.csv"
+    source.write_text("text\na movie of color\nthe color\n")
+    rulesets = (
+        parse("rule m: movie -> film", path="a.sear"),
+        parse("rule m: color -> colour", path="b.sear"),
+    )
+    for mode in ("each", "chain"):
+        report = apply_file(
+            ApplyRequest(
+                recipe=RulesetRecipe(rulesets, tagger="pinned"),
+                input=str(source),
+                output=str(tmp_path / "out.jsonl"),
+                mode=mode,  # type: ignore[arg-type]
+            )
+        )
+        assert {name: of.rows for name, of in report.rules.items()} == {"a/m": 1, "b/m": 2}
+
+
+def test_a_column_that_is_named_twice_is_rewritten_once(tmp_path: Path) -> None:
+    _, once = apply(tmp_path, CSV, columns=("text",))
+    for twice in ({"columns": ("text", "text")}, {"columns": ("text",), "protect": ("n", "n")}):
+        _, after = apply(tmp_path, CSV, **twice)
+        assert after == once

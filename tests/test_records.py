@@ -41,6 +41,7 @@ def plainly(
         seen = set()
         for name, text in zip("ab", row, strict=True):
             tally.characters += len(text or "")
+            tally.missing += text is None
             for rewrite in matcher.apply([text], scope=scope) if text is not None else ():
                 rule = matcher.rule_ids[rewrite.rule]
                 records.append(
@@ -67,11 +68,13 @@ def test_columns_hold_what_was_found_row_by_row(
     first: list[str | None], second: list[str | None], scope: Any
 ) -> None:
     batch = Batch(0, 4, {"a": first, "b": second})
-    columns, tally = rewrite_each(Arrays(RULES), batch, Plan(columns=("a", "b"), scope=scope))
+    done = rewrite_each(Arrays(RULES), batch, Plan(columns=("a", "b"), scope=scope))
+    columns = done.columns
     records, expected = plainly(list(zip(first, second, strict=True)), scope)
     rows = zip(*columns.values(), strict=True)
     assert [dict(zip(columns, row, strict=True)) for row in rows] == records
-    assert tally == expected
+    assert [str(row + 1) for row in done.rows.tolist()] == list(columns["id"])
+    assert done.tally == expected
     edits = columns["edits"]
     assert isinstance(edits, JsonColumn)
     assert list(map(json.loads, edits.json_texts())) == list(edits)
@@ -79,8 +82,6 @@ def test_columns_hold_what_was_found_row_by_row(
 
 
 def test_one_column_is_not_named() -> None:
-    columns, tally = rewrite_each(
-        Arrays(RULES), Batch(7, 1, {"a": ["movie"]}), Plan(columns=("a",))
-    )
-    assert list(columns) == ["id", "rule", "original", "rewritten", "edits"]
-    assert (list(columns["id"]), tally.records) == (["8"], 1)
+    done = rewrite_each(Arrays(RULES), Batch(7, 1, {"a": ["movie"]}), Plan(columns=("a",)))
+    assert list(done.columns) == ["id", "rule", "original", "rewritten", "edits"]
+    assert (list(done.columns["id"]), done.tally.records) == (["8"], 1)

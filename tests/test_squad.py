@@ -102,21 +102,47 @@ def test_contexts_are_rewritten_once_and_answers_move(tmp_path: Path) -> None:
     assert first["extra"] == [1.0, None]
     assert first["paragraphs"][0]["context"] == "Which a film: a film about Rome ."
     assert first["paragraphs"][0]["qas"][1]["plausible_answers"][0]["answer_start"] == 27
-    # The only answer of the second paragraph would be touched: the paragraph is as it was.
+    # The only answer of the second paragraph would be touched by the only rule that fires there.
     assert first["paragraphs"][1] == SMALL["data"][0]["paragraphs"][1]
     assert after["data"][1] == SMALL["data"][1]
-    assert report.tally.reasons == [("q3", "the span 'movie' was touched")]
+    assert report.tally.reasons == [("q3", "rule film would touch the span 'movie'")]
     assert (report.tally.rows, report.tally.changed) == (4, 2)
     assert report.rules["film"].edits == 2
 
 
-def test_a_paragraph_with_a_touched_answer_is_kept_whole(tmp_path: Path) -> None:
+def test_a_rule_that_touches_an_answer_is_left_out_of_that_paragraph_alone(tmp_path: Path) -> None:
     value = json.loads(json.dumps(SMALL))
     value["data"][0]["paragraphs"][0]["qas"].append(question(5, "?", ("movie", 7)))
+    value["data"][1]["paragraphs"][0]["context"] = "No movie here."
     report, after = run(tmp_path, value, columns=("context",))
+    assert_answers_stand(after)
+    contexts = {name: context for name, (context, _) in questions(after).items()}
+    assert contexts["q1"] == contexts["q5"] == "Which a movie: a movie about Rome ."
+    assert contexts["q4"] == "No film here."
+    why = "rule film would touch the span 'movie'"
+    shared = f"{why} of a row that shares its text"
+    assert report.tally.reasons == [("q1", shared), ("q2", shared), ("q5", why), ("q3", why)]
+    assert (report.tally.touched, report.tally.changed) == (4, 4)
+    assert (report.rules["film"].rows, report.rules["film"].left_out) == (1, 4)
+    assert (report.rules["which"].rows, report.rules["which"].left_out) == (3, 0)
+
+
+def test_an_answer_that_is_not_where_it_says_is_told_and_nothing_moves(tmp_path: Path) -> None:
+    value = json.loads(json.dumps(SMALL))
+    value["data"][0]["paragraphs"][0]["qas"][0]["answers"][0]["answer_start"] = 27
+    value["data"][1]["paragraphs"][0]["qas"][0]["answers"] = [{"text": "Bob", "answer_start": 3}]
+    report, after = run(tmp_path, value, columns=("context", "question"), scope="all")
     assert after == value
-    assert [row for row, _ in report.tally.reasons] == ["q1", "q2", "q5", "q3"]
-    assert report.tally.changed == 0
+    assert report.tally.misplaced == 3
+    assert report.tally.reasons == [
+        ("q1", "the text at 27 is not 'Rome'"),
+        ("q2", "the text at 27 is not 'Rome', in a row that shares its text"),
+        ("q3", "rule film would touch the span 'movie'"),
+        ("q4", "the text at 3 is not 'Bob'"),
+    ]
+    assert (report.tally.touched, report.tally.changed) == (1, 0)
+    with pytest.raises(DataError, match="row 1: the text at 27 is not 'Rome'"):
+        run(tmp_path, value, columns=("context",), on_touched="error")
 
 
 def test_touched_questions_can_be_dropped_or_refused(tmp_path: Path) -> None:

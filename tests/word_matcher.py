@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,7 @@ class WordMap:
 class ChainedRow:
     text: str
     steps: list[tuple[int, tuple[Edit, ...]]]
+    left_out: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def span_map(self) -> WordMap:
@@ -84,18 +85,26 @@ class WordMatcher:
         *,
         scope: str = "first",
         protected: Spans | None = None,
+        intact: Spans | None = None,
+        without: Sequence[Collection[int]] | None = None,
         unit: str = "text",
         jobs: int = 1,
     ) -> list[ChainedRow]:
         rows = []
         for row, original in enumerate(texts):
-            text, steps = original, []
+            done = ChainedRow(original, [])
             for rule in range(len(self._rules)):
-                edits = self._edits(rule, text, scope, protected[row] if protected else ())
-                if edits:
-                    steps.append((rule, edits))
-                    text = edited(text, edits)
-            rows.append(ChainedRow(text, steps))
+                edits = self._edits(rule, done.text, scope, protected[row] if protected else ())
+                if not edits or (without and rule in without[row]):
+                    continue
+                spans = WordMap([*done.steps, (rule, edits)])
+                places = [spans.map(*span) for span in intact[row]] if intact else []
+                if None in places:
+                    done.left_out.append((rule, places.index(None)))
+                    continue
+                done.steps.append((rule, edits))
+                done.text = edited(done.text, edits)
+            rows.append(done)
         return rows
 
 

@@ -13,12 +13,10 @@ a row and one for each distinct rewrite, and a score for each sampled pair.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -37,7 +35,7 @@ from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answ
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Int32Array
 
-__all__ = ["Effects", "OnStage", "PairScorer", "RuleEffect", "distinct_ids", "rule_effects"]
+__all__ = ["Effects", "OnStage", "PairScorer", "RuleEffect", "rule_effects"]
 
 Flags: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
@@ -248,7 +246,7 @@ def rule_effects(
         ],
         np.bool_,
     )
-    ids = distinct_ids(rulesets)
+    ids = matcher.rule_ids
     effects = []
     for number, (name, rule) in enumerate(zip(ids, matcher.rules, strict=True)):
         on_stage("scoring" if scorer else "judging", number, len(ids))
@@ -294,31 +292,6 @@ def rule_effects(
         right=right,
         refused=int(refused.sum()),
     )
-
-
-def distinct_ids(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
-    r"""The ids of all rules; where two are the same, with the name of their ruleset, then a number.
-
-    Example:
-        >>> from sears_dsl.language.ruleset import parse
-        >>> one = parse("rule x: a -> b", path="one.sear")
-        >>> distinct_ids([one, parse("rule x: b -> c\nrule y: a -> b", path="two.sear")])
-        ('one/x', 'two/x', 'y')
-    """
-    plain = Counter(name for ruleset in rulesets for name in ruleset.rule_ids)
-    named = [
-        name if plain[name] == 1 else f"{ruleset.name or Path(ruleset.path).stem}/{name}"
-        for ruleset in rulesets
-        for name in ruleset.rule_ids
-    ]
-    found: dict[str, None] = {}
-    for name in named:
-        distinct, number = name, 1
-        while distinct in found:
-            number += 1
-            distinct = f"{name}-{number}"
-        found[distinct] = None
-    return tuple(found)
 
 
 def _answers_after(

@@ -106,8 +106,7 @@ def expand(
         texts: the rows.
         labels: of each row; an empty one is no label. None where there are none.
         known: all labels that there are; without, those of the rows.
-        rule_ids: what the rules are called, each by a name of its own; None for their ids, which
-            two files may share.
+        rule_ids: what the rules are called, each by a name of its own; None for their ids.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once.
 

@@ -1,16 +1,17 @@
 """Mode chain: each row once, with rule after rule applied to it.
 
 In: a batch, a compiled matcher and a plan. Out: the values that changed, and a `Tally`. Always
-holds: spans that point into a rewritten text are carried along, or the row is kept as it was,
-dropped or refused, as the plan says; rows that share a text are rewritten alike or not at all.
-Costs the matcher's work; rows without a change cost no object of their own.
+holds: spans that point into a rewritten text are carried along; a rule that would touch one is
+left out of that row, or the row is dropped or refused, as the plan says; a row with a span that
+does not stand where it says is not rewritten; rows that share a text are rewritten alike.
+Costs the matcher's work, and a look at the spans of every row where there are any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any
 
 from sears_dsl.batch.rewriting import (
@@ -20,16 +21,16 @@ from sears_dsl.batch.rewriting import (
     TextMatcher,
     Texts,
     count_unrenderable,
-    in_row,
+    moved_values,
     present_texts,
     protected_spans,
+    spans_of,
 )
 from sears_dsl.batch.tally import Tally
 from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch
 from sears_dsl.text.dataset import row_ids
-from sears_dsl.text.spans import SpanColumn, moved_spans
 
 __all__ = ["Changed", "rewrite_chain"]
 
@@ -56,56 +57,206 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
         DataError: a value that is no text; with ``on_touched`` error, a span that was touched.
     """
     tally = Tally(rows=batch.rows)
+    columns = [_Column(matcher, batch, plan, name) for name in plan.rewritten]
+    for column in columns:
+        tally.characters += sum(map(len, column.texts))
+        tally.missing += batch.rows - sum(map(len, column.rows))
+        count_unrenderable(tally, matcher.rule_ids, column.unrenderable)
+    if len(columns) > 1 and any(column.leaves_out for column in columns):
+        _agree(columns)
+    touched: dict[int, str] = {}
+    misplaced: dict[int, str] = {}
+    dropped: set[int] = set()
+    moved: list[dict[int, dict[str, Any]]] = []
+    for column in columns:
+        misplaced |= column.misplaced
+        new, lost = column.moved()
+        if lost and plan.on_touched == "error":
+            row, (why, first) = next(iter(lost.items()))
+            raise DataError(
+                f"row {batch.row_number(row)}: {why} by rule {first} or one after it",
+                help="--protect the column, or choose --on-touched keep or drop",
+            )
+        if plan.on_touched == "drop":
+            dropped |= lost.keys()
+        touched |= {row: why for row, (why, _) in lost.items()}
+        moved.append(new)
     values: dict[int, dict[str, Any]] = {}
-    dropped: dict[int, str] = {}
-    kept: dict[int, str] = {}
     rows_of_rules: set[tuple[int, int]] = set()
-    for column in plan.rewritten:
-        texts, members = _shared(batch, column)
-        tally.characters += sum(map(len, texts.texts))
-        protected = _protected_together(batch, plan, column, texts, members)
-        chained = matcher.chain(texts.texts, scope=plan.scope, protected=protected, unit=plan.unit)
-        count_unrenderable(tally, matcher.rule_ids, chained)
-        specs = [spec for spec in plan.spans if spec.text_column == column]
-        for at, result in enumerate(chained):
-            text = texts.texts[at]
-            if not result.steps or result.text == text:
-                continue
-            rows: Sequence[int] = (texts.rows[at],) if members is None else members[at]
-            moved = {row: _moved(batch, row, text, result, specs) for row in rows} if specs else {}
-            touched = {row: why for row, why in moved.items() if isinstance(why, str)}
-            if touched and plan.on_touched == "error":
-                row, why = next(iter(touched.items()))
-                raise DataError(
-                    f"row {batch.row_number(row)}: {why} by rule "
-                    f"{matcher.rule_ids[result.steps[0][0]]} or one after it",
-                    help="--protect the column, or choose --on-touched keep or drop",
-                )
-            if touched and plan.on_touched == "keep":
-                kept |= {
-                    row: touched.get(row, "its text is shared with such a row") for row in rows
-                }
-                continue
-            dropped |= touched
-            left = [row for row in rows if row not in touched]
+    for column, new in zip(columns, moved, strict=True):
+        for place in column.changed:
+            left = [row for row in column.rows[place] if row in new and row not in dropped]
             for row in left:
-                new = moved.get(row, {})
-                values.setdefault(row, {}).update({column: result.text, **_mapping(new)})
-            before = text
-            for rule, edits in result.steps if left else ():
+                values.setdefault(row, {}).update(new[row])
+            before = column.texts[place]
+            for rule, edits in column.results[place].steps if left else ():
                 rows_of_rules |= {(row, rule) for row in left}
                 after = _edited(before, edits)
                 tally.of(matcher.rule_ids[rule]).count(before, after, edits)
                 before = after
     for _, rule in rows_of_rules:
         tally.of(matcher.rule_ids[rule]).rows += 1
-    for row in dropped:
-        values.pop(row, None)
+    left_out: dict[tuple[int, int], str] = {}
+    for column in columns:
+        left_out |= column.reasons()
+    for row, rule in sorted(left_out):
+        tally.of(matcher.rule_ids[rule]).left_out += 1
+        touched.setdefault(row, left_out[row, rule])
     tally.changed = len(values)
     tally.records = batch.rows - len(dropped)
-    if reasons := kept | dropped:
-        tally.give_reasons(reasons, row_ids(batch, plan.id_column))
+    if touched or misplaced:
+        touched = {row: why for row, why in touched.items() if row not in misplaced}
+        tally.give_reasons(touched, misplaced, row_ids(batch, plan.id_column))
     return Changed(values, frozenset(dropped), tally)
+
+
+class _Column:
+    """The texts of one column, each shared one once, and what the rules make of them.
+
+    Attributes:
+        texts: the texts.
+        rows: for each the rows of the batch that have it.
+        results: for each what the matcher gave.
+        misplaced: rows with a span that does not stand where it says, and which.
+        leaves_out: whether rules are left out where they would touch a span.
+        unrenderable: instances that could not be rendered, by rule.
+    """
+
+    def __init__(self, matcher: TextMatcher, batch: Batch, plan: Plan, name: str) -> None:
+        self._matcher = matcher
+        self._batch = batch
+        self._plan = plan
+        self._name = name
+        self._specs = [spec for spec in plan.spans if spec.text_column == name]
+        present, members = _shared(batch, name)
+        self.texts = present.texts
+        self.rows = [(row,) for row in present.rows] if members is None else members
+        self.misplaced: dict[int, str] = {}
+        self.leaves_out = bool(self._specs) and plan.on_touched == "keep"
+        # The spans that must stay in each text, and the row of each.
+        self._intact: list[Spans] = [[] for _ in self.texts]
+        self._owners: list[list[int]] = [[] for _ in self.texts]
+        self._protected = _protected_together(batch, plan, name, present, members)
+        self.without: list[set[int]] = [set() for _ in self.texts]
+        if self._specs:
+            self._look_at_spans()
+        chained = self._chain(range(len(self.texts)))
+        self.unrenderable = chained
+        self.results: list[ChainedText] = list(chained)
+
+    @cached_property
+    def place_of(self) -> dict[int, int]:
+        """The place of the text of each row that has one."""
+        return {row: place for place, rows in enumerate(self.rows) for row in rows}
+
+    def _look_at_spans(self) -> None:
+        for place, (text, rows) in enumerate(zip(self.texts, self.rows, strict=True)):
+            for row in rows:
+                spans = spans_of(self._batch, self._specs, row, text)
+                if isinstance(spans, str):
+                    self.misplaced[row] = spans
+                elif self.leaves_out:
+                    self._intact[place] += spans
+                    self._owners[place] += [row] * len(spans)
+            why = next((self.misplaced[row] for row in rows if row in self.misplaced), "")
+            if self.leaves_out and why:
+                # Nobody knows what such a span means, so nothing may move around it.
+                self.without[place].update(range(len(self._matcher.rule_ids)))
+                for row in rows:
+                    self.misplaced.setdefault(row, f"{why}, in a row that shares its text")
+
+    def _chain(self, places: Sequence[int]) -> Sequence[ChainedText]:
+        every = len(places) == len(self.texts)
+
+        def chosen(values: Sequence[Any]) -> Sequence[Any]:
+            return values if every else [values[place] for place in places]
+
+        return self._matcher.chain(
+            chosen(self.texts),
+            scope=self._plan.scope,
+            protected=None if self._protected is None else chosen(self._protected),
+            intact=chosen(self._intact) if self.leaves_out else None,
+            without=chosen(self.without) if any(self.without) else None,
+            unit=self._plan.unit,
+        )
+
+    def chain_again(self, places: Sequence[int]) -> None:
+        """Apply the rules again where others are left out than before."""
+        for place, result in zip(places, self._chain(places), strict=True):
+            self.results[place] = result
+
+    @property
+    def changed(self) -> Iterator[int]:
+        """The places of the texts that rules changed."""
+        for place, result in enumerate(self.results):
+            if result.steps and result.text != self.texts[place]:
+                yield place
+
+    def applied(self, row: int) -> set[int]:
+        """The rules that changed the text of a row."""
+        place = self.place_of.get(row)
+        return set() if place is None else {rule for rule, _ in self.results[place].steps}
+
+    def lacking(self, row: int) -> set[int]:
+        """The rules that are left out of the text of a row."""
+        place = self.place_of.get(row)
+        if place is None:
+            return set()
+        return self.without[place] | {rule for rule, _ in self.results[place].left_out}
+
+    def moved(self) -> tuple[dict[int, dict[str, Any]], dict[int, tuple[str, str]]]:
+        """The new values of rows, and rows that lose a span: why, and the first rule there."""
+        new: dict[int, dict[str, Any]] = {}
+        lost: dict[int, tuple[str, str]] = {}
+        for place in self.changed:
+            result = self.results[place]
+            for row in self.rows[place]:
+                spans = moved_values(
+                    self._batch, row, self.texts[place], result.span_map, self._specs
+                )
+                if isinstance(spans, str):
+                    lost[row] = spans, self._matcher.rule_ids[result.steps[0][0]]
+                else:
+                    new[row] = {self._name: result.text, **spans}
+        return new, lost
+
+    def reasons(self) -> dict[tuple[int, int], str]:
+        """Row and rule → why the rule was left out of the row."""
+        found: dict[tuple[int, int], str] = {}
+        for place, result in enumerate(self.results):
+            for rule, number in result.left_out:
+                start, end = self._intact[place][number]
+                span = f"the span {self.texts[place][start:end]!r}"
+                owner = self._owners[place][number]
+                for row in self.rows[place]:
+                    whose = "" if row == owner else " of a row that shares its text"
+                    why = f"rule {self._matcher.rule_ids[rule]} would touch {span}{whose}"
+                    found.setdefault((row, rule), why)
+        return found
+
+
+def _agree(columns: Sequence[_Column]) -> None:
+    """Leave a rule out of all columns of a row where it is left out of one.
+
+    The first such rule of a row goes first: what the rules after it do depends on it.
+    """
+    rows = sorted({row for column in columns for row in column.place_of})
+    while True:
+        again: list[set[int]] = [set() for _ in columns]
+        for row in rows:
+            lacking = set().union(*(column.lacking(row) for column in columns))
+            both = lacking and lacking & set().union(*(column.applied(row) for column in columns))
+            if not both:
+                continue
+            for column, places in zip(columns, again, strict=True):
+                if min(both) in column.applied(row):
+                    column.without[column.place_of[row]].add(min(both))
+                    places.add(column.place_of[row])
+        if not any(again):
+            return
+        for column, places in zip(columns, again, strict=True):
+            if places:
+                column.chain_again(sorted(places))
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
@@ -115,10 +266,6 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
         pieces += [text[at : edit.start], edit.new]
         at = edit.end
     return "".join([*pieces, text[at:]])
-
-
-def _mapping(new: dict[str, Any] | str) -> dict[str, Any]:
-    return {} if isinstance(new, str) else new
 
 
 def _shared(batch: Batch, column: str) -> tuple[Texts, list[Sequence[int]] | None]:
@@ -149,23 +296,3 @@ def _protected_together(
         return None
     of_row = dict(zip(rows, spans, strict=True))
     return [sorted({span for row in group for span in of_row[row]}) for group in members]
-
-
-def _moved(
-    batch: Batch, row: int, text: str, result: ChainedText, specs: Sequence[SpanColumn]
-) -> dict[str, Any] | str:
-    new: dict[str, Any] = {}
-    for spec in specs:
-        cells = {name: batch.columns[name][row] for name in spec.columns}
-        try:
-            moved = moved_spans(spec, cells, text, partial(_carry, result))
-        except DataError as error:
-            raise in_row(batch, row, "/".join(spec.columns), error) from error
-        if isinstance(moved, str):
-            return moved
-        new |= moved
-    return new
-
-
-def _carry(result: ChainedText, start: int, end: int) -> tuple[int, int] | None:
-    return result.span_map.map(start, end)

@@ -129,7 +129,8 @@ def apply_file(
     dataset = Dataset(request.input, format_name=request.format, options=request.reading)
     plan = plan_of(request, dataset)
     form = output_format(request, dataset)
-    patched = request.mode == "chain" and form.name == dataset.format.name
+    alike = form.name == dataset.format.name or (form.binary and dataset.format.binary)
+    patched = request.mode == "chain" and alike
     names = output_names(request.mode, plan, dataset)
     with_header = request.mode == "chain" and not patched and form.name in _WITH_HEADER
     task = Task(

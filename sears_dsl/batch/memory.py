@@ -13,6 +13,7 @@ from typing import Any
 
 from sears_dsl.batch.chained import rewrite_chain
 from sears_dsl.batch.records import rewrite_each
+from sears_dsl.batch.requests import kept_columns
 from sears_dsl.batch.rewriting import (
     Mode,
     Plan,
@@ -43,6 +44,7 @@ def apply_to(
     protect: Sequence[str] = (),
     spans: Sequence[SpanColumn] = (),
     on_touched: Touched = "keep",
+    keep: str | Sequence[str] = (),
     scope: Scope = "first",
     unit: Unit = "text",
     id_column: str | None = None,
@@ -52,29 +54,31 @@ def apply_to(
 
     Args:
         dataset: list of texts or of dictionaries, pandas DataFrame or Series, datasets.Dataset,
-            pyarrow Table or RecordBatch, or the path of a file (which is read as a list of
-            dictionaries).
+            pyarrow Table or RecordBatch, any other table that Arrow can read, or the path of a
+            file. Files, arrays and generators are read as lists.
         matcher: compiled rules.
         column: the text column or columns; None for the one that can be meant.
         mode: ``each`` gives a record (id, rule, column where there are several, original,
             rewritten, edits) for every row and rule that changed it; ``chain`` gives the dataset
             with all rules applied in order.
         protect: columns whose content must stay intact (see `rewriting.Plan`).
-        spans: columns that point into a text, carried along in chain mode.
-        on_touched: rows whose span a rule would touch are kept as they were, dropped or an error.
+        spans: columns that point into a text, carried along to the rewritten one.
+        on_touched: what is done where a rule would touch a span (see `rewriting.Plan`).
+        keep: other columns that the records of mode each carry; ``all`` for all of them.
         scope: the ``first`` instance of each rule, or ``all``.
         unit: what a rule sees at once: the ``text`` or a ``sentence``.
         id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
         tally: is added the counts of what was done.
 
     Returns:
-        A dataset of the kind given (a list for a path; records of a Series are a DataFrame). In
-        lists ``edits`` is a list of [start, end, old, new], in tables the same as JSON.
+        A dataset of the kind given (a list for a path; records of a Series are a DataFrame).
+        Records of a DataFrame or Series stand under the index of their rows. ``edits`` is a list
+        of [start, end, old, new], in tables of Arrow of objects with these names.
 
     Raises:
         DataError: a column that does not exist, a value that is no text, ids that are not
             distinct.
-        UsageError: every column is protected.
+        UsageError: every column is protected; a column to keep has the name of one of the records'.
 
     Example:
         >>> from sears_dsl.engine.matches import Edit, Rewrite
@@ -97,13 +101,20 @@ def apply_to(
     counts = Tally() if tally is None else tally
     ledger = IdLedger(_WHERE)
     records: dict[str, list[Any]] = {}
+    rows: list[int] = []
     changes: dict[int, Mapping[str, Any]] = {}
     dropped: set[int] = set()
     for batch in frame.batches():
         if plan is None:
+            columns = wanted or _default(frame, batch)
+            ids = id_column or ("id" if "id" in frame.names else None)
+            kept = (keep,) if isinstance(keep, str) else tuple(keep)
+            if kept and mode == "chain":
+                raise UsageError("mode chain keeps every column", help="leave out keep")
             plan = Plan(
-                columns=wanted or _default(frame, batch),
-                id_column=id_column or ("id" if "id" in frame.names else None),
+                columns=columns,
+                id_column=ids,
+                keep=kept_columns(kept, frame.names, columns, ids),
                 scope=scope,
                 unit=unit,
                 protect=tuple(protect),
@@ -114,8 +125,10 @@ def apply_to(
         if mode == "each":
             if plan.id_column is not None:
                 ledger.add(row_ids(batch, plan.id_column), first=batch.first)
-            made, done = rewrite_each(matcher, batch, plan)
-            for name, values in made.items():
+            each = rewrite_each(matcher, batch, plan)
+            done = each.tally
+            rows += (each.rows + batch.first).tolist()
+            for name, values in each.columns.items():
                 records.setdefault(name, []).extend(values)
         elif mode == "chain":
             changed = rewrite_chain(matcher, batch, plan)
@@ -125,7 +138,12 @@ def apply_to(
         else:
             raise UsageError(f"there is no mode {mode!r}", help="write each or chain")
         counts.add(done)
-    return frame.records(records) if mode == "each" else frame.rewritten(changes, dropped)
+    if mode == "chain":
+        return frame.rewritten(changes, dropped)
+    sources = {name: name for name in plan.keep} if plan is not None else {}
+    if plan is not None and plan.id_column is not None:
+        sources["id"] = plan.id_column
+    return frame.records(records, rows, sources)
 
 
 def _default(frame: MemoryFrame, batch: Batch) -> tuple[str, ...]:
@@ -159,8 +177,10 @@ class _FileRows(MemoryFrame):
     def batches(self) -> Iterator[Batch]:
         return iter(self._batches)
 
-    def records(self, columns: Mapping[str, list[Any]]) -> Any:
-        return memory_frame([]).records(columns)
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        return memory_frame([]).records(columns, rows, sources)
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         return self._rows().rewritten(changes, dropped)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -30,15 +31,19 @@ from sears_dsl.text.squad import SQUAD_SPANS
 from sears_dsl.text.streams import STANDARD_STREAM
 
 __all__ = [
+    "ALL",
     "ApplyRequest",
     "check_paths",
     "is_stream",
+    "kept_columns",
     "manifest_of",
     "output_format",
     "output_names",
     "plan_of",
 ]
 
+#: What stands for every column, where columns to keep are named.
+ALL = "all"
 _RECORD_COLUMNS = ("id", "rule", "column", "original", "rewritten", "edits")
 
 
@@ -54,8 +59,9 @@ class ApplyRequest:
             all rules applied to it in order.
         columns: the text columns to rewrite; empty for the one that can be meant.
         protect: columns whose content must stay intact (see `rewriting.Plan`).
-        spans: columns that point into a text, carried along in chain mode.
-        on_touched: rows whose span a rule would touch are kept as they were, dropped or an error.
+        spans: columns that point into a text, carried along to the rewritten one.
+        on_touched: what is done where a rule would touch a span (see `rewriting.Plan`).
+        keep: other columns that the records of mode each carry; ``all`` stands for all of them.
         scope: the ``first`` instance of each rule, or ``all``.
         unit: what a rule sees at once: the ``text`` or a ``sentence``.
         id_column: the column of ids; without, ``id`` where there is one, else row numbers.
@@ -75,6 +81,7 @@ class ApplyRequest:
     protect: tuple[str, ...] = ()
     spans: tuple[SpanColumn, ...] = ()
     on_touched: Touched = "keep"
+    keep: tuple[str, ...] = ()
     scope: Scope = "first"
     unit: Unit = "text"
     id_column: str | None = None
@@ -96,6 +103,8 @@ def check_paths(request: ApplyRequest) -> None:
         raise UsageError(
             "a run between standard streams cannot be resumed", help="name files for both"
         )
+    if request.keep and request.mode == "chain":
+        raise UsageError("mode chain keeps every column", help="leave out --keep, or --mode chain")
     if STANDARD_STREAM in (reads, writes):
         return
     if os.path.isdir(writes):
@@ -132,12 +141,48 @@ def plan_of(request: ApplyRequest, dataset: Dataset) -> Plan:
         protect=request.protect,
         spans=spans,
         on_touched=request.on_touched,
+        keep=() if nothing else kept_columns(request.keep, names, columns, id_column),
     )
     if not nothing:
         pointed = (spec.text_column for spec in spans)
         for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
             require_column(names, name, where=where)
     return plan
+
+
+def kept_columns(
+    wanted: Sequence[str], names: Sequence[str], rewritten: Sequence[str], id_column: str | None
+) -> tuple[str, ...]:
+    """The columns that records are to carry.
+
+    ``all`` is every column but the ids and, where it is one, the rewritten column: both are there
+    already. A name with commas that is no column stands for several.
+
+    Raises:
+        UsageError: a column would stand twice in the output.
+
+    Example:
+        >>> kept_columns(["all"], ["id", "text", "label"], ["text"], "id")
+        ('label',)
+    """
+    kept: list[str] = []
+    for name in wanted:
+        if name == ALL and name not in names:
+            there = {id_column, *(rewritten if len(rewritten) == 1 else ())}
+            kept += [other for other in names if other not in there]
+        elif name in names or "," not in name:
+            kept.append(name)
+        else:
+            kept += [part.strip() for part in name.split(",")]
+    kept = [name for name in kept if name != id_column or name != "id"]
+    clashing = [name for name in kept if name in _RECORD_COLUMNS]
+    if clashing:
+        others = " ".join(f"--keep {name}" for name in kept if name not in _RECORD_COLUMNS)
+        raise UsageError(
+            f"--keep {clashing[0]}: the output has a column of that name already",
+            help=f"give the column another name{f', or write {others}' if others else ''}",
+        )
+    return tuple(dict.fromkeys(kept))
 
 
 def output_format(request: ApplyRequest, dataset: Dataset) -> Format:
@@ -172,7 +217,7 @@ def output_names(mode: Mode, plan: Plan, dataset: Dataset) -> tuple[str, ...]:
     if mode == "chain":
         return dataset.names
     several = len(plan.rewritten) > 1
-    return tuple(name for name in _RECORD_COLUMNS if several or name != "column")
+    return (*(name for name in _RECORD_COLUMNS if several or name != "column"), *plan.keep)
 
 
 def manifest_of(request: ApplyRequest, task: Task, dataset: Dataset) -> dict[str, Any]:

@@ -8,7 +8,7 @@ protected span is never changed. Costs a look at every value of the columns in q
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -16,10 +16,18 @@ from sears_dsl.batch.tally import Tally
 from sears_dsl.engine.matches import Edit, Rewrite
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.text.batches import Batch
-from sears_dsl.text.spans import SpanColumn, occurrences, row_spans, value_spans
+from sears_dsl.text.spans import (
+    SpanColumn,
+    moved_spans,
+    occurrences,
+    row_spans,
+    standing_spans,
+    value_spans,
+)
 
 __all__ = [
     "ChainedText",
+    "CharacterPlaces",
     "Mode",
     "Plan",
     "Scope",
@@ -30,8 +38,10 @@ __all__ = [
     "Unit",
     "count_unrenderable",
     "in_row",
+    "moved_values",
     "present_texts",
     "protected_spans",
+    "spans_of",
 ]
 
 Mode: TypeAlias = Literal["each", "chain"]
@@ -41,8 +51,12 @@ Unit: TypeAlias = Literal["text", "sentence"]
 Spans: TypeAlias = list[tuple[int, int]]
 
 
-class _CharacterMap(Protocol):
-    def map(self, start: int, end: int) -> tuple[int, int] | None: ...
+class CharacterPlaces(Protocol):
+    """Where the characters of a text went."""
+
+    def map(self, start: int, end: int) -> tuple[int, int] | None:
+        """The new place of a span; None if it was touched."""
+        ...
 
 
 class ChainedText(Protocol):
@@ -59,7 +73,12 @@ class ChainedText(Protocol):
         ...
 
     @property
-    def span_map(self) -> _CharacterMap:
+    def left_out(self) -> Sequence[tuple[int, int]]:
+        """Rules that would have touched an intact span, each with the number of that span."""
+        ...
+
+    @property
+    def span_map(self) -> CharacterPlaces:
         """Where the characters of the original went."""
         ...
 
@@ -89,9 +108,14 @@ class TextMatcher(Protocol):
         *,
         scope: Scope = "first",
         protected: Sequence[Sequence[tuple[int, int]]] | None = None,
+        intact: Sequence[Sequence[tuple[int, int]]] | None = None,
+        without: Sequence[Collection[int]] | None = None,
         unit: Unit = "text",
     ) -> Sequence[ChainedText]:
-        """All rules one after another on every text."""
+        """All rules one after another on every text.
+
+        A rule that would touch an intact span is left out of that text; so are those of `without`.
+        """
         ...
 
 
@@ -107,8 +131,13 @@ class Plan:
         protect: columns whose content must stay intact. One that is rewritten is left alone
             instead. Of texts (or lists of texts), every place where the value occurs in the
             rewritten text is protected; of spans, those spans.
-        spans: columns that point into a text and are carried along in chain mode.
-        on_touched: a row whose span a rule would touch is kept as it was, dropped, or an error.
+        spans: columns that point into a text and are carried along to the rewritten text.
+        on_touched: where a rule would touch a span. ``keep``: the rule is left out of that row, in
+            every column; ``drop``: the row is dropped; ``error``: it is an error. In mode each the
+            rewrite is not written, under keep and drop alike.
+        keep: other columns that records of mode each carry.
+
+    Names that are given twice count once.
 
     Raises:
         UsageError: every column is protected.
@@ -121,8 +150,11 @@ class Plan:
     protect: tuple[str, ...] = ()
     spans: tuple[SpanColumn, ...] = ()
     on_touched: Touched = "keep"
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("columns", "protect", "spans", "keep"):
+            object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
         if not self.rewritten:
             raise UsageError(
                 f"nothing to rewrite: {', '.join(self.columns)} is protected",
@@ -137,7 +169,8 @@ class Plan:
     @property
     def needed(self) -> tuple[str, ...]:
         """Every column that is looked at."""
-        own = (*self.rewritten, *self.protect, *([self.id_column] if self.id_column else []))
+        ids = (self.id_column,) if self.id_column else ()
+        own = (*self.rewritten, *self.protect, *ids, *self.keep)
         return tuple(dict.fromkeys([*own, *(name for s in self.spans for name in s.columns)]))
 
 
@@ -236,6 +269,44 @@ def _guarded(text: str, value: Any) -> Spans:
     if isinstance(value, (list, dict)):
         return value_spans(value)
     return occurrences(text, str(value))
+
+
+def spans_of(
+    batch: Batch, specs: Sequence[SpanColumn], row: int, text: str
+) -> list[tuple[int, int]] | str:
+    """The spans of one row in its text, or which of them does not stand where it says.
+
+    Raises:
+        DataError: a value that is no span.
+    """
+    spans: list[tuple[int, int]] = []
+    for spec in specs:
+        cells = {name: batch.columns[name][row] for name in spec.columns}
+        try:
+            standing = standing_spans(spec, cells, text)
+        except DataError as error:
+            raise in_row(batch, row, "/".join(spec.columns), error) from error
+        if isinstance(standing, str):
+            return standing
+        spans += standing
+    return spans
+
+
+def moved_values(
+    batch: Batch, row: int, text: str, span_map: CharacterPlaces, specs: Sequence[SpanColumn]
+) -> dict[str, Any] | str:
+    """The new values of the span columns of one row, or which span was touched or misplaced."""
+    new: dict[str, Any] = {}
+    for spec in specs:
+        cells = {name: batch.columns[name][row] for name in spec.columns}
+        try:
+            moved = moved_spans(spec, cells, text, span_map.map)
+        except DataError as error:
+            raise in_row(batch, row, "/".join(spec.columns), error) from error
+        if isinstance(moved, str):
+            return moved
+        new |= moved
+    return new
 
 
 def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:

@@ -30,11 +30,20 @@ class Example:
 
 @dataclass(slots=True)
 class RuleTally:
-    """What one rule did: rows changed, edits, instances that could not be rendered, examples."""
+    """What one rule did.
+
+    Attributes:
+        rows: rows that it changed.
+        edits: its edits.
+        unrenderable: instances that could not be rendered.
+        left_out: rows of which it was left out, since it would have touched a span there.
+        examples: the first of its rewrites.
+    """
 
     rows: int = 0
     edits: int = 0
     unrenderable: int = 0
+    left_out: int = 0
     examples: list[Example] = field(default_factory=list)
 
     def count(self, original: str, rewritten: str, edits: Sequence[Edit]) -> None:
@@ -48,6 +57,7 @@ class RuleTally:
         self.rows += other.rows
         self.edits += other.edits
         self.unrenderable += other.unrenderable
+        self.left_out += other.left_out
         self.examples = [*self.examples, *other.examples][:_EXAMPLES]
 
 
@@ -61,8 +71,11 @@ class Tally:
         characters: characters of text looked at.
         records: records (each) or rows (chain) given out.
         rules: rule id → what it did; rules that did nothing are absent.
-        touched: rows kept or dropped since a span of theirs was touched.
-        reasons: row id and reason of the first thousand of these.
+        missing: values of the rewritten columns that hold no text, which are passed over.
+        touched: rows of which a rule was left out, or which were dropped, since the rule would
+            have touched a span.
+        misplaced: rows with a span that does not stand where the row says; none is rewritten.
+        reasons: row id and reason of the first thousand of both.
     """
 
     rows: int = 0
@@ -70,7 +83,9 @@ class Tally:
     characters: int = 0
     records: int = 0
     rules: dict[str, RuleTally] = field(default_factory=dict)
+    missing: int = 0
     touched: int = 0
+    misplaced: int = 0
     reasons: list[tuple[str, str]] = field(default_factory=list)
 
     def of(self, rule: str) -> RuleTally:
@@ -83,15 +98,19 @@ class Tally:
         self.changed += other.changed
         self.characters += other.characters
         self.records += other.records
+        self.missing += other.missing
         self.touched += other.touched
+        self.misplaced += other.misplaced
         self.reasons = [*self.reasons, *other.reasons][:_KEPT_REASONS]
         for rule, tally in other.rules.items():
             self.of(rule).add(tally)
 
-    def give_reasons(self, reasons: Mapping[int, str], ids: Sequence[str]) -> None:
-        """Keep why rows of a batch were not rewritten."""
-        self.touched = len(reasons)
-        first = sorted(reasons.items())[:_KEPT_REASONS]
+    def give_reasons(
+        self, touched: Mapping[int, str], misplaced: Mapping[int, str], ids: Sequence[str]
+    ) -> None:
+        """Keep why rows of a batch were not rewritten, or not by all rules."""
+        self.touched, self.misplaced = len(touched), len(misplaced)
+        first = sorted({**touched, **misplaced}.items())[:_KEPT_REASONS]
         self.reasons = [(ids[row], why) for row, why in first]
 
     def to_json(self) -> dict[str, Any]:
@@ -102,6 +121,7 @@ class Tally:
                 "rows": of.rows,
                 "edits": of.edits,
                 "unrenderable": of.unrenderable,
+                "left_out": of.left_out,
                 "examples": [(each.original, each.rewritten, each.edits) for each in of.examples],
             }
             for rule, of in self.rules.items()

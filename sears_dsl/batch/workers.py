@@ -23,7 +23,7 @@ from sears_dsl.batch.rewriting import Mode, Plan, TextMatcher
 from sears_dsl.batch.tally import Tally
 from sears_dsl.errors import DataError, SearsError
 from sears_dsl.text.batches import Batch
-from sears_dsl.text.columnar import columns_named
+from sears_dsl.text.columnar import Columnar, columns_named
 from sears_dsl.text.dataset import format_named
 
 __all__ = ["Crew", "MatcherRecipe", "Task", "with_changes"]
@@ -71,12 +71,18 @@ class Task:
         """Make the part of one batch."""
         form = format_named(self.output_format)
         if self.mode == "each":
-            records, tally = rewrite_each(matcher, batch, self.plan)
-            return form.encode(records, self.encoding) if tally.records else b"", tally
+            if isinstance(form, Columnar):
+                own = [*self.plan.keep, self.plan.id_column or ""]
+                batch = replace(batch, columns=form.typed(batch.columns, own))
+            records = rewrite_each(matcher, batch, self.plan)
+            # A part without rows still tells the types of its columns.
+            written = records.tally.records or form.binary
+            part = form.encode(records.columns, self.encoding) if written else b""
+            return part, records.tally
         changed = rewrite_chain(matcher, batch, self.plan)
         if self.patched:
             part = form.patch(batch, changed.values, changed.dropped, self.encoding)
-        elif changed.tally.records:
+        elif changed.tally.records or form.binary:
             columns = with_changes(batch, changed.values, changed.dropped)
             if self.names:
                 columns = _under_header(columns, self.names, batch, changed.tally.records)

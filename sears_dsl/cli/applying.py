@@ -30,6 +30,9 @@ __all__ = ["apply_command", "explain_command"]
 
 # So many rules are all explained; of more, those that did not match a single token are counted.
 _FEW = 10
+# So many rules, and so many rows with a span in the way, are in a summary.
+_MOST = 12
+_FEW_REASONS = 3
 
 
 @click.command(
@@ -47,7 +50,11 @@ _FEW = 10
               "TEXT=START+SPANTEXT.")  # fmt: skip
 @click.option("--on-touched", type=click.Choice(["keep", "drop", "error"]), default="keep",
               show_default=True,
-              help="What to do with a row whose span a rule would touch.")  # fmt: skip
+              help="Where a rule would touch a span: keep the row and leave the rule out of it, "
+              "drop the row, or stop.")  # fmt: skip
+@click.option("--keep", multiple=True, metavar="COLUMNS|all",
+              help="mode each: columns that every record carries, such as the label; "
+              "repeatable.")  # fmt: skip
 @click.option("--mode", type=click.Choice(["each", "chain"]), default="each", show_default=True,
               help="each: a row for every rule and row that changed; chain: every row once, all "
               "rules applied in order.")  # fmt: skip
@@ -70,6 +77,10 @@ _FEW = 10
               help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
 @click.option("--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts.")
 @imports_option
+@click.option("--show", type=click.Choice(["most", "all", "silent"]), default="most",
+              show_default=True,
+              help="Which rules the summary lists: those that changed most rows, all, or those "
+              "that changed none.")  # fmt: skip
 @click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
@@ -100,6 +111,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         protect=options["protect"],
         spans=tuple(map(SpanColumn.parse, options["spans"])),
         on_touched=options["on_touched"],
+        keep=options["keep"],
         scope=options["scope"],
         unit=options["unit"],
         id_column=options["id_column"],
@@ -119,7 +131,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if options["as_json"] and not to_stdout:
         echo_json(_as_dict(report, request, warnings))
     elif not quiet:
-        _print_report(report, options["output"])
+        _print_report(report, request, show=options["show"])
 
 
 def _with_progress(request: ApplyRequest) -> ApplyReport:
@@ -154,17 +166,24 @@ def _as_dict(
         "rows": tally.rows,
         "changed": tally.changed,
         "records": tally.records,
+        "missing": tally.missing,
         "touched": tally.touched,
+        "misplaced": tally.misplaced,
         "reasons": tally.reasons,
         "seconds": round(report.seconds, 3),
         "rules": {
-            rule: {"rows": of.rows, "edits": of.edits, "unrenderable": of.unrenderable}
+            rule: {
+                "rows": of.rows,
+                "edits": of.edits,
+                "unrenderable": of.unrenderable,
+                "left_out": of.left_out,
+            }
             for rule, of in report.rules.items()
         },
     }
 
 
-def _print_report(report: ApplyReport, output: str) -> None:
+def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str) -> None:
     """A summary on standard error, so that standard output holds the data alone."""
     from rich.table import Table
     from rich.text import Text
@@ -174,21 +193,24 @@ def _print_report(report: ApplyReport, output: str) -> None:
         out.print(report.note)
     fired = {rule: of for rule, of in report.rules.items() if of.rows}
     most = sorted(fired.items(), key=lambda item: -item[1].rows)
-    if most:
+    shown_rules = {"most": most[:_MOST], "all": most, "silent": []}[show]
+    if shown_rules:
         table = Table("rows", "rule", "example", box=None, pad_edge=False)
         table.columns[0].justify = "right"
-        taken = 10 + max(len(rule) for rule, _ in most[:12])
+        taken = 10 + max(len(rule) for rule, _ in shown_rules)
         width = min(100, max(30, out.width - taken))
-        for rule, of in most[:12]:
+        for rule, of in shown_rules:
             first = of.examples[0]
             example = excerpt(first.original, first.edits, width=width)
             table.add_row(f"{of.rows:,}", Text(rule), example)
         out.print(table)
-        if len(most) > 12:
-            out.print(f"… and {counted(len(most) - 12, 'more rule')}")
+        if len(most) > len(shown_rules):
+            out.print(f"… and {counted(len(most) - len(shown_rules), 'more rule')} (--show all)")
+    if show != "most":
+        out.print(Text(f"silent: {', '.join(report.silent) or '(none)'}"))
     tally = report.tally
-    silent = len(report.rules) - len(fired)
-    target = "standard output" if output == "-" else output
+    silent = len(report.silent)
+    target = "standard output" if request.output == "-" else request.output
     out.print(
         f"{counted(tally.rows, 'row')} read, {tally.changed:,} changed by "
         f"{counted(len(fired), 'rule')} ({silent:,} silent), "
@@ -197,10 +219,16 @@ def _print_report(report: ApplyReport, output: str) -> None:
     skipped = sum(of.unrenderable for of in report.rules.values())
     if skipped:
         out.print(f"{counted(skipped, 'instance')} left alone: no single inflected form fits")
+    if tally.missing:
+        out.print(f"{counted(tally.missing, 'value')} passed over: there is no text")
     if tally.touched:
-        out.print(f"{counted(tally.touched, 'row')} kept or dropped, a span was touched; first:")
-        for row, why in tally.reasons[:3]:
-            out.print(Text(f"  row {row}: {why}"))
+        dropped = request.on_touched == "drop" and request.mode == "chain"
+        done = "dropped" if dropped else "kept, without the rules that would touch a span"
+        out.print(f"{counted(tally.touched, 'row')} {done}")
+    if tally.misplaced:
+        out.print(f"{counted(tally.misplaced, 'row')} with a span that is not where it says")
+    for row, why in tally.reasons[:_FEW_REASONS]:
+        out.print(Text(f"  row {row}: {why}"))
 
 
 @click.command("explain", epilog="Example: sears explain rules.sear 'What color is the tray?'")

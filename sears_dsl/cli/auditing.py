@@ -93,9 +93,10 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     """
     need_audit()
     from sears_dsl.audit.auditing import Circumstances, audit
-    from sears_dsl.audit.effects import distinct_ids, rule_effects
+    from sears_dsl.audit.effects import rule_effects
     from sears_dsl.audit.slices import read_columns
     from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.language.ruleset import distinct_ids
     from sears_dsl.text.batches import ReadOptions
     from sears_dsl.text.tagger import identity_of
 

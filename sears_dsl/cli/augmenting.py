@@ -43,7 +43,6 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     is that of its source, or what the rule's `expect` makes of it. The columns source_row,
     source_rule and source_ruleset say of every row where it comes from.
     """
-    from sears_dsl.audit.effects import distinct_ids
     from sears_dsl.augmentation.augmented import augmented, named_rules
     from sears_dsl.augmentation.choice import Amount
     from sears_dsl.augmentation.expansion import expand
@@ -67,7 +66,6 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
         matcher,
         table.texts(columns.text),
         labels=None if columns.label is None else table.labels(columns.label),
-        rule_ids=distinct_ids(recipe.rulesets),
         scope=options["scope"],
         unit=options["unit"],
     )

@@ -83,7 +83,6 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     and one on the rows and random copies of them. Reported are the error on held-out rows, and the
     error on the sensitivity set: what the rules make of the held-out rows that the model has right.
     """
-    from sears_dsl.audit.effects import distinct_ids
     from sears_dsl.augmentation.conclusion import judge_repair
     from sears_dsl.augmentation.origin import check_origin
     from sears_dsl.augmentation.repair import repair
@@ -127,7 +126,6 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
                 folder=run.folder,
                 journal=journal,
                 settings=settings,
-                rule_ids=distinct_ids(recipe.rulesets),
                 on_training=lambda variant, seed, done, total: show(
                     f"training {done + 1} of {total}: {variant}, seed {seed}", 0, None
                 ),

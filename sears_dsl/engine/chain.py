@@ -2,16 +2,17 @@
 
 In: a matcher and texts. Out: a `ChainedRow` for every text. Always holds: the result is that of
 applying the first rule to the text, the second one to what the first one left, and so on, each
-once; protected spans move along and are never changed; a row that no rule changes is the very
-same string. The rows go in rounds: all rules at once are matched against all rows that are still
-going, each row takes its next rule that fires, and only rows that changed are tagged again. So
-there are as many rounds as the most rules that fire in one row, plus one.
+once; protected spans move along and are never changed; a rule whose edits would touch a span that
+must stay is left out of that row; a row that no rule changes is the very same string. The rows go
+in rounds: all rules at once are matched against all rows that are still going, each row takes its
+next rule that fires, and only rows that changed are tagged again. So there are as many rounds as
+the most rules that fire in one row, plus one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, overload
@@ -39,11 +40,14 @@ class ChainedRow:
         original: the row as given.
         text: the row after the last step; the same object where there is none.
         steps: the rules that changed it, in order, with their edits.
+        left_out: rules that would have touched a span that must stay: the position of the rule,
+            and that of the first such span among those given.
     """
 
     original: str
     text: str
     steps: tuple[Step, ...]
+    left_out: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def span_map(self) -> SpanMapChain:
@@ -87,36 +91,66 @@ class ChainedRows(Sequence[ChainedRow]):
 class _Going:
     """A row on its way through the rules."""
 
-    def __init__(self, text: str, protected: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        text: str,
+        protected: Sequence[tuple[int, int]],
+        intact: Sequence[tuple[int, int]],
+        without: Collection[int],
+    ) -> None:
         self.original = text
         self.text = text
         self.protected = protected
+        self.intact = intact
+        self.without = without
         self.next_rule = 0
         self.steps: list[Step] = []
+        self.left_out: list[tuple[int, int]] = []
 
-    def take(self, rewrite: Rewrite) -> None:
-        """Go on with the text that a rule left."""
+    def take(self, rewrite: Rewrite) -> bool:
+        """Go on with the text that a rule left; False if the rule is left out of this row."""
+        if rewrite.rule in self.without:
+            return False
+        step = SpanMap(rewrite.edits)
+        places: list[tuple[int, int]] = []
+        for number, span in enumerate(self.intact):
+            place = step.map(*span)
+            if place is None:
+                self.left_out.append((rewrite.rule, number))
+                return False
+            places.append(place)
+        self.intact = places
         if not self.steps:
             self.original = rewrite.original
-        step = SpanMap(rewrite.edits)
         moved = (step.map(start, end) for start, end in self.protected)
         self.protected = [span for span in moved if span is not None]
         self.text = rewrite.text
         self.next_rule = rewrite.rule + 1
         self.steps.append((rewrite.rule, rewrite.edits))
+        return True
 
 
 def chain_rows(
-    matcher: Matcher, texts: Sequence[str], *, scope: Scope, protected: Protected | None, jobs: int
+    matcher: Matcher,
+    texts: Sequence[str],
+    *,
+    scope: Scope,
+    protected: Protected | None,
+    intact: Protected | None,
+    without: Sequence[Collection[int]] | None,
+    jobs: int,
 ) -> ChainedRows:
     """Apply all rules to each text, one after another; see `Matcher.chain`."""
-    spans: Protected = protected if protected is not None else [()] * len(texts)
-    rows = [_Going(text, its) for text, its in zip(texts, spans, strict=True)]
+    nothing: Sequence[tuple[()]] = [()] * len(texts)
+    given = (texts, protected or nothing, intact or nothing, without or nothing)
+    rows = list(map(_Going, *given))
     unrenderable: Counter[int] = Counter()
     going = rows
     while going:
         going = _round(matcher, going, scope=scope, jobs=jobs, unrenderable=unrenderable)
-    done = [ChainedRow(row.original, row.text, tuple(row.steps)) for row in rows]
+    done = [
+        ChainedRow(row.original, row.text, tuple(row.steps), tuple(row.left_out)) for row in rows
+    ]
     return ChainedRows(done, unrenderable=unrenderable)
 
 
@@ -143,8 +177,11 @@ def _round(
             done = matcher.rendering.rewrites(
                 tokens, left.select(is_first), protected=protected, unrenderable=unrenderable
             )
-            for rewrite in done.rewrites(0, len(done)):
-                rows[rewrite.row].take(rewrite)
-                taken.append(rows[rewrite.row])
-            left = left.select(~is_first & ~np.isin(left.rows, done.rows))
+            changed = [
+                rewrite.row
+                for rewrite in done.rewrites(0, len(done))
+                if rows[rewrite.row].take(rewrite)
+            ]
+            taken += [rows[row] for row in changed]
+            left = left.select(~is_first & ~np.isin(left.rows, changed))
     return [row for row in taken if row.next_rule < len(matcher.rules)]

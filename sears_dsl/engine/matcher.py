@@ -9,7 +9,7 @@ the rules' own words tell so, and comes back as the very same string.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -27,6 +27,7 @@ from sears_dsl.engine.search import Extent, Protected, search
 from sears_dsl.engine.units import apply_to_sentences, chain_sentences
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import distinct_ids
 from sears_dsl.text.tagger import ChunkTagger, FindingTagger, Tagger, load_tagger
 from sears_dsl.text.tokens import Tokens
 
@@ -93,8 +94,8 @@ class Matcher:
 
     @cached_property
     def rule_ids(self) -> tuple[str, ...]:
-        """The ids of the rules, in their order."""
-        return tuple(name for ruleset in self._rulesets for name in ruleset.rule_ids)
+        """The ids of the rules, in their order, no two the same (see `distinct_ids`)."""
+        return distinct_ids(self._rulesets)
 
     @property
     def tagger(self) -> Tagger:
@@ -235,6 +236,8 @@ class Matcher:
         *,
         scope: Scope = "first",
         protected: Protected | None = None,
+        intact: Protected | None = None,
+        without: Sequence[Collection[int]] | None = None,
         unit: Unit = "text",
         jobs: int = 1,
     ) -> ChainedRows:
@@ -244,6 +247,10 @@ class Matcher:
             texts: the rows.
             scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
             protected: for each row spans of characters that stay as they are; they move along.
+                A rule passes over what it matches there and takes its next instance.
+            intact: for each row spans that no edit may touch; they move along. A rule that would
+                touch one is left out of that row (of that sentence, where these are the unit).
+            without: for each row the positions of rules to leave out of it.
             unit: what a rule sees at once.
             jobs: threads for matching.
 
@@ -259,11 +266,18 @@ class Matcher:
             ('the film', [0, 1])
         """
         _check_arguments(texts, scope, protected)
-        if unit == "sentence":
-            return chain_sentences(self, texts, scope=scope, protected=protected, jobs=jobs)
-        if unit != "text":
+        if unit not in ("text", "sentence"):
             raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
-        return chain_rows(self, texts, scope=scope, protected=protected, jobs=jobs)
+        chain = chain_rows if unit == "text" else chain_sentences
+        return chain(
+            self,
+            texts,
+            scope=scope,
+            protected=protected,
+            intact=intact,
+            without=without,
+            jobs=jobs,
+        )
 
     def prepare(
         self, texts: Sequence[str], *, prefilter: bool = True

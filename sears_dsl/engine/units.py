@@ -7,7 +7,7 @@ is. Costs one pass of the sentence splitter more than whole rows do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from sears_dsl.engine.chain import ChainedRow, ChainedRows, Step, chain_rows
@@ -78,11 +78,28 @@ def apply_to_sentences(
 
 
 def chain_sentences(
-    matcher: Matcher, texts: Sequence[str], *, scope: Scope, protected: Protected | None, jobs: int
+    matcher: Matcher,
+    texts: Sequence[str],
+    *,
+    scope: Scope,
+    protected: Protected | None,
+    intact: Protected | None,
+    without: Sequence[Collection[int]] | None,
+    jobs: int,
 ) -> ChainedRows:
     """All rules one after another on every sentence; the sentences are those of the original."""
     cut = _Sentences(matcher, texts, protected)
-    done = chain_rows(matcher, cut.texts, scope=scope, protected=cut.protected, jobs=jobs)
+    places = list(zip(cut.rows, cut.starts, strict=True))
+    done = chain_rows(
+        matcher,
+        cut.texts,
+        scope=scope,
+        protected=cut.protected,
+        # Spans may begin before a sentence or end behind it, and all of them keep their numbers.
+        intact=intact and [[(a - by, b - by) for a, b in intact[row]] for row, by in places],
+        without=without and [without[row] for row in cut.rows],
+        jobs=jobs,
+    )
     sentences: list[list[int]] = [[] for _ in texts]
     for sentence, row in enumerate(cut.rows):
         sentences[row].append(sentence)
@@ -92,7 +109,8 @@ def chain_sentences(
         steps = _merged([(cut.starts[sentence], done[sentence].steps) for sentence in its])
         for _, edits in steps:
             text = apply_edits(text, edits)
-        rows.append(ChainedRow(texts[row], text, steps))
+        left_out = [pair for sentence in its for pair in done[sentence].left_out]
+        rows.append(ChainedRow(texts[row], text, steps, tuple(dict.fromkeys(left_out))))
     return ChainedRows(rows, unrenderable=done.unrenderable)
 
 

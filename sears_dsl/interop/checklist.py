@@ -84,7 +84,6 @@ def rule_cases(
 
     Raises:
         RuleSyntaxError: rules that cannot be compiled.
-        UsageError: two rules have the same id, so that their tests would have the same name.
 
     Example:
         >>> from sears_dsl.language.ruleset import parse
@@ -95,7 +94,6 @@ def rule_cases(
         ('film', 'INV', (Case(row=0, original='A movie .', rewritten='A film .'),))
     """
     matcher = compile_rules(rulesets, tagger=tagger)
-    _refuse_twins(matcher.rule_ids)
     found: list[list[Case]] = [[] for _ in matcher.rules]
     for rewrite in matcher.apply(texts, scope=scope):
         found[rewrite.rule].append(Case(rewrite.row, rewrite.original, rewrite.text))
@@ -113,17 +111,6 @@ def rule_cases(
             )
         )
     return tests
-
-
-def _refuse_twins(rule_ids: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for rule_id in rule_ids:
-        if rule_id in seen:
-            raise UsageError(
-                f"two rules have the id {rule_id}, and CheckList knows tests by their names",
-                help="make a suite of each ruleset, or give one of the rules another id",
-            )
-        seen.add(rule_id)
 
 
 def checklist_suite(

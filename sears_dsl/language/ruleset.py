@@ -10,7 +10,8 @@ rule and 150 µs any other, to parse and check; `from_rules` costs nothing per r
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher
     from sears_dsl.text.tagger import Tagger
 
-__all__ = ["Import", "Ruleset", "load", "parse"]
+__all__ = ["Import", "Ruleset", "distinct_ids", "load", "parse"]
 
 _MOST_SHOWN = 200
 
@@ -233,3 +234,27 @@ def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
     if isinstance(text, Diagnostic):
         raise RuleSyntaxError([text])
     return parse(text, path=name, allow_imports_outside=allow_imports_outside)
+
+
+def distinct_ids(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
+    r"""The ids of all rules; where two are the same, with the name of their ruleset, then a number.
+
+    Example:
+        >>> one = parse("rule x: a -> b", path="one.sear")
+        >>> distinct_ids([one, parse("rule x: b -> c\nrule y: a -> b", path="two.sear")])
+        ('one/x', 'two/x', 'y')
+    """
+    plain = Counter(name for ruleset in rulesets for name in ruleset.rule_ids)
+    named = [
+        name if plain[name] == 1 else f"{ruleset.name or Path(ruleset.path).stem}/{name}"
+        for ruleset in rulesets
+        for name in ruleset.rule_ids
+    ]
+    found: dict[str, None] = {}
+    for name in named:
+        distinct, number = name, 1
+        while distinct in found:
+            number += 1
+            distinct = f"{name}-{number}"
+        found[distinct] = None
+    return tuple(found)

@@ -9,7 +9,7 @@ distinct value: a row that ten rules rewrite is quoted once, not ten times.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 __all__ = ["JsonColumn", "Repeated", "cells"]
@@ -53,6 +53,14 @@ class JsonColumn(Sequence[Any]):
     @abstractmethod
     def json_texts(self) -> list[str]:
         """Each value as JSON; its members are what these texts decode to."""
+
+    def objects(self) -> tuple[Sequence[int], Mapping[str, Any]] | None:
+        """The values as lists of objects, where they are that: offsets, and the fields flat.
+
+        Fields are lists of texts or arrays of numbers. Tables hold them as such; None where there
+        is only JSON.
+        """
+        return None
 
 
 def cells(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:

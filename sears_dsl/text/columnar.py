@@ -13,19 +13,24 @@ from collections.abc import Set as AbstractSet
 from importlib import import_module
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.text.batches import Batch, Changes, Frame, ReadOptions
 from sears_dsl.text.cells import JsonColumn, Repeated
-from sears_dsl.text.formats import json_text
 from sears_dsl.text.streams import STANDARD_STREAM
 
 __all__ = [
+    "ArrowValues",
     "Columnar",
     "RecordBatchColumns",
     "changed_record_batch",
     "columns_named",
+    "object_lists",
     "require_pyarrow",
 ]
+
+_MIXED = "write jsonl, or give the values of the column one type"
 
 
 def require_pyarrow() -> Any:
@@ -45,6 +50,18 @@ def require_pyarrow() -> Any:
         ) from error
 
 
+class ArrowValues(list[Any]):
+    """The values of a column, with the Arrow array that they stand in."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(array.to_pylist())
+        self.array = array
+
+    def taken(self, places: Sequence[int]) -> ArrowValues:
+        """The values at some places, of the same type."""
+        return ArrowValues(self.array.take(require_pyarrow().array(places)))
+
+
 class RecordBatchColumns(Mapping[str, Sequence[Any]]):
     """The columns of a record batch as lists, each made when it is first asked for.
 
@@ -54,14 +71,14 @@ class RecordBatchColumns(Mapping[str, Sequence[Any]]):
 
     def __init__(self, record_batch: Any) -> None:
         self.record_batch = record_batch
-        self._made: dict[str, list[Any]] = {}
+        self._made: dict[str, ArrowValues] = {}
 
     def __getitem__(self, name: str) -> Sequence[Any]:
         made = self._made.get(name)
         if made is None:
             if name not in self.record_batch.schema.names:
                 raise KeyError(name)
-            made = self._made[name] = self.record_batch.column(name).to_pylist()
+            made = self._made[name] = ArrowValues(self.record_batch.column(name))
         return made
 
     def __iter__(self) -> Iterator[str]:
@@ -133,14 +150,38 @@ class Columnar:
         return _ColumnarReader(path, options, self.name)
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
-        """New rows; nested values of mixed types become JSON."""
+        """New rows.
+
+        Raises:
+            DataError: the values of a column are of types that have nothing in common.
+        """
         arrow = require_pyarrow()
         arrays = {name: self._array(arrow, name, column) for name, column in columns.items()}
         return _part(arrow.RecordBatch.from_pydict(arrays)) if columns else b""
 
+    def typed(
+        self, columns: Mapping[str, Sequence[Any]], names: Iterable[str]
+    ) -> Mapping[str, Sequence[Any]]:
+        """Columns of which some have got a type, by all of their values.
+
+        Raises:
+            DataError: the values of a column are of types that have nothing in common.
+        """
+        if isinstance(columns, RecordBatchColumns):
+            return columns
+        arrow = require_pyarrow()
+        there = (name for name in names if name in columns)
+        known = {name: ArrowValues(self._array(arrow, name, columns[name])) for name in there}
+        return {**columns, **known}
+
     def _array(self, arrow: Any, name: str, column: Sequence[Any]) -> Any:
+        if isinstance(column, ArrowValues):
+            return column.array
         if isinstance(column, JsonColumn):
-            return arrow.array(column.json_texts(), arrow.string())
+            objects = column.objects()
+            if objects is None:
+                return arrow.array(column.json_texts(), arrow.string())
+            return object_lists(*objects)
         if isinstance(column, Repeated):
             return self._array(arrow, name, column.values).take(
                 arrow.array(column.places, arrow.int64())
@@ -153,9 +194,10 @@ class Columnar:
                 f"which {self.name} cannot hold",
                 help="write json or jsonl, or mend the text",
             ) from error
-        except (arrow.ArrowInvalid, arrow.ArrowTypeError):
-            texts = [None if value is None else json_text(value) for value in column]
-            return arrow.array(texts, arrow.string())
+        except (arrow.ArrowException, OverflowError) as error:
+            raise DataError(
+                f"column {name} has no one type, as {self.name} wants it: {error}", help=_MIXED
+            ) from error
 
     def patch(
         self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
@@ -169,16 +211,22 @@ class Columnar:
     def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
         """One file of all parts; columns that changed their type are widened.
 
+        A column of which nothing is known, since there are no values, holds text.
+
         Raises:
             DataError: the types of a column in two parts have nothing in common.
         """
         arrow = require_pyarrow()
         parts = _Again(parts)
-        schemas = [arrow.ipc.open_stream(part).schema for part in parts if part]
         try:
+            schemas = [arrow.ipc.open_stream(part).schema for part in parts if part]
+            schemas = schemas or [arrow.schema([(name, arrow.null()) for name in frame.names])]
             schema = arrow.unify_schemas(schemas, promote_options="permissive")
-            if not schemas:
-                schema = arrow.schema([(name, arrow.string()) for name in frame.names])
+            if frame.around is None:
+                schema = arrow.schema(
+                    field.with_type(arrow.string()) if field.type == arrow.null() else field
+                    for field in schema
+                )
             writer = (
                 arrow.parquet.ParquetWriter(output, schema)
                 if self.name == "parquet"
@@ -194,7 +242,22 @@ class Columnar:
                             table = arrow.concat_tables(both, promote_options="permissive")
                         writer.write_table(table.cast(schema))
         except arrow.ArrowException as error:
-            raise DataError(f"the rows do not make one {self.name} file: {error}") from error
+            raise DataError(
+                f"the rows do not make one {self.name} file: {error}", help=_MIXED
+            ) from error
+
+
+def object_lists(offsets: Sequence[int], fields: Mapping[str, Any]) -> Any:
+    """Lists of objects, as `JsonColumn.objects` gives them, as an array of lists of structs."""
+    arrow = require_pyarrow()
+    values = [
+        arrow.array(column)
+        if isinstance(column, np.ndarray)
+        else arrow.array(column, arrow.string())
+        for column in fields.values()
+    ]
+    flat = arrow.StructArray.from_arrays(values, names=list(fields))
+    return arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), flat)
 
 
 class _Again(Iterable[bytes]):

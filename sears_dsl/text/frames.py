@@ -14,10 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+import numpy as np
+
 from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch, Changes
-from sears_dsl.text.columnar import RecordBatchColumns, changed_record_batch, require_pyarrow
-from sears_dsl.text.formats import json_text
+from sears_dsl.text.columnar import (
+    RecordBatchColumns,
+    changed_record_batch,
+    object_lists,
+    require_pyarrow,
+)
 
 __all__ = ["MemoryFrame", "memory_frame"]
 
@@ -38,8 +44,16 @@ class MemoryFrame(ABC):
         """The rows, at least one batch."""
 
     @abstractmethod
-    def records(self, columns: Mapping[str, list[Any]]) -> Any:
-        """New rows as a dataset of this kind."""
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        """New rows as a dataset of this kind.
+
+        Args:
+            columns: the values.
+            rows: for each the row of this dataset that it comes from.
+            sources: columns that hold values of a column of this dataset, and which.
+        """
 
     @abstractmethod
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
@@ -115,9 +129,11 @@ class _Rows(MemoryFrame):
                 columns = {name: [row.get(name) for row in rows] for name in self.names}
                 yield Batch(first, len(rows), columns)
 
-    def records(self, columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-        rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> list[dict[str, Any]]:
+        values = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in values]
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> list[Any]:
         rows = list(self._rows)
@@ -140,8 +156,16 @@ class _PandasFrame(MemoryFrame):
             columns = {name: part[label].tolist() for name, label in self._labels.items()}
             yield Batch(first, len(part), columns)
 
-    def records(self, columns: Mapping[str, list[Any]]) -> Any:
-        return sys.modules["pandas"].DataFrame(_flat(columns))
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        pandas = sys.modules["pandas"]
+        records = pandas.DataFrame(dict(columns), index=self._frame.index.take(rows))
+        for name, source in sources.items():
+            records[name] = pandas.Series(
+                columns[name], records.index, dtype=self._frame[self._labels[source]].dtype
+            )
+        return records
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         frame = self._frame.copy()
@@ -163,8 +187,11 @@ class _PandasSeries(MemoryFrame):
             part = self._series.iloc[first : first + _ROWS].tolist()
             yield Batch(first, len(part), {"text": part})
 
-    def records(self, columns: Mapping[str, list[Any]]) -> Any:
-        return sys.modules["pandas"].DataFrame(_flat(columns))
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        pandas = sys.modules["pandas"]
+        return pandas.DataFrame(dict(columns), index=self._series.index.take(rows))
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         new = {row: values["text"] for row, values in changes.items()}
@@ -192,14 +219,6 @@ def _without(data: Any, dropped: AbstractSet[int]) -> Any:
     return data.iloc[[row for row in range(len(data)) if row not in dropped]]
 
 
-def _flat(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """Records with their edits as JSON, since tables hold no lists of mixed types."""
-    flat = dict(columns)
-    if "edits" in flat:
-        flat["edits"] = [json_text(edits) for edits in flat["edits"]]
-    return flat
-
-
 class _ArrowTable(MemoryFrame):
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -218,10 +237,25 @@ class _ArrowTable(MemoryFrame):
             arrow.RecordBatch.from_pylist([], schema=self._table.schema)
         ]
 
-    def records(self, columns: Mapping[str, list[Any]]) -> Any:
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
         arrow = require_pyarrow()
-        schema = arrow.schema([(name, arrow.string()) for name in columns])
-        return arrow.table(_flat(columns), schema=schema)
+        arrays = {}
+        for name, values in columns.items():
+            if name == "edits":
+                edits = (edit for of_row in values for edit in of_row)
+                starts, ends, olds, news = zip(*edits, strict=True) if any(values) else [()] * 4
+                flat = (np.array(starts, np.int64), np.array(ends, np.int64), olds, news)
+                fields = dict(zip(("start", "end", "old", "new"), flat, strict=True))
+                offsets = np.cumsum([0, *map(len, values)]).tolist()
+                arrays[name] = object_lists(offsets, fields)
+            else:
+                kind = arrow.string()
+                if name in sources:
+                    kind = self._table.schema.field(sources[name]).type
+                arrays[name] = arrow.array(values, kind)
+        return arrow.table(arrays)
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         arrow = require_pyarrow()
@@ -242,8 +276,10 @@ class _ArrowBatch(_ArrowTable):
     def __init__(self, record_batch: Any) -> None:
         super().__init__(require_pyarrow().Table.from_batches([record_batch]))
 
-    def records(self, columns: Mapping[str, list[Any]]) -> Any:
-        return _one_batch(super().records(columns))
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        return _one_batch(super().records(columns, rows, sources))
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         return _one_batch(super().rewritten(changes, dropped))
@@ -260,8 +296,12 @@ class _HuggingFace(_ArrowTable):
         super().__init__(dataset.with_format("arrow")[:])
         self._dataset = dataset
 
-    def records(self, columns: Mapping[str, list[Any]]) -> Any:
-        return sys.modules["datasets"].Dataset(super().records(columns))
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        records = sys.modules["datasets"].Dataset(super().records(columns, rows, sources))
+        own = {name: self._dataset.features[source] for name, source in sources.items()}
+        return records.cast(type(records.features)({**records.features, **own}))
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         datasets = sys.modules["datasets"]

@@ -22,7 +22,15 @@ from typing import Any, TypeAlias
 
 from sears_dsl.errors import DataError, UsageError
 
-__all__ = ["CharacterMap", "SpanColumn", "moved_spans", "occurrences", "row_spans", "value_spans"]
+__all__ = [
+    "CharacterMap",
+    "SpanColumn",
+    "moved_spans",
+    "occurrences",
+    "row_spans",
+    "standing_spans",
+    "value_spans",
+]
 
 #: Where characters start:end of a text stand after its rewrite; None if they were touched.
 CharacterMap: TypeAlias = Callable[[int, int], tuple[int, int] | None]
@@ -198,6 +206,36 @@ def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]
     return [place.span() for place in _of_row(spec, row)[1]]
 
 
+def standing_spans(
+    spec: SpanColumn, row: Mapping[str, Any], text: str
+) -> list[tuple[int, int]] | str:
+    """The spans of one row, or which of them does not stand in the text as the row says.
+
+    Raises:
+        DataError: the row's values have none of the known forms.
+
+    Example:
+        >>> spec = SpanColumn.parse("text=start+answer")
+        >>> standing_spans(spec, {"start": 3, "answer": "red"}, "is red")
+        [(3, 6)]
+        >>> standing_spans(spec, {"start": 2, "answer": "red"}, "is red")
+        "the text at 2 is not 'red'"
+    """
+    places = _of_row(spec, row)[1]
+    problem = next(filter(None, (_problem(place, text) for place in places)), "")
+    return problem or [place.span() for place in places]
+
+
+def _problem(place: _Place, text: str) -> str:
+    """Why a span does not stand in a text; empty if it does."""
+    start, end = place.span()
+    if end > len(text) or start > end:
+        return f"the span {start}:{end} is not in the text of {len(text)} characters"
+    if place.text is not None and text[start:end] != place.text:
+        return f"the text at {start} is not {place.text!r}"
+    return ""
+
+
 def moved_spans(
     spec: SpanColumn, row: Mapping[str, Any], original: str, carry: CharacterMap
 ) -> dict[str, Any] | str:
@@ -222,11 +260,9 @@ def moved_spans(
     """
     structure, places = _of_row(spec, row)
     for place in places:
+        if problem := _problem(place, original):
+            return problem
         start, end = place.span()
-        if end > len(original) or start > end:
-            return f"the span {start}:{end} is not in the text of {len(original)} characters"
-        if place.text is not None and original[start:end] != place.text:
-            return f"the text at {start} is not {place.text!r}"
         moved = carry(start, end)
         if moved is None:
             return f"the span {original[start:end]!r} was touched"

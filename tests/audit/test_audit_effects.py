@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.audit.auditing import Circumstances, audit
-from sears_dsl.audit.effects import distinct_ids, rule_effects
+from sears_dsl.audit.effects import rule_effects
 from sears_dsl.audit.slices import question_type, slicings
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.ruleset import distinct_ids, parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row, RowsRefused
 from sears_dsl.models.store import PredictionStore

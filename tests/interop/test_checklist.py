@@ -59,10 +59,11 @@ def test_scope_all_rewrites_every_instance() -> None:
     assert test.cases[0].rewritten == "film film"
 
 
-def test_two_rules_of_one_id_are_refused() -> None:
-    with pytest.raises(UsageError, match="two rules have the id film") as caught:
-        rule_cases([RULES, parse("rule film: movie -> motion picture")], TEXTS)
-    assert "suite of each ruleset" in caught.value.help
+def test_two_rules_of_one_id_have_tests_of_two_names() -> None:
+    more = parse("rule film: movie -> motion picture", path="more.sear")
+    names = [test.rule_id for test in rule_cases([RULES, more], TEXTS, tagger=PinnedTagger())]
+    assert len(set(names)) == len(names)
+    assert names[-1] == "more/film"
 
 
 def test_a_suite_judges_as_the_rules_say(packages_from: Callable[[str], None]) -> None:
