@@ -9,7 +9,8 @@ first compiled.
 Compiled code lies on disk, one file for a kernel and the types of its arguments. Its name holds a
 hash of all that the code was made of (`_fingerprint`, `_spelled`), so that no code is used that
 was made of something else; it is written whole or not at all, and takes the place of files that
-earlier versions of its kernel left.
+earlier versions of its kernel left. Reading such a file runs what is in it, so it is read only from
+a folder into which nobody else can put one (`_is_private`).
 
 Costs: reading compiled kernels from disk takes most of a second, compiling them half a minute
 where they were never compiled before. Ten rows are done sooner by the plain functions. So whoever
@@ -25,6 +26,7 @@ import functools
 import os
 import pickle
 import re
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -197,8 +199,7 @@ _making = threading.RLock()
 
 def _make(kernel: Kernel, dispatchers: dict[Kernel, Any]) -> Any:
     """The compiled form of a kernel, and of those that it calls, put where they are collected."""
-    import numba  # noqa: PLC0415 - half a second to import
-
+    numba = _numba()
     if kernel._dispatcher is not None:
         return kernel._dispatcher
     if kernel in dispatchers:
@@ -227,6 +228,26 @@ def _make(kernel: Kernel, dispatchers: dict[Kernel, Any]) -> Any:
     else:
         dispatcher._cache = _OnDisk(kernel, folder)
     return dispatcher
+
+
+@functools.cache
+def _numba() -> Any:
+    """Numba, which takes half a second to import."""
+    try:
+        import numba  # noqa: PLC0415 - see above
+    # It reads settings of its own in the current folder, which may hold anything.
+    except Exception as error:
+        raise SearsError(
+            "numba, which compiles the matcher, could not be loaded: "
+            f"{type(error).__name__}: {error}",
+            help=f"remove {_NUMBA_SETTINGS} from this folder, or go on without: SEARS_COMPILE=never"
+            if os.path.exists(_NUMBA_SETTINGS)
+            else "install it anew, or go on without: SEARS_COMPILE=never",
+        ) from error
+    return numba
+
+
+_NUMBA_SETTINGS = ".numba_config.yaml"
 
 
 # ---------------------------------------------------------------- what code is made of
@@ -338,20 +359,56 @@ def _folder(kernel: Kernel) -> Path | None:
 def _folder_beside(home: Path) -> Path | None:
     # As numba names them: folders of one name do not meet.
     name = f"{home.name}_{sha1(str(home).encode(), usedforsecurity=False).hexdigest()}"
-    folders = [home / "__pycache__"]
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        folders.insert(0, Path(os.environ["NUMBA_CACHE_DIR"], name))
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    folders = [Path(chosen, name)] if chosen else []
+    folders.append(home / "__pycache__")
     with suppress(RuntimeError):  # a user without a home
         caches = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
         folders.append(Path(caches or Path.home() / ".cache", "numba", name))
-    return next(filter(_is_writable, folders), None)
+    for folder in filter(_is_writable, folders):
+        if _is_private(folder, home):
+            return folder
+        if chosen and folder == folders[0]:
+            raise UsageError(
+                f"NUMBA_CACHE_DIR is {chosen}: others can write there, and sears would run what "
+                "they put beside its compiled code",
+                help=f"name a folder of your own, or take their rights away: chmod o-w {folder}",
+            )
+    return None
+
+
+def _is_private(folder: Path, home: Path) -> bool:
+    """Whether only those can put files into a folder who could change the package as well.
+
+    Args:
+        folder: it is there.
+        home: the folder of the package's source.
+    """
+    if os.name == "nt":
+        return True
+    place = folder.resolve()
+    about = place.stat()
+    # The base that a person named is trusted as it is, unless it belongs to all.
+    owners = {0, os.geteuid(), home.stat().st_uid}
+    if not place.parent.stat().st_mode & stat.S_IWOTH:
+        owners.add(place.parent.stat().st_uid)
+    return (
+        about.st_uid in owners
+        and not about.st_mode & stat.S_IWOTH
+        and not any(_is_open(parent.stat().st_mode) for parent in place.parents)
+    )
+
+
+def _is_open(mode: int) -> bool:
+    """Whether anybody may put another folder in the place of one that lies in this one."""
+    return bool(mode & stat.S_IWOTH and not mode & stat.S_ISVTX)
 
 
 def _is_writable(folder: Path) -> bool:
     """Whether files can be made in a folder, which is made if it is not there."""
     probe = folder / f"probe-{os.urandom(8).hex()}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         probe.touch()
         probe.unlink()
     except OSError:

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from sears_dsl import _compiled
 from sears_dsl._documents import read_document
 from sears_dsl.batch.validated import record_tagger, tagger_findings, validated_with
 from sears_dsl.cli.main import sears
 from sears_dsl.cli.taggers import chosen_tagger
-from sears_dsl.errors import DataError, Diagnostic, SearsError, Span, TaggerError
+from sears_dsl.errors import DataError, Diagnostic, SearsError, Span, TaggerError, UsageError
 from sears_dsl.language.ruleset import Ruleset, load
 from sears_dsl.text.pinned import PinnedTagger
 from sears_dsl.text.tagger import load_named, load_tagger
@@ -240,6 +241,80 @@ def test_a_manifest_that_is_no_document_is_told(folder: Path, kind: str) -> None
         validated_with(load(folder / "r.sear"))
     with pytest.raises(DataError, match=r"r\.manifest\.json could not be read"):
         record_tagger(load(folder / "r.sear"), load_tagger("fast"))
+
+
+# ---------------------------------------------------------------- compiled code
+
+
+@pytest.mark.skipif(os.name == "nt", reason="rights of another kind")
+def test_compiled_code_is_read_only_from_where_nobody_else_writes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Path(_compiled.__file__).parent
+    find = _compiled._folder_beside.__wrapped__
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    own = find(home)
+    assert own is not None
+    base = folder / "kernels"
+    base.mkdir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(base))
+    place = find(home)
+    assert place is not None
+    assert place.parent == base
+    for opened in (place, base):
+        mode = opened.stat().st_mode
+        opened.chmod(0o777)
+        with pytest.raises(UsageError, match="others can write there") as caught:
+            find(home)
+        assert "chmod o-w" in caught.value.help
+        opened.chmod(mode)
+    base.chmod(0o1777)  # as /tmp is: what lies in it stays where it is
+    assert find(home) == place
+    if os.geteuid() == 0:
+        os.chown(place, 12345, 12345)
+        with pytest.raises(UsageError, match="others can write there"):
+            find(home)
+        base.chmod(0o755)
+        os.chown(base, 12345, 12345)
+        assert find(home) == place  # named by hand, and all of it one person's
+
+
+KERNEL = """\
+from sears_dsl._compiled import kernel
+from sears_dsl.errors import SearsError
+
+@kernel
+def double(number):
+    return 2 * number
+
+try:
+    print(double(21), double.used)
+except SearsError as error:
+    print(error.render())
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("cache_dir: kernels\n", "42 True\n"),
+        ("cache_locator_classes: evil.main\n", "42 True\n"),
+        ("- a list\n", "numba, which compiles the matcher, could not be loaded"),
+        ("a: [\n", "remove .numba_config.yaml"),
+    ],
+)
+def test_settings_of_numba_in_the_current_folder_decide_nothing(
+    folder: Path, settings: str, said: str
+) -> None:
+    (folder / ".numba_config.yaml").write_text(settings, "utf-8")
+    (folder / "doubling.py").write_text(KERNEL, "utf-8")
+    environment = {**os.environ, "SEARS_COMPILE": "always"}
+    done = subprocess.run(
+        [sys.executable, "doubling.py"], capture_output=True, text=True, check=False,
+        env={**environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert said in done.stdout, done.stderr
+    assert not (folder / "kernels").exists()
 
 
 def test_messages_do_not_drive_the_terminal() -> None:
