@@ -1,9 +1,10 @@
-r"""Small documents that come from elsewhere: read whole, below a bound, as data and nothing else.
+r"""Small documents that come from elsewhere, read as data and nothing else; folders of our own.
 
-In: a path, or text. Out: bytes, or what JSON says. Always holds: only a regular file is read (a
-pipe would wait for ever, a device would never end), and no more of it than the bound; JSON that is
-nested too deeply is as wrong as JSON that does not close; nothing that stands in a document is
-imported, called or opened. Whoever asks tells what to do about it. Costs reading the file once.
+In: a path, or text. Out: bytes, or what JSON says; a folder. Always holds: only a regular file is
+read (a pipe would wait for ever, a device would never end), and no more of it than the bound; JSON
+that is nested too deeply is as wrong as JSON that does not close; nothing that stands in a document
+is imported, called or opened; a folder of our own leads nowhere else. Whoever asks tells what to do
+about it. Costs reading the file once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MOST_BYTES", "parse_json", "read_document"]
+__all__ = ["MOST_BYTES", "make_private_folder", "parse_json", "read_document"]
 
 MOST_BYTES = 256 * 1024 * 1024
 """What a document may have: manifests and audits of a hundred thousand rules stay far below."""
@@ -75,3 +76,21 @@ def parse_json(content: bytes | str) -> Any:
         return json.loads(content)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder for what a run keeps until it is done, or take one that is there.
+
+    A new one is for this user alone. Unfinished runs come along with other people's files, so one
+    that is there must lead nowhere: what is written into it, or removed, lies in it.
+
+    Raises:
+        OSError: it cannot be made, or is or holds a link.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.is_symlink() or any(each.is_symlink() for each in folder.iterdir()):
+        raise OSError(
+            errno.ELOOP,
+            f"{folder.name} is or holds a link to another place; remove it",
+            str(folder),
+        )

@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from sears_dsl import _compiled
 from sears_dsl._documents import read_document
+from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.validated import record_tagger, tagger_findings, validated_with
 from sears_dsl.cli.main import sears
 from sears_dsl.cli.taggers import chosen_tagger
-from sears_dsl.errors import DataError, Diagnostic, SearsError, Span, TaggerError, UsageError
+from sears_dsl.discovery.journal import Journal
+from sears_dsl.discovery.remembered import RememberedScorer, remembered_paraphrases
+from sears_dsl.errors import (
+    CacheError,
+    DataError,
+    Diagnostic,
+    SearsError,
+    Span,
+    TaggerError,
+    UsageError,
+)
 from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.models.store import PredictionStore
+from sears_dsl.text.cache import TagCache
 from sears_dsl.text.pinned import PinnedTagger
 from sears_dsl.text.tagger import load_named, load_tagger
+from sears_dsl.text.writing import write_atomically
+from sears_dsl.vetting import journal as vetting
 
 RULE = """\
 NOUN is -> it is
@@ -114,9 +133,7 @@ STRANGE_TAGGERS = [
 
 
 def vetting_journal(folder: Path) -> None:
-    from sears_dsl.vetting.journal import Journal
-
-    with Journal(folder / "r.me.vetting.jsonl", ruleset=load("r.sear"), reviewer="me"):
+    with vetting.Journal(folder / "r.me.vetting.jsonl", ruleset=load("r.sear"), reviewer="me"):
         pass
 
 
@@ -335,3 +352,233 @@ def test_a_document_has_a_bound(folder: Path) -> None:
     assert len(read_document(path, most=1_000)) == 1_000
     with pytest.raises(OSError, match="it has more than"):
         read_document(path, most=999)
+
+
+# ---------------------------------------------------------------- what runs leave and find again
+
+
+def test_folders_of_unfinished_runs_are_the_users_own(folder: Path) -> None:
+    with PartialOutput(folder / "o.jsonl", {}, resume=False) as partial:
+        assert partial.folder.stat().st_mode & 0o077 == 0
+    cache = folder / "tags"
+    with TagCache(cache):
+        assert cache.stat().st_mode & 0o077 == 0
+
+
+def test_what_is_written_is_as_private_as_the_user_wants_it(folder: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        write_atomically(folder / "new", b"a")
+        os.umask(0o002)
+        write_atomically(folder / "shared", b"a")
+        (folder / "new").chmod(0o604)
+        write_atomically(folder / "new", b"b")
+    finally:
+        os.umask(before)
+    assert (folder / "new").stat().st_mode & 0o777 == 0o604
+    assert (folder / "shared").stat().st_mode & 0o777 == 0o664
+    os.umask(0o077)
+    try:
+        write_atomically(folder / "private", b"a")
+    finally:
+        os.umask(before)
+    assert (folder / "private").stat().st_mode & 0o777 == 0o600
+    assert not list(folder.glob(".*"))
+
+
+def partial_of(folder: Path, name: str) -> Path:
+    """A folder of an unfinished run that came along, and a file elsewhere that is dear."""
+    precious = folder / "home"
+    precious.mkdir()
+    (precious / "manifest.json").write_text("dear", "utf-8")
+    (precious / "notes.txt").write_text("dear", "utf-8")
+    return folder / name
+
+
+RUNS = {
+    "apply": ("o.jsonl.sears-partial", ("r.sear", "d.csv", "-o", "o.jsonl", "--column", "text",
+                                        "--no-cache")),
+    "audit": ("audit.partial", COMMANDS["audit"]),
+    "fix": ("fix.json.partial", COMMANDS["fix"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("again", [None, "--resume", "--restart"])
+@pytest.mark.parametrize("command", RUNS)
+@pytest.mark.parametrize("inside", [None, "manifest.json.new", "journal.sqlite3", "lock", "any"])
+def test_an_unfinished_run_of_strangers_leads_nowhere(
+    folder: Path, command: str, inside: str | None, again: str | None
+) -> None:
+    name, arguments = RUNS[command]
+    place = partial_of(folder, name)
+    if inside is None:
+        place.symlink_to("home")
+    else:
+        place.mkdir()
+        (place / inside).symlink_to(folder / "home" / "notes.txt")
+    if command != "apply" or again != "--restart":
+        options = () if again is None else (again,)
+        assert_ours(run(command, *arguments, *options), "a link to another place")
+    assert (folder / "home" / "notes.txt").read_text("utf-8") == "dear"
+    assert (folder / "home" / "manifest.json").read_text("utf-8") == "dear"
+    assert len(list((folder / "home").iterdir())) == 2
+
+
+def test_what_is_not_of_a_run_stays_in_its_folder(folder: Path) -> None:
+    place = folder / "o.jsonl.sears-partial"
+    place.mkdir()
+    for name in ("notes.txt", "manifest.json", "00000000.part"):
+        (place / name).write_text("{}", "utf-8")
+    with PartialOutput(folder / "o.jsonl", {}, resume=False) as partial:
+        assert {each.name for each in partial.folder.iterdir()} == {
+            "lock", "notes.txt", "manifest.json",
+        }  # fmt: skip
+        partial.put(0, {}, b"")
+
+
+@pytest.mark.parametrize(
+    "part", [b"", b"[]", b"{}\n", b"[" * 100_000, b'{"bytes": 0, "crc32": 0}\n',
+             b'{"bytes": 0, "crc32": 0, "counts": 5}\n',
+             b'{"bytes": {}, "crc32": [], "counts": {}}\n'], ids=range(7),
+)  # fmt: skip
+@pytest.mark.parametrize("manifest", [b"{}", b"[]", b"[" * 100_000, b"5", b"\xff"], ids=range(5))
+def test_parts_that_are_none_are_not_resumed(folder: Path, manifest: bytes, part: bytes) -> None:
+    place = folder / "o.jsonl.sears-partial"
+    place.mkdir()
+    (place / "manifest.json").write_bytes(manifest)
+    (place / "00000000.part").write_bytes(part)
+    with PartialOutput(folder / "o.jsonl", {}, resume=True) as partial:
+        assert partial.finished == 0
+
+
+def rewritten(path: Path, *statements: str) -> Path:
+    """A SQLite file changed by somebody else."""
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "label = NULL",
+        "label = x'00ff'",
+        "label = CAST(x'ff' AS TEXT)",
+        "confidence = 'much'",
+        "confidence = x'00'",
+    ],
+)
+def test_kept_predictions_are_labels_or_an_error(folder: Path, change: str) -> None:
+    path = folder / "predictions.sqlite3"
+    with PredictionStore(path) as store:
+        store.put("m", {"0a": "yes"})
+    rewritten(path, f"UPDATE predictions SET {change}")  # noqa: S608
+    with PredictionStore(path) as store, pytest.raises(CacheError, match="could not be read"):
+        store.get("m", ["0a"])
+
+
+@pytest.mark.parametrize("value", ["", "[" * 100_000, "5", "null", '{"a": 1}', '["a", 5]', '"a"'])
+def test_a_journal_holds_paraphrases_or_is_told(folder: Path, value: str) -> None:
+    with Journal(folder / "journal.sqlite3", task="t") as journal:
+        journal.put_many("paraphrases", {"a": ["b"]})
+        with journal._connection as connection:
+            connection.execute("UPDATE findings SET value = ?", (value,))
+        with pytest.raises(DataError, match="the journal of the run cannot be used"):
+            remembered_paraphrases(None, ["a"], journal)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ['"1.0"', "[]", "null", "{}", "[" * 100_000])
+def test_a_journal_holds_scores_or_is_told(folder: Path, value: str) -> None:
+    class Half:
+        name, identity, tau = "half", "half", 0.5
+
+        def scores(self, pairs: Any) -> Any:
+            return np.full(len(pairs), 0.5)
+
+        def at_least(self, pairs: Any, tau: float) -> Any:
+            return self.scores(pairs) >= tau
+
+    with Journal(folder / "journal.sqlite3", task="t") as journal:
+        RememberedScorer(Half(), journal).scores([("a", "b")])
+        with journal._connection as connection:
+            connection.execute("UPDATE findings SET value = ?", (value,))
+        with pytest.raises(DataError, match="the journal of the run cannot be used"):
+            RememberedScorer(Half(), journal).scores([("a", "b")])
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [[0, 50, 1]],
+        [[2**31, 2**31 + 1, 1]],
+        [[4, 2, 1]],
+        [[0, 4, 1], [2, 6, 1]],
+        [[4, 6, 1], [0, 3, 1]],
+        [[0, 1, 2**31]],
+    ],
+)
+def test_cached_tokens_lie_in_their_text_or_the_cache_is_damaged(
+    folder: Path, cells: list[list[int]]
+) -> None:
+    texts, tagger = ["some text"], load_tagger("fast")
+    with TagCache(folder / "tags") as cache:
+        cache.put_many("t", "1", tagger.tag(texts))
+        assert cache.get_many("t", "1", texts)[0].all()
+    blob = np.array(cells, "<u4").tobytes()
+    with closing(sqlite3.connect(folder / "tags" / "tags.sqlite3")) as connection:
+        connection.execute("UPDATE texts SET tokens = ?, checksum = ?", (blob, zlib.crc32(blob)))
+        connection.commit()
+    with TagCache(folder / "tags") as cache, pytest.raises(CacheError, match="damaged"):
+        cache.get_many("t", "1", texts)
+
+
+# ---------------------------------------------------------------- journals of reviewers
+
+
+ENTRIES: list[dict[str, Any]] = [
+    {"kind": "reject", "rule": "r", "reason": {"a": 1}, "note": ""},
+    {"kind": "reject", "rule": "r", "reason": "meaning", "note": ["a"]},
+    {"kind": "accept", "rule": ["r"]},
+    {"kind": "accept", "rule": "r", "shown": "ab"},
+    {"kind": "accept", "rule": "r", "shown": 5},
+    {"kind": "edit", "rule": "r", "new": None},
+    {"kind": "pick", "original": "a", "shown": [1], "choice": None},
+    {"kind": "pick", "original": "a", "shown": "b", "choice": None},
+    {"kind": "pick", "original": "a", "shown": [], "choice": 5},
+    {"kind": "pair", "original": "a", "rewritten": "b", "same": "yes"},
+    {"kind": "undo", "undone": "1"},
+    {"kind": "os:abort"},
+]
+
+
+@pytest.mark.parametrize("content", ENTRIES, ids=str)
+def test_entries_of_the_wrong_kind_are_told(folder: Path, content: dict[str, Any]) -> None:
+    vetting_journal(folder)
+    path = folder / "r.me.vetting.jsonl"
+    line = {"n": 1, "time": "2026-11-21T17:30:00Z", "reviewer": "me", "ruleset": "5c4e", **content}
+    path.write_text(path.read_text("utf-8") + json.dumps(line) + "\n", "utf-8")
+    assert_ours(run("vetted", "r.sear", path.name, "-o", "v.sear"), "means nothing here")
+    assert not (folder / "v.sear").exists()
+
+
+def test_a_note_cannot_become_a_rule(folder: Path) -> None:
+    ruleset = load("r.sear")
+    with vetting.Journal(folder / "j.jsonl", ruleset=ruleset, reviewer="me") as journal:
+        note = "bad\nmovie -> evil\u2028a -> b\rc -> d"
+        rule = ruleset.rule_ids[0]
+        journal.append("reject", {"rule": rule, "text": "", "reason": "other", "note": note})
+    done = run("vetted", "r.sear", "j.jsonl", "-o", "v.sear")
+    assert done.exception is None
+    left = load("v.left-out.sear")
+    assert [rule.antecedent for rule in left.rules] == [rule.antecedent for rule in ruleset.rules]
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000 + b"\n", b"{}\n", b"\xff\n", b"5\n"], ids=str)
+def test_what_is_no_journal_is_told(folder: Path, content: bytes) -> None:
+    (folder / "j.jsonl").write_bytes(content)
+    assert_ours(run("vetted", "r.sear", "j.jsonl"), "is no journal of sears vet")
+    os.unlink("j.jsonl")
+    os.mkfifo("j.jsonl")
+    assert_ours(run("vetted", "r.sear", "j.jsonl"), "no regular file")

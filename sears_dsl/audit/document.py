@@ -23,6 +23,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl._documents import read_document
 from sears_dsl.audit.shares import Share
 from sears_dsl.audit.slices import SliceResult
 from sears_dsl.audit.together import Together
@@ -281,7 +282,7 @@ def read_audit(path: Path) -> AuditDocument:
     """
     file = path / "audit.json" if path.is_dir() else path
     try:
-        return AuditDocument.model_validate_json(file.read_bytes())
+        return AuditDocument.model_validate_json(read_document(file))
     except OSError as error:
         raise DataError(
             f"{file} could not be read: {error.strerror}",

@@ -17,6 +17,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from sears_dsl._documents import parse_json, read_document
 from sears_dsl.augmentation.table import Table, write_table
 from sears_dsl.augmentation.training import MODEL
 from sears_dsl.errors import ModelError, UsageError
@@ -147,6 +148,6 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 
 def _read(path: Path) -> object:
     try:
-        return json.loads(path.read_bytes())
+        return parse_json(read_document(path))
     except ValueError:  # cut short by whatever ended the run; the training is repeated
         return None

@@ -307,7 +307,13 @@ def _answers(
             model = trainer.train(work.table(variant, seed), seed=seed, place=place)
             kept = {key: [model.predict(held_out.rows), model.predict(rewritten)]}
             journal.put_many("answers", kept)
-        found[variant].append(_Answers(*kept[key]))
+        answers = kept[key]
+        whole = isinstance(answers, list) and list(map(len, answers)) == [
+            len(held_out.rows), len(rewritten),
+        ]  # fmt: skip
+        if not whole:
+            raise journal.damaged("answers")
+        found[variant].append(_Answers(*answers))
     return found
 
 

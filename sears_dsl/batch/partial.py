@@ -18,19 +18,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sears_dsl._documents import make_private_folder, parse_json, read_document
 from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, UsageError
 
 __all__ = ["PartialOutput"]
 
 _FOLDER = ".sears-partial"
+# All files of such a folder but the lock.
+_OURS = re.compile(r"manifest\.json(\.new)?|\d+\.part(\.new)?|output")
 
 
 class PartialOutput:
@@ -74,7 +78,7 @@ class PartialOutput:
                 help=f"make it first: mkdir -p {output.parent}",
             )
         with self._writing():
-            self.folder.mkdir(exist_ok=True)
+            make_private_folder(self.folder)
             self._lock = open(self.folder / "lock", "ab")  # noqa: SIM115 - held until closed
         try:
             self._claim()
@@ -119,12 +123,10 @@ class PartialOutput:
         before = None
         with self._writing():
             if path.exists():
-                try:
-                    before = json.loads(path.read_bytes())
-                except ValueError:
-                    before = None
+                with suppress(ValueError):
+                    before = parse_json(read_document(path))
         found = self._whole_parts()
-        if resume and before is not None:
+        if resume and isinstance(before, dict):
             self._compare(before, manifest)
             self.finished = self._count = found
             self.note = f"resumed after {found} finished batches"
@@ -137,7 +139,7 @@ class PartialOutput:
             )
         with self._writing():
             for leftover in self.folder.iterdir():
-                if leftover.name != "lock":
+                if _OURS.fullmatch(leftover.name):
                     leftover.unlink()
             self._put_file(path.name, [json.dumps(manifest, indent=1).encode()])
 
@@ -238,11 +240,15 @@ def _is_whole(path: Path) -> bool:
     with open(path, "rb") as file:
         line, part = file.readline(), file.read()
     try:
-        head = json.loads(line)
+        head = parse_json(line)
     except ValueError:
         return False
     told = {"bytes": len(part), "crc32": zlib.crc32(part)}
-    return isinstance(head, dict) and told.items() <= head.items()
+    return (
+        isinstance(head, dict)
+        and all(head.get(name) == value for name, value in told.items())
+        and isinstance(head.get("counts"), dict)
+    )
 
 
 def _sync_folder(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,16 +86,15 @@ def _label_value(given: str) -> tuple[str, object]:
 
 def _save(suite: Any, output: Path) -> None:
     """CheckList writes the file itself; it gets its name when it is whole."""
+    temporary = output.with_name(f".{output.name}.{os.urandom(6).hex()}")
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
-        os.close(descriptor)
+        temporary.touch(exist_ok=False)
     except OSError as error:
         raise DataError(
             f"{output} could not be written: {error.strerror}", help="choose another folder"
         ) from error
     try:
-        suite.save(temporary)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, output)
+        suite.save(str(temporary))
+        temporary.replace(output)
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import click
 
+from sears_dsl._documents import make_private_folder
 from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, SearsError, UsageError
 
@@ -80,7 +81,7 @@ def unfinished_run(
         raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
     output = output.absolute()  # `.` has no name to go by
     folder = output.parent / f"{output.name}.partial"
-    make_folder(folder)
+    _make_own_folder(folder)
     _check_writable(output)
     with _held(folder, output), _interrupted_by_signals():
         if _holds_findings(folder) and not (options["resume"] or options["restart"] or goes_on):
@@ -113,6 +114,16 @@ def make_folder(folder: Path) -> None:
     """Make a folder for what is written, or say why that cannot be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{folder} could not be made: {error.strerror}",
+            help="choose another place with -o",
+        ) from error
+
+
+def _make_own_folder(folder: Path) -> None:
+    try:
+        make_private_folder(folder)
     except OSError as error:
         raise DataError(
             f"{folder} could not be made: {error.strerror}",

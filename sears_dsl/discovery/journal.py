@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl._closing import Closing
+from sears_dsl._documents import parse_json
 from sears_dsl.errors import DataError, SearsError, UsageError
 
 __all__ = ["Journal"]
@@ -49,6 +50,8 @@ class Journal(Closing):
         except sqlite3.Error as error:
             raise self._unusable(error) from error
         try:
+            # A file may come from elsewhere: what its tables are made of runs no functions.
+            self._connection.execute("PRAGMA trusted_schema=OFF")
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._open(task)
@@ -100,8 +103,8 @@ class Journal(Closing):
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, value FROM findings WHERE kind = ? AND key IN ({marks})"  # noqa: S608
                 for key, value in self._connection.execute(query, (kind, *some)):
-                    found[key] = json.loads(value)
-        except (sqlite3.Error, ValueError) as error:
+                    found[key] = parse_json(value)
+        except (sqlite3.Error, ValueError, TypeError) as error:
             raise self._unusable(error) from error
         return found
 
@@ -118,6 +121,10 @@ class Journal(Closing):
                 self._connection.executemany(insertion, rows)
         except sqlite3.Error as error:
             raise self._unusable(error) from error
+
+    def damaged(self, kind: str) -> DataError:
+        """The error for a value that no version of sears wrote under this kind."""
+        return self._unusable(ValueError(f"what it holds as {kind} is nothing of the kind"))
 
     def close(self) -> None:
         """Close the file; the journal is of no use afterwards."""

@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl._documents import read_document
 from sears_dsl.batch.validated import manifest_path
 from sears_dsl.discovery.counted import Flip, Funnel, HeldOut
 from sears_dsl.errors import DataError
@@ -158,7 +159,7 @@ def read_manifest(path: Path) -> Manifest:
         DataError: there is no such file, or it is no manifest of this version.
     """
     try:
-        return Manifest.model_validate_json(path.read_bytes())
+        return Manifest.model_validate_json(read_document(path))
     except OSError as error:
         raise DataError(f"{path} could not be read: {error.strerror}") from error
     except ValidationError as error:

@@ -117,7 +117,10 @@ class RememberedScorer:
         keys = [_key(pair) for pair in pairs]
         distinct = dict(zip(keys, pairs, strict=True))
         missing = [key for key in distinct if key not in known]
-        known.update(self._journal.get_many(kind, missing))
+        journaled = self._journal.get_many(kind, missing)
+        if not all(isinstance(score, int | float) for score in journaled.values()):
+            raise self._journal.damaged(kind)
+        known.update(journaled)
         # Pairs of one sentence stay together: scorers share work between them.
         missing = [key for key in missing if key not in known]
         missing.sort(key=lambda key: (len(distinct[key][0]), distinct[key]))
@@ -152,6 +155,8 @@ def remembered_paraphrases(
     """
     distinct = sorted(set(sentences), key=lambda text: (len(text), text))
     known: dict[str, list[str]] = journal.get_many("paraphrases", distinct)
+    if not all(map(_are_texts, known.values())):
+        raise journal.damaged("paraphrases")
     # Portions are cut before looking what is known, so that a resumed run searches the same ones.
     portions = [
         distinct[first : first + _SENTENCES] for first in range(0, len(distinct), _SENTENCES)
@@ -171,6 +176,10 @@ def remembered_paraphrases(
         journal.put_many("paraphrases", answers)
         known.update(answers)
     return [known.get(text) for text in sentences]
+
+
+def _are_texts(found: object) -> bool:
+    return isinstance(found, list) and all(isinstance(text, str) for text in found)
 
 
 def _key(pair: Pair) -> str:

@@ -246,7 +246,7 @@ class HttpPredictor:
             )
         try:
             return answer.json()
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ModelError(
                 f"{self._place} answered with something that is no JSON: {_start(answer)}",
                 help="is this the address of the model, not of a web page?",

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sears_dsl._documents import read_document
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.predictor import Row
 
@@ -304,9 +305,9 @@ def _is_file(given: str) -> bool:
 def _read(given: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
     where = f"the {what} {given}" if _is_file(given) else f"the {what}"
     try:
-        text = Path(given).read_text("utf-8") if _is_file(given) else given
+        text = read_document(Path(given)).decode() if _is_file(given) else given
         content = tomllib.loads(text) if given.endswith(".toml") else json.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{where} cannot be read: {error}",
             help="give the name of a .toml or .json file, or JSON",

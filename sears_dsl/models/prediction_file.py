@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sears_dsl._documents import parse_json
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.confident import Answer
 from sears_dsl.models.predictor import Row, row_key
@@ -169,7 +170,7 @@ class FilePredictor:
     def _asked(self, line: str, number: int) -> dict[str, Row]:
         """A line of the file of inputs that an earlier run wrote."""
         try:
-            row: Any = json.loads(line)
+            row: Any = parse_json(line)
         except ValueError:
             row = None
         texts = isinstance(row, dict) and all(isinstance(value, str) for value in row.values())

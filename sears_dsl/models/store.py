@@ -98,6 +98,8 @@ class PredictionStore(Closing):
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, label, confidence FROM predictions WHERE model = ? AND key IN ({marks})"  # noqa: S608, E501
                 for key, label, confidence in self._connection.execute(query, [model, *some]):
+                    if not isinstance(label, str) or not isinstance(confidence, float | None):
+                        raise sqlite3.DatabaseError(f"it holds {label!r:.80} as a label")
                     yield key.hex(), label, confidence
 
     def put(self, identity: str, labels: Mapping[str, str]) -> None:
@@ -157,6 +159,8 @@ class PredictionStore(Closing):
                 f"{self.path} is no file of predictions of this version of sears",
                 help="name another file, or move this one away",
             )
+        # A file may come from elsewhere: what its tables are made of runs no functions.
+        self._connection.execute("PRAGMA trusted_schema = OFF")
         self._connection.execute("PRAGMA journal_mode = WAL")
         # Safe when a process is killed; after a power failure the last batches may be missing.
         self._connection.execute("PRAGMA synchronous = NORMAL")

@@ -32,7 +32,7 @@ from sears_dsl._closing import Closing
 from sears_dsl.errors import CacheError, TaggerError
 from sears_dsl.text.cache_file import PART_SUFFIXES, CacheFile, number_of, pragma, transaction
 from sears_dsl.text.tagger import ChunkTagger, Tagger
-from sears_dsl.text.tokens import Tokens, text_groups
+from sears_dsl.text.tokens import Int32Array, Tokens, text_groups
 
 __all__ = ["CacheInfo", "CachedTagger", "TagCache"]
 
@@ -113,13 +113,19 @@ class TagCache(Closing):
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, checksum, tokens FROM texts WHERE key IN ({marks})"  # noqa: S608
                 for key, checksum, blob in connection.execute(query, some):
-                    if zlib.crc32(blob) != checksum or len(blob) % _TOKEN_BYTES:
+                    if (
+                        not isinstance(blob, bytes)
+                        or zlib.crc32(blob) != checksum
+                        or len(blob) % _TOKEN_BYTES
+                    ):
                         raise self._file.damaged()
                     stored[key] = blob
             found = np.array([key in stored for key in keys], np.bool_)
             blobs = [stored[key] for key in keys if key in stored]
             there = [text for text, key in zip(texts, keys, strict=True) if key in stored]
             cells = np.frombuffer(b"".join(blobs), _CELL).reshape(-1, 3)
+            if not _lie_in_order(cells, blobs, there):
+                raise self._file.damaged()
             numbers, tag_ids = np.unique(cells[:, 2], return_inverse=True)
             pairs = self._tag_pairs(connection, numbers.tolist())
         counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
@@ -327,6 +333,21 @@ class CachedTagger:
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text."""
         return self.tagger.sentences(texts)
+
+
+def _lie_in_order(cells: Int32Array, blobs: Sequence[bytes], texts: Sequence[str]) -> bool:
+    """Whether tokens lie in their texts, one behind the other; kernels rely on it."""
+    counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
+    row = np.repeat(np.arange(len(texts)), counts)
+    starts, ends = cells[:, 0], cells[:, 1]
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    behind = (starts[1:] >= ends[:-1]) | (row[1:] != row[:-1])
+    return bool(
+        (starts >= 0).all()
+        and (starts <= ends).all()
+        and (ends <= lengths[row]).all()
+        and behind.all()
+    )
 
 
 def _folder(path: Path | None) -> Path:

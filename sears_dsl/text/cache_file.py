@@ -84,7 +84,8 @@ class CacheFile:
         if self._connection is not None and self._process == os.getpid():
             return self._connection
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # What is tagged may be private: a new folder is for this user alone.
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise CacheError(
                 f"the folder of the tag cache, {self.path.parent}, could not be made: "
@@ -105,6 +106,8 @@ class CacheFile:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Make the tables in a new file; refuse one that is not ours or of another version."""
+        # A file may come from elsewhere: what its tables are made of runs no functions.
+        connection.execute("PRAGMA trusted_schema = OFF")
         if _is_new(connection):
             _write_ahead(connection)
             with transaction(connection):

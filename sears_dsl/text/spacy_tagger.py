@@ -12,7 +12,6 @@ memory is bounded.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl._closing import Closing
+from sears_dsl._documents import parse_json, read_document
 from sears_dsl.errors import TaggerError
 from sears_dsl.text.coarse_tags import CoarseTags, remembered
 from sears_dsl.text.tokenizer import ChunkTokenizer, Cut
@@ -81,7 +81,7 @@ class SpacyTagger(Closing):
         if find_spec("spacy") is None:
             raise TaggerError("spaCy is not installed", help=INSTALL)
         self.model, folder = _find(model)
-        self._meta: dict[str, Any] = json.loads((folder / "meta.json").read_text("utf-8"))
+        self._meta = _meta(folder)
         made_of = [self._meta.get("version", "0"), f"spacy {metadata.version('spacy')}"]
         if Path(self.model).is_dir():
             made_of.append(_fingerprint(folder))
@@ -256,6 +256,21 @@ def _find(model: str | None) -> tuple[str, Path]:
     if model is None:
         raise TaggerError("the small English model of spaCy is not installed", help=INSTALL)
     raise _missing(model)
+
+
+def _meta(folder: Path) -> dict[str, Any]:
+    """What a model says about itself."""
+    try:
+        meta = parse_json(read_document(folder / "meta.json"))
+        if isinstance(meta, dict) and isinstance(meta.get("components", []), list):
+            return meta
+        why = "it does not say what the model is made of"
+    except (OSError, ValueError) as error:
+        why = str(error)
+    raise TaggerError(
+        f"the spaCy model in {folder} cannot be read: meta.json: {why}",
+        help="name a package, or a folder as nlp.to_disk writes it",
+    )
 
 
 def _package_folder(name: str) -> Path | None:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Mutable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from sears_dsl._documents import parse_json
 from sears_dsl.errors import DataError, UsageError
 
 __all__ = [
@@ -114,7 +115,7 @@ class _Place:
 def _position(value: Any) -> int:
     try:
         position = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         position = -1
     if position < 0 or (isinstance(value, float) and value != position):
         raise DataError(f"{value!r} is no position in a text")
@@ -125,7 +126,7 @@ def _structure(value: Any) -> Any:
     """A copy in lists and dictionaries that may be changed."""
     if isinstance(value, str):
         try:
-            return json.loads(value)
+            return parse_json(value)
         except ValueError as error:
             raise DataError(f"{value[:60]!r} holds no spans: {error}") from error
     if hasattr(value, "tolist"):

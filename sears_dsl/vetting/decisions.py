@@ -186,7 +186,10 @@ def replay(entries: Sequence[Entry]) -> State:
         elif entry.kind == "pick":
             original = _need(entry, "original", str)
             choice = _need(entry, "choice", str, type(None))
-            picks[original] = Pick(original, tuple(_need(entry, "shown", list)), choice)
+            shown = tuple(_need(entry, "shown", list))
+            if not all(isinstance(text, str) for text in shown):
+                raise _strange(entry, "shown is no list of texts")
+            picks[original] = Pick(original, shown, choice)
         else:
             verdict = _verdict(entry)
             rules.pop(verdict.rule, None)
@@ -202,8 +205,8 @@ def _verdict(entry: Entry) -> RuleVerdict:
         number=entry.number,
         time=entry.time,
         new=_need(entry, "new", str) if kind == "edit" else "",
-        reason=entry.content.get("reason", ""),
-        note=entry.content.get("note", ""),
+        reason=_optional(entry, "reason"),
+        note=_optional(entry, "note"),
         shown=_pairs(entry, "shown"),
     )
 
@@ -214,6 +217,11 @@ def _pairs(entry: Entry, name: str) -> tuple[Pair, ...]:
         return tuple((str(original), str(rewritten)) for original, rewritten in found)
     except (TypeError, ValueError) as error:
         raise _strange(entry, f"{name} is no list of pairs") from error
+
+
+def _optional(entry: Entry, name: str) -> str:
+    text: str = _need(entry, name, str) if name in entry.content else ""
+    return text
 
 
 def _need(entry: Entry, name: str, *kinds: type) -> Any:

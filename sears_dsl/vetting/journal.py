@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sears_dsl._closing import Closing
+from sears_dsl._documents import parse_json, read_document
 from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
@@ -280,7 +281,7 @@ def read_journal(path: Path) -> tuple[Header, list[Entry]]:
         DataError: there is no such file, it is no journal of this version, or a line is damaged.
     """
     try:
-        content = path.read_bytes()
+        content = read_document(path)
     except OSError as error:
         raise DataError(f"the journal {path} could not be read: {error.strerror}") from error
     lines = content.split(b"\n")[:-1]
@@ -317,7 +318,7 @@ def _stamp(time: datetime) -> str:
 
 def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
-        found = json.loads(line.decode("utf-8", "surrogatepass"))
+        found = parse_json(line.decode("utf-8", "surrogatepass"))
     except ValueError as error:
         raise _damaged(path, number, "it is no JSON") from error
     if not isinstance(found, dict):
