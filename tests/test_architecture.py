@@ -25,6 +25,7 @@ LAYERS = [
         "_closing",
         "_compiled",
         "_defaults",
+        "_growing",
         "_lock",
         "highlighting",
     },

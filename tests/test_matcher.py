@@ -220,9 +220,10 @@ import sears_dsl as sears
 from sears_dsl.text.pinned import PinnedTagger
 matcher = sears.parse("movie -> film").compile(tagger=PinnedTagger())
 tokens = matcher.tagger.tokenize(["a movie"] * 300_000)
-# A type that there is not, in the first row of each block of rows.
-type_ids = tokens.type_ids.copy()
-type_ids[:: 1 << 17] = 1_000
+# A type that there is not: at the end of the first block of rows, so that the two after it
+# fail while it is at work, both in the other thread.
+type_ids, block = tokens.type_ids.copy(), 1 << 17
+type_ids[[block - 2, block, 2 * block]] = 1_000
 try:
     matcher.find(replace(tokens, type_ids=type_ids), jobs=2)
 except IndexError as error:

@@ -10,13 +10,14 @@ text, whatever else the rules and the replaced tokens are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl._compiled import kernel
+from sears_dsl._growing import Growing
 from sears_dsl.engine.forms import Characters, number_sequences, touches
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.pieces import kept_punctuation
@@ -24,7 +25,7 @@ from sears_dsl.engine.spacing import CLITIC_INITIALS, begins_with_clitic
 from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
 from sears_dsl.text.tokens import Int32Array, Tokens
 
-__all__ = ["Format", "Slot", "Written", "copied_places", "format_of", "write_formats"]
+__all__ = ["Format", "Formats", "Slot", "Written", "copied_places", "format_of", "write_formats"]
 
 # What stands before a slot: nothing; a space, but before a clitic; what stands in the row.
 _BARE, _SPACED, _NEXT = range(3)
@@ -53,6 +54,31 @@ class Format(NamedTuple):
 
     pieces: tuple[str, ...]
     slots: tuple[Slot, ...]
+
+
+class Formats:
+    """The formats of templates, by their numbers; None for a template that has none.
+
+    Attributes:
+        known: as they were added.
+        has: bool (formats,): whether there is one.
+        slots: int32 (slots, 4): the slots of all formats, one format after another.
+        slot_offsets: int64 (formats + 1,): where those of each begin.
+    """
+
+    def __init__(self) -> None:
+        self.known: list[Format | None] = []
+        self.has = Growing(np.zeros(0, np.bool_))
+        self.slots = Growing(np.zeros((0, 4), np.int32))
+        self.slot_offsets = Growing(np.zeros(1, np.int64))
+
+    def append(self, one: Format | None) -> None:
+        """Add a format."""
+        if one is not None and one.slots:
+            self.slots.extend(one.slots)
+        self.slot_offsets.extend([len(self.slots)])
+        self.has.extend([one is not None])
+        self.known.append(one)
 
 
 def copied_places(rule: Rule) -> tuple[int | None, ...]:
@@ -128,7 +154,7 @@ class Written(NamedTuple):
 
 
 def write_formats(
-    formats: Sequence[Format | None],
+    formats: Formats,
     keys: Int32Array,
     matches: Matches,
     tokens: Tokens,
@@ -137,18 +163,15 @@ def write_formats(
     """The new texts of matches that have a format.
 
     Args:
-        formats: all there are.
+        formats: all that there are so far.
         keys: the format of each match.
         matches: of plain rules, where they have one.
         tokens: the rows.
         characters: of their texts.
     """
-    has = np.array([one is not None for one in formats], np.bool_)
+    has = formats.has.array
     if not has[keys].any():
         return Written(np.zeros(len(keys), np.bool_), np.full(len(keys), -1, np.int32), [])
-    known = [one or Format(("",), ()) for one in formats]
-    slot_offsets = np.cumsum([0, *(len(one.slots) for one in known)])
-    slots = np.array([slot for one in known for slot in one.slots], np.int32).reshape(-1, 4)
     words: dict[str, int] = {}
     word_of = np.array([words.setdefault(t.text, len(words)) for t in tokens.types], np.int32)
     is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
@@ -160,8 +183,8 @@ def write_formats(
         has,
         matches.rows,
         lows,
-        slot_offsets,
-        slots,
+        formats.slot_offsets.array,
+        formats.slots.array,
         word_of,
         is_clitic,
         may_be_clitic,
@@ -172,11 +195,12 @@ def write_formats(
     texts: dict[str, int] = {}
     ids: list[int] = []
     for low, high in zip(offsets[examples].tolist(), offsets[examples + 1].tolist(), strict=True):
-        if low == high:  # what all matches without a format have
+        key, *copied = described[low:high].tolist() if low < high else [-1]
+        form = formats.known[key] if key >= 0 else None
+        if form is None:  # what all matches without a format have
             ids.append(-1)
             continue
-        key, *copied = described[low:high].tolist()
-        pieces = known[key].pieces
+        pieces = form.pieces
         text = pieces[0]
         for slot, piece in enumerate(pieces[1:]):
             word, before = copied[2 * slot : 2 * slot + 2]

@@ -8,6 +8,7 @@ the rules' own words tell so, and comes back as the very same string.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -69,6 +70,10 @@ def compile_rules(rulesets: Sequence[Ruleset], *, tagger: Tagger | None = None) 
 class Matcher:
     """Compiled rules; made by `compile_rules`.
 
+    Threads may share one: each gets what it would get alone. The tagger is asked by one of them at
+    a time (where it is used elsewhere too, it has to bear that itself, as the fast one does); the
+    scan, most of the work where there are many rules, runs in all of them at once.
+
     Attributes:
         rules: the rules, in the order of their rulesets.
         program: the arrays that the kernels read.
@@ -78,6 +83,8 @@ class Matcher:
     def __init__(self, rulesets: Sequence[Ruleset], *, tagger: Tagger | None = None) -> None:
         self._rulesets = tuple(rulesets)
         self._tagger = tagger
+        # For the tagger, and what was remembered of it.
+        self._alone = threading.RLock()
         self._splits: dict[str, tuple[str, ...]] = {}
         if tagger is not None:
             self._check_language(tagger)
@@ -100,10 +107,12 @@ class Matcher:
     @property
     def tagger(self) -> Tagger:
         """The tagger, loaded now if it was not."""
-        if self._tagger is None:
-            self._tagger = load_tagger()
-            self._check_language(self._tagger)
-        return self._tagger
+        with self._alone:
+            if self._tagger is None:
+                tagger = load_tagger()
+                self._check_language(tagger)
+                self._tagger = tagger
+            return self._tagger
 
     @cached_property
     def needs_tags(self) -> bool:
@@ -289,17 +298,25 @@ class Matcher:
             that no rule can match are left out.
         """
         if prefilter:
-            tiers = self._prefilter.tiers(
-                texts, chunk_words=self._chunk_words(), finder=self._finder()
-            )
+            with self._alone:
+                tiers = self._prefilter.tiers(
+                    texts, chunk_words=self._chunk_words(), finder=self._finder()
+                )
         else:
             tiers = np.full(len(texts), TAGS if self.needs_tags else TOKENS, np.uint8)
         for tier in (TOKENS, TAGS):
             rows: list[int] = np.flatnonzero(tiers == tier).tolist()
             if rows:
                 chosen = texts if len(rows) == len(texts) else [texts[row] for row in rows]
-                tagger = self.tagger
-                yield rows, tagger.tag(chosen) if tier == TAGS else tagger.tokenize(chosen)
+                with self._alone:
+                    tagger = self.tagger
+                    cut = tagger.tag(chosen) if tier == TAGS else tagger.tokenize(chosen)
+                yield rows, cut
+
+    def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The sentences of each text, as the tagger cuts them: (start, end) in characters."""
+        with self._alone:
+            return self.tagger.sentences(texts)
 
     # ------------------------------------------------------------ inside
 
@@ -316,11 +333,12 @@ class Matcher:
 
     def _split(self, word: str) -> tuple[str, ...]:
         """How the tagger splits a word; each distinct word is asked about once."""
-        parts = self._splits.get(word)
-        if parts is None:
-            parts = self.tagger.split(word)
-            self._splits[word] = parts
-        return parts
+        with self._alone:
+            parts = self._splits.get(word)
+            if parts is None:
+                parts = self.tagger.split(word)
+                self._splits[word] = parts
+            return parts
 
     def _check_language(self, tagger: Tagger) -> None:
         for ruleset in self._rulesets:

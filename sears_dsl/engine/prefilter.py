@@ -10,6 +10,7 @@ around a hit, from white space to white space, is cut by the tokenizer, each dis
 a chunk of which the tokenizer cannot speak alone counts as a hit, and so does a row with many hits.
 Where the tagger finds tokens faster than that (`text.tagger.FindingTagger`), it is asked instead.
 Costs one pass of Aho-Corasick over the text per tier, and nothing where a rule has no such word.
+Not to be used by two threads at once: a `Matcher` sees to that.
 """
 
 from __future__ import annotations

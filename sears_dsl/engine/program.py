@@ -44,12 +44,14 @@ class Program:
         symbols: int32 (predicates,): a small number for each that a path tests, else -1.
         sequences: of each variant, the predicates that it tests.
         rules: what the kernels read.
+        written: the variants of the last patterns, those that are not plain.
     """
 
     predicates: Predicates
     symbols: Int32Array
     sequences: Sequence[tuple[int, ...]]
     rules: Rules
+    written: Sequence[Sequence[Variant]]
 
 
 class _Patterns:
@@ -197,7 +199,7 @@ def _assemble(patterns: _Patterns, found: Sequence[int]) -> Program:
         pattern_of=pattern_of.astype(np.int32),
         deepest=max(map(len, sequences), default=0),
     )
-    return Program(patterns.predicates, symbols, sequences, rules)
+    return Program(patterns.predicates, symbols, sequences, rules, patterns.written)
 
 
 class _Trie(NamedTuple):

@@ -4,15 +4,20 @@ In: regexes (RE2 syntax), later texts. Out: a table of truth values. Always hold
 what each regex alone says of each text; a text with half of a surrogate pair is no text, and
 matches nothing. Costs one pass of RE2's set of regexes over a text, whatever their number, and a
 dictionary look-up where the text was seen before: batches of one corpus share most of their words.
+Threads may share one once all regexes are added.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sears_dsl._growing import Growing
 
 __all__ = ["RegexError", "Regexes"]
 
@@ -53,8 +58,8 @@ class Regexes:
         self._written: list[tuple[str, bool]] = []
         self._compiled: list[Any] = []
         self._together: list[_Together] | None = None
-        self._rows: dict[str, int] = {}
-        self._known: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
+        self._alone = threading.Lock()
+        self._forget()
 
     def __len__(self) -> int:
         return len(self._compiled)
@@ -83,24 +88,24 @@ class Regexes:
         """(texts, regexes): whether a regex matches all of a text."""
         if not self._compiled:
             return np.zeros((len(texts), 0), np.bool_)
-        rows = self._rows
-        new = [text for text in dict.fromkeys(texts) if text not in rows]
-        if len(rows) + len(new) > _MOST_TEXTS:
-            self._forget()
-            new = list(dict.fromkeys(texts))
-        if new:
-            found = np.zeros((len(new), len(self)), np.bool_)
+        with self._alone:
+            distinct = dict.fromkeys(texts)
+            new = [text for text in distinct if text not in self._rows]
+            if len(self._rows) + len(new) > _MOST_TEXTS:
+                self._forget()
+                new = list(distinct)
+            answers = np.zeros((len(new), len(self)), np.bool_)
             for place, text in enumerate(new):
-                self._rows[text] = len(self._known) + place
-                found[place, list(self._matching(text))] = True
-            self._known = np.concatenate([self._known, found])
-        chosen = np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
-        matched: NDArray[np.bool_] = self._known[chosen]
-        return matched
+                answers[place, list(self._matching(text))] = True
+            self._rows.update(zip(new, count(len(self._known)), strict=False))
+            self._known.extend(answers)
+            chosen = np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
+            matched: NDArray[np.bool_] = self._known.array[chosen]
+            return matched
 
     def _forget(self) -> None:
-        self._rows = {}
-        self._known = np.zeros((0, len(self)), np.bool_)
+        self._rows: dict[str, int] = {}
+        self._known = Growing(np.zeros((0, len(self)), np.bool_))
 
     def _matching(self, text: str) -> Iterator[int]:
         """The numbers of the regexes that match a text."""

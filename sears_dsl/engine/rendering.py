@@ -97,8 +97,9 @@ class Rendering:
         """What the matches become, each form of them written once."""
         windows = self._templates.windows(matches, tokens.row_offsets)
         characters = characters_of(tokens.texts)
-        formats = [template.format for template in self._templates]
-        told = write_formats(formats, windows.templates, matches, tokens, characters)
+        told = write_formats(
+            self._templates.formats, windows.templates, matches, tokens, characters
+        )
         texts = {text: number for number, text in enumerate(told.texts)}
         outcomes = np.full(len(matches), _REPLACED, np.int8)
         new_ids = told.numbers
@@ -116,7 +117,7 @@ class Rendering:
         ]
         become = np.array(forms, np.int32).reshape(-1, 2)[numbers]
         outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
-        return _Forms(list(self._templates), windows.templates, outcomes, new_ids, texts)
+        return _Forms(self._templates, windows.templates, outcomes, new_ids, texts)
 
     def _form(
         self,
@@ -175,7 +176,7 @@ class _Forms:
     """What matches become.
 
     Attributes:
-        templates: all that there are.
+        templates: all that there are so far.
         template_ids: which of them renders each match.
         outcomes: int8 (matches,): see `_SILENT` and the others.
         new_ids: int32 (matches,): the number of the new text, -1 where there is none.

@@ -6,18 +6,20 @@ alike (`forms.describe_windows`) get the same new text. Plain rules (no context,
 or name), of which mining makes hundreds of thousands, share a template where their consequents
 come to the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both write "a" and the second token.
 What a rule alone decides is worked out when it first matches, so that rules that never match cost
-nothing.
+nothing. Threads may share them: templates are numbered by one of them at a time.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from sears_dsl.engine.formats import Format, copied_places, format_of
+from sears_dsl._growing import Growing
+from sears_dsl.engine.formats import Format, Formats, copied_places, format_of
 from sears_dsl.engine.kernels import LEFT
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.patterns import Split, Variant, expand
@@ -102,6 +104,9 @@ class Templates(Sequence[Template]):
         rules: each rule with its scope, in the order in which they were compiled.
         program: what they were compiled to.
         split: how the tokenizer splits a word of a rule.
+
+    Attributes:
+        formats: their formats.
     """
 
     def __init__(
@@ -110,8 +115,11 @@ class Templates(Sequence[Template]):
         self._rules = rules
         self._program = program
         self._split = split
+        self._alone = threading.RLock()
         self._made: list[Template] = []
-        self._variants: dict[int, list[Variant]] = {}
+        self._read_context = Growing(np.zeros(0, np.bool_))
+        self.formats = Formats()
+        self._variants: dict[int, Sequence[Variant]] = {}
         self._plain: dict[tuple[object, ...], int] = {}
 
     def __len__(self) -> int:
@@ -120,14 +128,19 @@ class Templates(Sequence[Template]):
     def __getitem__(self, number: int) -> Template:  # type: ignore[override]
         return self._made[number]
 
-    def variants(self, rule: int) -> list[Variant]:
+    def variants(self, rule: int) -> Sequence[Variant]:
         """The flat variants of a rule."""
-        variants = self._variants.get(rule)
-        if variants is None:
-            tree, scope = self._rules[rule]
-            variants = expand(tree, scope, self._program.predicates, self._split)
-            self._variants[rule] = variants
-        return variants
+        arrays, written = self._program.rules, self._program.written
+        place = int(arrays.pattern_of[rule]) - (len(arrays.first_variant) - len(written))
+        if place >= 0:
+            return written[place]
+        with self._alone:
+            variants = self._variants.get(rule)
+            if variants is None:
+                tree, scope = self._rules[rule]
+                variants = expand(tree, scope, self._program.predicates, self._split)
+                self._variants[rule] = variants
+            return variants
 
     def windows(self, matches: Matches, row_offsets: Int32Array) -> Windows:
         """The template and the tokens of each match.
@@ -139,18 +152,17 @@ class Templates(Sequence[Template]):
         arrays = self._program.rules
         slots = self._first_slot[matches.rules] + matches.variants
         numbers = self._template_of[slots]
-        missing = numbers < 0
-        if missing.any():
-            unseen = np.zeros(len(self._template_of), np.bool_)
-            unseen[slots[missing]] = True
-            new = np.flatnonzero(unseen)
-            rules = np.searchsorted(self._first_slot, new, side="right") - 1
-            orders = new - self._first_slot[rules]
-            self._template_of[new] = list(map(self._number, rules.tolist(), orders.tolist()))
-            numbers = self._template_of[slots]
+        if (numbers < 0).any():
+            with self._alone:
+                missing = self._template_of[slots] < 0  # another thread may have been here
+                new = np.unique(slots[missing])
+                rules = np.searchsorted(self._first_slot, new, side="right") - 1
+                orders = new - self._first_slot[rules]
+                self._template_of[new] = list(map(self._number, rules.tolist(), orders.tolist()))
+                numbers = self._template_of[slots]
         base = row_offsets[matches.rows]
         lows, highs = base + matches.starts, base + matches.ends
-        wide = np.flatnonzero(np.array([made.reads_context for made in self._made])[numbers])
+        wide = np.flatnonzero(self._read_context.array[numbers])
         if len(wide):
             some = matches.select(wide)
             variants = arrays.first_variant[arrays.pattern_of[some.rules]] + some.variants
@@ -194,7 +206,10 @@ class Templates(Sequence[Template]):
         return number
 
     def _make(self, rule: int, order: int, form: Format | None = None) -> int:
-        self._made.append(Template(self._rules[rule], partial(self.variants, rule), order, form))
+        template = Template(self._rules[rule], partial(self.variants, rule), order, form)
+        self._made.append(template)
+        self._read_context.extend([template.reads_context])
+        self.formats.append(form)
         return len(self._made) - 1
 
     def _is_plain(self, rule: int) -> bool:

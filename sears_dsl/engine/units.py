@@ -37,7 +37,7 @@ class _Sentences:
         self.rows: list[int] = []
         self.starts: list[int] = []
         self.protected: list[list[tuple[int, int]]] | None = None if protected is None else []
-        for row, spans in enumerate(matcher.tagger.sentences(texts)):
+        for row, spans in enumerate(matcher.sentences(texts)):
             for start, end in spans:
                 self.texts.append(texts[row][start:end])
                 self.rows.append(row)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -198,8 +199,17 @@ class _Lemminflect:
         return found
 
 
-@lru_cache(maxsize=1)
+# Reading them is for one thread: it puts something in the place of the package for a moment.
+_reading = threading.Lock()
+
+
 def _tables() -> _Lemminflect:
+    with _reading:
+        return _read_tables()
+
+
+@lru_cache(maxsize=1)
+def _read_tables() -> _Lemminflect:
     return _Lemminflect()
 
 

@@ -73,8 +73,12 @@ class Tagger(Protocol):
         """
 
 
+# What follows is optional, and of one method each: to look whether a tagger has it must not read
+# `version`, for which the fast tagger loads its weights (Python 3.11 does that).
+
+
 @runtime_checkable
-class ChunkTagger(Tagger, Protocol):
+class ChunkTagger(Protocol):
     """A tagger that can tell the words of a chunk, a run of characters between white space, alone.
 
     Optional: with it, rows that hold a rule's word only inside of longer ones (`is` in `this`)
@@ -86,7 +90,7 @@ class ChunkTagger(Tagger, Protocol):
 
 
 @runtime_checkable
-class FindingTagger(Tagger, Protocol):
+class FindingTagger(Protocol):
     """A tagger that cuts texts so quickly that rows are better told by their tokens.
 
     Optional: with it, the raw text is not searched for a rule's words at all.

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sears_dsl.language.ruleset import parse
 from sears_dsl.text.fast.tagger import FastTagger
 from sears_dsl.text.fast.tokenizer import FastTokenizer
 from sears_dsl.text.tagger import ChunkTagger, Tagger, load_tagger
@@ -81,3 +82,12 @@ def test_threads_may_share_one(tagger: FastTagger) -> None:
         found = list(pool.map(lambda _: rows(shared.tag([*TEXTS, *texts])), range(8)))
     assert all(each[: len(TEXTS)] == expected for each in found)
     assert all(each == found[0] for each in found)
+
+
+def test_rules_without_tags_load_no_weights() -> None:
+    tagger = FastTagger()
+    matcher = parse("movie -> film\nvery -> <>").compile(tagger=tagger)
+    assert matcher.apply(["A very good movie."]).texts == ["A very good film.", "A good movie."]
+    assert "_perceptron" not in vars(tagger)
+    assert parse("NOUN -> it").compile(tagger=tagger).apply(["A movie."]).texts == ["A it."]
+    assert "_perceptron" in vars(tagger)

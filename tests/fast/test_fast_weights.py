@@ -125,3 +125,13 @@ def test_the_shipped_file_is_small_and_says_what_it_is_made_of() -> None:
     assert set(about["files"]) == {"ewt", "books", "reviews", "squad"}
     assert all(len(file["sha256"]) == 64 for file in about["files"].values())
     assert isinstance(about["seed"], int)
+
+
+def test_a_file_is_read_once_as_long_as_it_is_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "small.npz"
+    save(small(), path)
+    first = load(path)
+    assert load(path) is first
+    assert save(small(entry_weights=np.array([-127, 127, 5, -7], np.int8)), path) != first.digest
+    assert load(path).digest != first.digest
+    assert load() is load(SHIPPED)
