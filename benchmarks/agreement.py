@@ -55,6 +55,7 @@ Floats = NDArray[np.float64]
 
 AT_LEAST_MEAN, AT_LEAST_EACH = 0.85, 0.75
 NUMBERS = ROOT / "sears_dsl" / "discovery" / "scorers.json"
+LABELLED = "one person, each word substitution once, not its sentences"
 # Keeps weights finite where a kind of evidence separates perfectly.
 _PENALTY = 1e-3
 
@@ -136,6 +137,7 @@ def fit(seen: Evidence, pairs: int) -> None:
             {
                 "name": each.name,
                 "terms": each.terms,
+                "judged by": LABELLED if each.name == MADE else "people, each pair",
                 "pairs": len(each.pairs),
                 "equivalent": int(each.strictly.sum()),
                 "sha256": each.digest,

@@ -1,0 +1,159 @@
+"""Which changes of meaning a score does not see, kind by kind.
+
+Method: sentences written here for each kind, changed so that they say something else; the paper's
+score through the carried pivot, and the combined score, of each pair; how many pairs reach the
+calibrated τ of each, and how many both, which is what discovery asks by default. Prints the table
+that stands in docs/limits.md.
+Bias: a handful of sentences a kind, chosen with the pivot language (Portuguese) in mind where it
+says two English things in one way; they show that a kind can pass, not how often it does.
+
+    python -m benchmarks.blind_spots
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.record import Row, write_record
+from sears_dsl.discovery.combined import CombinedScorer
+from sears_dsl.discovery.scorers import load_scorer, shipped
+
+PAIRS = {
+    "degree": [
+        ("This is very much a step back .", "This is too much a step back ."),
+        ("The plot is very complicated .", "The plot is too complicated ."),
+        (
+            "While the cast is fine and most of the music is new , it is very loud at times .",
+            "While the cast is fine and most of the music is new , it is too loud at times .",
+        ),
+        ("It was a very long film .", "It was a rather long film ."),
+        ("It is much better than the book .", "It is a little better than the book ."),
+        ("She is extremely tired .", "She is quite tired ."),
+    ],
+    "negation of a positive sentence": [
+        ("The food was good .", "The food was not good ."),
+        ("I like this film .", "I do not like this film ."),
+        ("He is here .", "He is not here ."),
+        ("The service is fast .", "The service isn't fast ."),
+        (
+            "While the cast is fine and most of the music is new , you will laugh at times .",
+            "While the cast is fine and most of the music is new , you will not laugh at times .",
+        ),
+        ("They were on time .", "They were never on time ."),
+    ],
+    "negation of a negative sentence": [
+        ("It is not bad .", "It is bad ."),
+        ("I would not say that nothing works .", "I would not say that anything works ."),
+        ("I did not see nothing .", "I did not see anything ."),
+        (
+            "While the cast is fine and most of the music is new , it never gets worse at times .",
+            "While the cast is fine and most of the music is new , it gets worse at times .",
+        ),
+        ("I have never been disappointed .", "I have been disappointed ."),
+        ("There is no reason not to see it .", "There is no reason to see it ."),
+    ],
+    "tense": [
+        ("The film is long .", "The film was long ."),
+        ("She sings well .", "She sang well ."),
+        ("I have seen it twice .", "I saw it twice ."),
+        ("They will come back .", "They would come back ."),
+        ("He put it on the table every day .", "He puts it on the table every day ."),
+        (
+            "While the cast is fine and most of the music is new , the camera shakes at times .",
+            "While the cast is fine and most of the music is new , the camera shook at times .",
+        ),
+    ],
+    "number": [
+        ("The waiter was rude .", "The waiters were rude ."),
+        ("I lost my key .", "I lost my keys ."),
+        ("You are a fool .", "You are fools ."),
+        ("The actor plays well .", "The actors play well ."),
+        (
+            "While the cast is fine and most of the music is new , the actor shouts at times .",
+            "While the cast is fine and most of the music is new , the actors shout at times .",
+        ),
+        ("This is a good movie .", "These are good movies ."),
+    ],
+    "quantity": [
+        ("Some rooms were clean .", "All rooms were clean ."),
+        ("I waited for two hours .", "I waited for three hours ."),
+        ("Most people liked it .", "Many people liked it ."),
+        ("A few dishes were cold .", "Few dishes were cold ."),
+        (
+            "While the cast is fine and most of the music is new , some of us laughed at times .",
+            "While the cast is fine and most of the music is new , all of us laughed at times .",
+        ),
+        ("It costs 15 dollars .", "It costs 50 dollars ."),
+    ],
+    "certainty": [
+        ("It may rain .", "It will rain ."),
+        ("You must see it .", "You can see it ."),
+        ("He could win .", "He might win ."),
+        ("She is probably right .", "She is certainly right ."),
+        ("I think it works .", "I know it works ."),
+        (
+            "While the cast is fine and most of the music is new , you may get bored at times .",
+            "While the cast is fine and most of the music is new , you will get bored at times .",
+        ),
+    ],
+    "person": [
+        ("He liked the room .", "She liked the room ."),
+        ("It was late .", "He was late ."),
+        ("His dog is old .", "Her dog is old ."),
+        ("You are right .", "They are right ."),
+        (
+            "While the cast is fine and most of the music is new , he gets bored at times .",
+            "While the cast is fine and most of the music is new , she gets bored at times .",
+        ),
+        ("Your answer is wrong .", "His answer is wrong ."),
+    ],
+    "a word that the pivot does not tell apart": [
+        ("I heard the story .", "I heard the history ."),
+        ("He stayed for dinner .", "He was for dinner ."),
+        ("The camera is old .", "The chamber is old ."),
+        ("He hopes that you come .", "He waits that you come ."),
+        ("My finger hurts .", "My toe hurts ."),
+        ("The watch is broken .", "The clock is broken ."),
+    ],
+}
+
+
+def main() -> None:
+    """Score all pairs and print a table."""
+    combined = load_scorer("combined")
+    if not isinstance(combined, CombinedScorer):
+        raise TypeError("the scorer `combined` is no combination")
+    taus = shipped("pivot").tau, combined.tau
+    rows, lines = [], []
+    for kind, pairs in PAIRS.items():
+        paper = np.exp(np.minimum(0.0, combined.pivot.log_ratios(pairs)))
+        both = combined.scores(pairs)
+        passes = paper >= taus[0], both >= taus[1]
+        default = passes[0] & passes[1]
+        shown = int(np.lexsort((-paper, ~default))[0])
+        rows.append(
+            Row(
+                kind,
+                {
+                    "pairs": len(pairs),
+                    "paper's score": int(passes[0].sum()),
+                    "combined": int(passes[1].sum()),
+                    "default": int(default.sum()),
+                    "example": " -> ".join(pairs[shown]),
+                    "S of the paper": float(f"{paper[shown]:.2g}"),
+                    "combined S": round(float(both[shown]), 2),
+                },
+            )
+        )
+        old, new = pairs[shown]
+        lines.append(
+            f"| {kind} | {passes[0].sum()} of {len(pairs)} | {passes[1].sum()} of {len(pairs)} "
+            f"| {default.sum()} of {len(pairs)} | {old[:-2]} → {new[:-2]} | {paper[shown]:.2g} "
+            f"| {both[shown]:.2f} |"
+        )
+    write_record("blind_spots", rows)
+    print("\n".join(["", *lines]))
+
+
+if __name__ == "__main__":
+    main()
