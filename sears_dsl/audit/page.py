@@ -86,7 +86,7 @@ def _verdict(document: AuditDocument) -> str:
     return (
         f'<section class="card verdict {css_class(verdict.outcome)}">'
         f'<div class="sign" aria-hidden="true">{_SIGNS[verdict.outcome]}</div><div>'
-        f"<h2>{_TITLES[verdict.outcome]}</h2><p><strong>{escaped(conclusion(document))}</strong></p>"
+        f"<h2>{_TITLES[verdict.outcome]}</h2><p>{escaped(conclusion(document))}</p>"
         f"<p>{len(document.rules):,} {_plural(len(document.rules), 'rule')}: {escaped(counts)}.</p>"
         f"{listed}</div></section>"
     )

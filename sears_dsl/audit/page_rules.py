@@ -25,7 +25,6 @@ from sears_dsl.audit.sheet import (
 )
 from sears_dsl.audit.verdicts import CERTAIN
 from sears_dsl.engine.matches import Edit
-from sears_dsl.engine.narrowing import narrowed
 from sears_dsl.engine.rewrites import marked
 
 __all__ = ["rule_details", "rule_table"]
@@ -235,7 +234,7 @@ def _examples(examples: Sequence[Example]) -> str:
 
 
 def _example(each: Example) -> str:
-    edits = [narrowed(Edit(*edit)) for edit in each.edits]
+    edits = [Edit(*edit) for edit in each.edits]
     known = each.label
     before = answer(
         each.before, each.confidence_before, wrong=known is not None and each.before != known

@@ -88,18 +88,16 @@ def marked(original: str, edits: Sequence[Edit]) -> Text:
     """The sentence with each change marked; only the words that differ."""
     from rich.text import Text
 
-    from sears_dsl.engine.narrowing import narrowed
+    from sears_dsl.engine.narrowing import pieces
 
     line = Text()
-    position = 0
-    for start, _, old, new in map(narrowed, edits):
-        line.append(shown(original[position:start]))
-        if old:
-            line.append(f"[-{shown(old)}-]", style="red strike")
-        if new:
-            line.append(f"{{+{shown(new)}+}}", style="green bold")
-        position = start + len(old)
-    line.append(shown(original[position:]))
+    for kind, text in pieces(original, edits):
+        if kind == "same":
+            line.append(shown(text))
+        elif kind == "old":
+            line.append(f"[-{shown(text)}-]", style="red strike")
+        else:
+            line.append(f"{{+{shown(text)}+}}", style="green bold")
     return line
 
 

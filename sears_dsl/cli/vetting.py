@@ -8,7 +8,7 @@ import secrets
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,7 +77,7 @@ def vet_command(rules: str, **options: Any) -> None:
     need_vetting()
     if options["scorer"] != "none":
         need_discovery()
-    from sears_dsl.vetting.serving import LOOPBACK, listen, serve
+    from sears_dsl.vetting.serving import LOOPBACK, listen, redirection, serve
 
     place = _place(rules, options)
     options["tagger"] = chosen_tagger([place.ruleset], options["tagger"], quiet=options["quiet"])
@@ -99,7 +99,9 @@ def vet_command(rules: str, **options: Any) -> None:
         tokens = {secrets.token_urlsafe(24): name for name in sessions}
         pages = {name: f"http://{address}/{token}/" for token, name in tokens.items()}
         app = _application(place, asked, sessions, tokens, address)
-        serve(app, listening, on_ready=lambda: _say_hello(pages, options))
+        first = next(iter(pages.values()))
+        with redirection(first) if options["open_page"] else nullcontext() as file:
+            serve(app, listening, on_ready=lambda: _say_hello(pages, file, options))
         _say_goodbye(place, sessions)
         if any(session.overview()["judge"]["left"] for session in sessions.values()):
             # Leaves the answers of the model where the next start finds them.
@@ -264,16 +266,16 @@ def _application(
     return application(sessions, tokens=tokens, hosts=hosts, write=write)
 
 
-def _say_hello(pages: Mapping[str, str], options: dict[str, Any]) -> None:
+def _say_hello(pages: Mapping[str, str], file: Path | None, options: dict[str, Any]) -> None:
     for name, page in pages.items():
         click.echo(f"{name}: {page}" if len(pages) > 1 else page)
     sys.stdout.flush()
     if not options["quiet"]:
         click.echo("Whoever has the address can decide. Ctrl-C ends it.", err=True)
-    if options["open_page"]:
+    if file is not None:
         import webbrowser
 
-        webbrowser.open(next(iter(pages.values())))
+        webbrowser.open(file.as_uri())
 
 
 def _say_goodbye(place: _Place, sessions: dict[str, Session]) -> None:

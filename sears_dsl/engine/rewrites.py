@@ -15,6 +15,7 @@ from typing import overload
 
 from sears_dsl.engine.columns import DistinctRewrites, RewriteColumns
 from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.narrowing import pieces
 from sears_dsl.text.tokens import Int32Array
 
 __all__ = ["DistinctRewrites", "RewriteColumns", "Rewrites"]
@@ -139,12 +140,5 @@ def marked(original: str, edits: Sequence[Edit]) -> str:
         >>> marked("a < movie", [Edit(4, 9, "movie", "film")])
         'a &lt; <del>movie</del><ins>film</ins>'
     """
-    parts = []
-    position = 0
-    for edit in edits:
-        parts.append(html.escape(original[position : edit.start]))
-        parts.append(f"<del>{html.escape(edit.old)}</del>" if edit.old else "")
-        parts.append(f"<ins>{html.escape(edit.new)}</ins>" if edit.new else "")
-        position = edit.end
-    parts.append(html.escape(original[position:]))
-    return "".join(parts)
+    marks = {"same": "{}", "old": "<del>{}</del>", "new": "<ins>{}</ins>"}
+    return "".join(marks[kind].format(html.escape(text)) for kind, text in pieces(original, edits))

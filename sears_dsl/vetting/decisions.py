@@ -53,9 +53,10 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "grammar": "is not grammatical",
         "unnatural": "is nothing that people say",
         "other": "another reason",
+        "none": "no reason given",
     }
 )
-"""Why a rule may be rejected."""
+"""Why a rule may be rejected; ``other`` is told in the reviewer's own words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,10 +103,12 @@ class Entries:
         place = self._position(name)
         entry: dict[str, Any] = {"rule": name, "text": self._bench.effects.texts[place]}
         if kind == "reject":
-            reason = text_of(content, "reason", default="other")
+            note = text_of(content, "note", default="").strip()
+            # Nobody is made to name a reason, and none is named for anybody.
+            reason = text_of(content, "reason", default="other" if note else "none")
             if reason not in REASONS:
                 raise _meaningless("reason", reason)
-            entry |= {"reason": reason, "note": text_of(content, "note", default="")}
+            entry |= {"reason": reason, "note": note}
         if kind == "edit":
             effects = self._trials.known(text_of(content, "new"))
             if effects.texts[0] == self._bench.effects.texts[place]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from sears_dsl.language.printer import print_rule, print_test
 from sears_dsl.language.rule import (
@@ -29,7 +30,7 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 
-__all__ = ["TAG_MEANINGS", "explained", "in_words"]
+__all__ = ["TAG_MEANINGS", "Sides", "explained", "in_words", "sides"]
 
 TAG_MEANINGS: dict[str, str] = {
     "ADJ": "adjective: big, old, green",
@@ -114,6 +115,28 @@ _ATTRIBUTES = {
 }
 
 
+class Sides(NamedTuple):
+    """A rule's notation in parts: what is replaced, by what, and beside what (may be empty)."""
+
+    antecedent: str
+    consequent: str
+    context: str
+
+
+def sides(rule: Rule) -> Sides:
+    """The parts of a rule as it is written.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> tuple(sides(parse("had -> ~'d got / __ ADJ").rules[0]))
+        ('had', "~'d got", '__ ADJ')
+    """
+    plain = print_rule(replace(rule, left=(), right=()))
+    old = print_rule(replace(rule, consequent=(), left=(), right=())).removesuffix(" -> <>")
+    context = print_rule(rule)[len(plain) + len(" / ") :]
+    return Sides(old, plain[len(old) + len(" -> ") :], context)
+
+
 def in_words(rule: Rule) -> str:
     """The rule as the study of the paper put it: replace the first … with ….
 
@@ -121,19 +144,22 @@ def in_words(rule: Rule) -> str:
         >>> from sears_dsl.language.ruleset import parse
         >>> in_words(parse("What NOUN -> Which NOUN").rules[0])
         'Replace the first “What NOUN” with “Which NOUN”.'
+        >>> in_words(parse("is -> ~'s / WP __").rules[0])
+        "Replace the first “is” after “WP” with “'s”, glued to the word before."
         >>> in_words(parse("really -> <> / __ ADJ").rules[0])
-        'Remove the first “really”, where it stands as “__ ADJ”.'
+        'Remove the first “really” before “ADJ”.'
     """
-    plain = print_rule(replace(rule, left=(), right=()))
-    context = print_rule(rule)[len(plain) + len(" / ") :]
-    old = print_rule(replace(rule, consequent=(), left=(), right=())).removesuffix(" -> <>")
-    new = plain[len(old) + len(" -> ") :]
-    where = f", where it stands as “{context}”" if context else ""
+    old, new, context = sides(rule)
+    before, _, after = (part.strip() for part in context.partition("__"))
+    places = ([f" after “{before}”"] if before else []) + ([f" before “{after}”"] if after else [])
+    where = " and".join(places)
+    new = f"“{new.removeprefix('~')}”"
+    glue = ", glued to the word before" if rule.consequent and rule.consequent[0].glued else ""
     if not rule.antecedent:
-        return f"Insert “{new}” at the first place that is like “{context}”."
+        return f"Insert {new} at the first place{where}{glue}."
     if not rule.consequent:
         return f"Remove the first “{old}”{where}."
-    return f"Replace the first “{old}” with “{new}”{where}."
+    return f"Replace the first “{old}”{where} with {new}{glue}."
 
 
 def explained(rule: Rule, scope: RuleScope) -> tuple[tuple[str, str], ...]:
@@ -158,6 +184,8 @@ def _signs(rule: Rule, scope: RuleScope) -> Iterator[tuple[str, str]]:
     yield from _of_elements(rule.left, scope)
     yield from _of_elements(rule.antecedent, scope)
     yield from _of_elements(rule.right, scope)
+    if rule.consequent and rule.consequent[0].glued:
+        yield "~", "no space: glued to the word before"
     for piece in rule.consequent:
         if isinstance(piece, TagCopy):
             yield piece.tag, TAG_MEANINGS.get(piece.tag, "a tag")
@@ -175,6 +203,8 @@ def _of_elements(elements: Sequence[Element], scope: RuleScope) -> Iterator[tupl
             start = body.side == "start"
             yield "<s>" if start else "</s>", f"the {'start' if start else 'end'} of the text"
         elif isinstance(body, Group):
+            if len(body.alternatives) > 1:
+                yield "(…|…)", "one of these"
             for alternative in body.alternatives:
                 yield from _of_elements(alternative, scope)
         else:

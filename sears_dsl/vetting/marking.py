@@ -9,18 +9,12 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
-from typing import Literal, NamedTuple
+
+from sears_dsl.engine.narrowing import Piece
 
 __all__ = ["Piece", "marked"]
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
-
-
-class Piece(NamedTuple):
-    """A part of the text: ``same``, ``old`` (removed) or ``new`` (inserted)."""
-
-    kind: Literal["same", "old", "new"]
-    text: str
 
 
 def marked(original: str, rewritten: str) -> tuple[Piece, ...]:

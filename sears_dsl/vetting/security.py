@@ -84,7 +84,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{name}" for name in self._hosts}:
             return _refused(403, f"requests from {origin} are refused")
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        if elsewhere and not _is_visit(scope, headers):
             return _refused(403, "requests from other sites are refused")
         token = scope["path"].removeprefix("/").partition("/")[0]
         if self._owner(token) is None:
@@ -105,6 +106,19 @@ class Guard:
             if hmac.compare_digest(known.encode(), token.encode("utf-8", "surrogatepass")):
                 owner = reviewer
         return owner
+
+
+def _is_visit(scope: Scope, headers: Headers) -> bool:
+    """Whether somebody goes to the page itself, in a window of its own: by a link, or a file.
+
+    Whoever has the link has the token; a page from elsewhere can neither read nor frame what opens.
+    """
+    return (
+        scope["method"] == "GET"
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+        and scope["path"].removeprefix("/").partition("/")[2] == ""
+    )
 
 
 class _Body:

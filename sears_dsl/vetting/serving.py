@@ -9,14 +9,18 @@ from __future__ import annotations
 import gc
 import os
 import socket
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["DEFAULT_PORT", "LOOPBACK", "listen", "serve", "settle"]
+__all__ = ["DEFAULT_PORT", "LOOPBACK", "listen", "redirection", "serve", "settle"]
 
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8765
@@ -79,6 +83,42 @@ def _bound(port: int) -> socket.socket | None:
         listening.close()
         return None
     return listening
+
+
+@contextmanager
+def redirection(address: str) -> Iterator[Path]:
+    """A file that leads a browser to an address with a secret, for its owner alone.
+
+    Every user of a machine sees the arguments of its processes; a browser that is opened with the
+    name of this file learns the address from what is in it. It goes again at the end.
+
+    Raises:
+        UsageError: there is no place for it.
+
+    Example:
+        >>> with redirection("http://127.0.0.1:8765/secret/") as file:
+        ...     "secret" in str(file), "secret" in file.read_text(), oct(file.stat().st_mode)[-3:]
+        (False, True, '600')
+        >>> file.exists()
+        False
+    """
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="sears-vet-", suffix=".html")
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(
+                '<!doctype html>\n<meta charset="utf-8">\n<title>sears vet</title>\n'
+                f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+                f'<a href="{escape(address)}">to the page</a>\n'
+            )
+    except OSError as error:
+        raise UsageError(
+            f"the page could not be opened: {error.filename}: {error.strerror}",
+            help="leave out --open, and open the address that is printed",
+        ) from error
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def settle() -> None:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from sears_dsl.errors import SearsError, UsageError
 from sears_dsl.vetting.decisions import REASONS, State, Task, replay
 from sears_dsl.vetting.entries import Entries, text_of
-from sears_dsl.vetting.explanation import explained, in_words
+from sears_dsl.vetting.explanation import explained, in_words, sides
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.marking import marked
 from sears_dsl.vetting.order import order
@@ -230,12 +230,11 @@ class Session:
         summary = bench.summary(bench.effects, place)
         verdict = self.state.rules.get(name)
         expect = rule.metadata.expect
-        old, _, new = bench.effects.texts[place].partition(" -> ")
+        written = sides(rule)
         return {
             "id": name,
             "text": bench.effects.texts[place],
-            "antecedent": old,
-            "consequent": new,
+            **written._asdict(),
             "words": in_words(rule),
             "signs": [
                 {"sign": sign, "meaning": meaning}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from itertools import count, pairwise
 from pathlib import Path
@@ -16,7 +18,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from sears_dsl.catalogue import load_rulesets, shipped
 from sears_dsl.language.ruleset import load
+from sears_dsl.text.pinned import parse_pinned
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(
@@ -54,14 +58,22 @@ class Server(NamedTuple):
     pages: dict[str, str]
 
 
-def start(folder: Path, *options: str) -> Server:
+def start(
+    folder: Path,
+    *options: str,
+    tagger: str = "pinned",
+    label: str | None = "label",
+    **environment: str,
+) -> Server:
     """`sears vet` as a user starts it."""
     code = "from sears_dsl.cli.vetting import vet_command; vet_command(prog_name='sears vet')"
     process = subprocess.Popen(
         [sys.executable, "-c", code, "words.sear", "--model", "brittle:predict", "--data",
-         "words.csv", "--column", "text", "--label", "label", "--tagger", "pinned", *options],
+         "words.csv", "--column", "text", *(() if label is None else ("--label", label)),
+         "--tagger", tagger, *options],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"},
+        env={**os.environ, **environment,
+             "PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"},
     )  # fmt: skip
     assert process.stdout is not None
     names = [name for option, name in pairwise(options)
@@ -200,8 +212,8 @@ def test_rules_are_judged_by_mouse(sit: Callable[..., Sitting]) -> None:
     sitting.shows("#rule", "Replace the first “good” with “fine”.")
     assert page.locator("#examples li").count() == 20
     example = page.locator("#examples li").first
-    assert example.locator("del").inner_text().endswith("good")
-    assert example.locator("ins").inner_text().endswith("fine")
+    assert example.locator("del").evaluate("each => each.lastChild.data") == "good"
+    assert example.locator("ins").evaluate("each => each.lastChild.data") == "fine"
     assert "positive" in example.inner_text()
     assert "negative" in example.inner_text()
 
@@ -224,6 +236,33 @@ def test_rules_are_judged_by_mouse(sit: Callable[..., Sitting]) -> None:
     sitting.wait("undo")
     sitting.shows("#tally", "1 accepted, 1 rejected, 3 left")
     sitting.shows("#status", "Undone: skip")
+
+
+def test_signs_and_contexts_are_said_in_words(browser: Any, tmp_path: Path) -> None:
+    fill(tmp_path)
+    (tmp_path / "words.sear").write_text(
+        "rule n-t: bad -> ~n't good / a __ (movie|book)\nrule gone: good -> <> / __ movie\n",
+        "utf-8",
+    )
+    server = start(tmp_path, "--reviewer", "ana")
+    sitting = opened(browser, server.pages["ana"], "ana", tmp_path)
+    sitting.page.click("#queue button:has-text('bad -> ')")
+    sitting.rule("bad -> ~n't good")  # without its context
+    sitting.shows("#rule-place", "n-t")
+    sitting.shows(
+        "#rule", "Replace the first “bad” after “a” and before “(movie|book)” with “n't good”, "
+        "glued to the word before.",
+    )  # fmt: skip
+    sitting.shows("#rule .signs", "no space: glued to the word before")
+    sitting.shows("#rule", "a __ (movie|book)")
+    sitting.page.click("#queue button:has-text('good -> ')")
+    sitting.shows("#rule", "Remove the first “good” before “movie”.")
+    # The blank that goes with the word is not marked.
+    sync_api.expect(sitting.page.locator("#examples ins")).to_have_count(0)
+    gone = sitting.page.locator("#examples del").first
+    assert gone.evaluate("each => each.lastChild.data") == "good"
+    sitting.page.close()
+    end(server)
 
 
 def test_rows_are_mistakes_or_all_and_pairs_are_judged(sit: Callable[..., Sitting]) -> None:
@@ -277,7 +316,32 @@ def test_keys_in_a_hurry_decide_what_is_shown(sit: Callable[..., Sitting]) -> No
     assert sitting.text("#reject-rule") == "movie -> film"
     page.keyboard.press("Enter")
     sitting.wait("reject")
-    assert sitting.entries()[-1]["text"] == "movie -> film"
+    entry = sitting.entries()[-1]
+    assert (entry["text"], entry["reason"], entry["note"]) == ("movie -> film", "none", "")
+
+
+def test_no_reason_is_chosen_for_anybody_and_typed_words_go_into_the_box(
+    sit: Callable[..., Sitting],
+) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.keyboard.press("r")
+    sync_api.expect(page.locator("#reject-dialog")).to_be_visible()
+    assert page.locator("#reasons input:checked").count() == 0
+    page.keyboard.type("nobody says 1 of these")
+    assert page.input_value("#note") == "nobody says 1 of these"
+    page.keyboard.press("Enter")
+    sitting.wait("reject")
+    entry = sitting.entries()[-1]
+    assert (entry["reason"], entry["note"]) == ("other", "nobody says 1 of these")
+    page.keyboard.press("r")
+    page.keyboard.press("Enter")
+    sitting.wait("reject", 2)
+    assert sitting.entries()[-1]["reason"] == "none"
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    page.click("#queue li.decided >> nth=1")
+    sitting.shows("#rule", "rejected: no reason given")
 
 
 def test_a_rule_is_edited_with_what_the_new_one_does(sit: Callable[..., Sitting]) -> None:
@@ -305,6 +369,7 @@ def test_everything_is_done_without_a_mouse(sit: Callable[..., Sitting]) -> None
     sitting.wait("accept")
     page.keyboard.press("r")
     sync_api.expect(page.locator("#reject-dialog")).to_be_visible()
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     sitting.wait("reject")
@@ -468,6 +533,33 @@ def test_a_sitting_survives_kill_9(browser: Any, tmp_path: Path) -> None:
     assert "1 accepted, 0 rejected, 4 left" in told
 
 
+def test_the_address_is_no_argument_of_the_browser(browser: Any, tmp_path: Path) -> None:
+    """Everybody on a machine sees arguments; the file that leads there is for its owner alone."""
+    fill(tmp_path)
+    script = tmp_path / "browser.sh"
+    script.write_text(
+        '#!/bin/sh\nstat -c %a "${1#file://}" > mode\necho "$@" > arguments\n', "utf-8"
+    )
+    script.chmod(0o755)
+    server = start(tmp_path, "--reviewer", "ana", "--open", BROWSER=f"{script} %s")
+    for _ in range(100):
+        if (tmp_path / "arguments").exists() and (tmp_path / "arguments").read_text():
+            break
+        time.sleep(0.05)
+    given = (tmp_path / "arguments").read_text("utf-8").strip()
+    token = server.pages["ana"].split("/")[3]
+    assert given.startswith("file://")
+    assert token not in given
+    assert (tmp_path / "mode").read_text("utf-8").strip() == "600"
+    page = browser.new_page()
+    page.goto(given)
+    page.wait_for_selector("body[data-ready]")
+    assert page.url == server.pages["ana"]
+    page.close()
+    end(server)
+    assert not Path(given.removeprefix("file://")).exists()
+
+
 # ---------------------------------------------------------------- for everybody's eyes
 
 CONTRAST = """
@@ -599,16 +691,51 @@ def test_at_200_percent_nothing_is_cut_off(sit: Callable[..., Sitting]) -> None:
     sitting.wait("accept")
 
 
-def test_pictures_for_the_readme(sit: Callable[..., Sitting], update_golden: bool) -> None:
+def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bool) -> None:
     if not update_golden:
         pytest.skip("pictures are made with --update-golden")
-    sitting = sit(device_scale_factor=1.5)
+    fill_with_shipped_sentences(tmp_path)
+    server = start(tmp_path, "--reviewer", "ana", tagger="fast", label=None)
+    look = {"viewport": {"width": 1280, "height": 900}, "device_scale_factor": 1.5}
+    sitting = opened(browser, server.pages["ana"], "ana", tmp_path, **look)
     page = sitting.page
     folder = Path(__file__).resolve().parents[2] / "docs" / "pictures"
     folder.mkdir(parents=True, exist_ok=True)
+    page.click("#queue button:has-text('not -> ')")
+    sitting.shows("#rule", "glued to the word before")
+    page.mouse.move(1, 1)
+    page.wait_for_timeout(300)
     page.screenshot(path=folder / "vetting-judge.png", animations="disabled")
     page.click("#tab-write")
-    page.fill("#antecedent", "good movie")
-    page.fill("#consequent", "nice movie")
+    page.fill("#antecedent", "AUX not")
+    page.fill("#consequent", "$1n't")
     sitting.shows("#numbers-write", "if this rule is saved")
     page.screenshot(path=folder / "vetting-write.png", animations="disabled")
+    page.close()
+    end(server)
+
+
+def fill_with_shipped_sentences(folder: Path) -> None:
+    """Rows that somebody would recognize: the sentences on which shipped rules are tested."""
+    (folder / "brittle.py").write_text(
+        "def predict(texts):\n"
+        "    bad = {'not', 'no', 'never', 'bad', 'weak', 'slow', 'poor', 'terrible'}\n"
+        "    words = [set(text.lower().replace('.', ' ').split()) for text in texts]\n"
+        "    return ['negative' if bad & each else 'positive' for each in words]\n", "utf-8",
+    )  # fmt: skip
+    (folder / "words.sear").write_text(
+        "ruleset reviews 1.0.0\n\n"
+        "rule not-to-nt: not -> ~n't / AUX __\n"
+        "rule good-to-not-bad: good -> not bad\n"
+        "rule film-to-movie: film -> movie\n"
+        "rule it-is: it is -> it's\n"
+        "rule very-to-really: very -> really / __ ADJ\n", "utf-8",
+    )  # fmt: skip
+    tests = [test.text for ruleset in load_rulesets(shipped())
+             for rule in ruleset.rules for test in rule.metadata.tests]  # fmt: skip
+    plain = [found[0] if (found := parse_pinned(text)) else text for text in tests]
+    with (folder / "words.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text"])
+        for text in dict.fromkeys(plain):
+            writer.writerow([re.sub(r" ([.,?!])", r"\1", text).replace(" n't", "n't")])

@@ -129,6 +129,8 @@ def test_nothing_is_told_without_the_token(place: Place, path: str) -> None:
         {"Host": "evil.example"},
         {"Host": "127.0.0.1.evil.example:8765"},
         {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"},
     ],
 )
 def test_other_origins_and_names_are_refused_even_with_the_token(

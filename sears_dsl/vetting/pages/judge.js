@@ -29,8 +29,20 @@ export function start(given) {
     });
   }
   find("reject-dialog").querySelector("form").addEventListener("submit", () => {
-    const reason = find("reasons").querySelector("input:checked").value;
-    decide("reject", { reason, note: find("note").value });
+    const reason = find("reasons").querySelector("input:checked")?.value;
+    decide("reject", { ...(reason && { reason }), note: find("note").value });
+  });
+  find("note").addEventListener("keydown", (event) => {
+    if (event.isComposing || event.shiftKey) return;
+    if (event.key === "Enter") {
+      event.preventDefault();
+      find("reject-dialog").querySelector("form").requestSubmit();
+    } else if (event.key === "ArrowDown" && !find("note").value) {
+      event.preventDefault();
+      const first = find("reasons").querySelector("input");
+      first.checked = true;
+      first.focus();
+    }
   });
   find("edit-dialog").querySelector("form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -108,10 +120,11 @@ async function show() {
   const why = rule.why ? make("p", { className: "quiet" }, rule.why) : null;
   const parts = [
     make("div", { className: "row spread" },
-      make("p", { className: "quiet", id: "rule-place" }, `Rule ${at + 1} of ${items().length}`),
+      make("p", { className: "quiet", id: "rule-place" }, `Rule ${at + 1} of ${items().length} · ${id}`),
       verdict ? make("span", { className: `verdict ${verdict.verdict}` }, told(verdict)) : null),
-    make("h2", { id: "rule-text", className: `rule-text ${rule.text.length > LONG ? "long" : ""}`, tabIndex: -1 }, ...withArrow(rule.text)),
+    make("h2", { id: "rule-text", className: `rule-text ${rule.text.length > LONG ? "long" : ""}`, tabIndex: -1 }, ...withArrow(rule)),
     make("p", {}, rule.words),
+    rule.context ? make("p", { className: "quiet" }, "Context, which is not replaced (__ stands for what is): ", make("span", { className: "mono" }, rule.context)) : null,
     item.twin ? make("p", { className: "quiet" }, `Says nearly the same as ${item.twin}, which is in the list.`) : null,
     !item.verdict && !item.twin && item.gain === 0 ? make("p", { className: "quiet" }, "Adds no mistakes to those of the rules before it.") : null,
     list,
@@ -123,10 +136,8 @@ async function show() {
   await examples(again ? Math.max(PAGE, loaded) : PAGE);
 }
 
-function withArrow(text) {
-  const at = text.indexOf(" -> ");
-  if (at < 0) return [text];
-  return [text.slice(0, at), make("span", { className: "arrow", "aria-hidden": "true" }, " → "), make("span", { className: "hidden" }, " becomes "), text.slice(at + 4)];
+function withArrow({ antecedent, consequent }) {
+  return [antecedent, make("span", { className: "arrow", "aria-hidden": "true" }, " → "), make("span", { className: "hidden" }, " becomes "), consequent];
 }
 
 function told(verdict) {
@@ -195,11 +206,11 @@ const openReject = alone(async () => {
   if (current === null || shown?.id !== current) return;
   find("reject-rule").textContent = shown.text;
   find("note").value = "";
-  const reasons = Object.entries(task.overview.reasons).map(([key, word], at) =>
-    make("label", {}, make("input", { type: "radio", name: "reason", value: key, checked: at === 0 }), `The rule ${word.startsWith("another") ? "is no good for another reason" : word}`));
+  const reasons = Object.entries(task.overview.reasons).filter(([key]) => key !== "none").map(([key, word]) =>
+    make("label", {}, make("input", { type: "radio", name: "reason", value: key }), `The rule ${word.startsWith("another") ? "is no good for another reason" : word}`));
   find("reasons").replaceChildren(make("legend", { className: "hidden" }, "Reason"), ...reasons);
   find("reject-dialog").showModal();
-  find("reasons").querySelector("input").focus();
+  find("note").focus();
 });
 
 const openEdit = alone(async () => {

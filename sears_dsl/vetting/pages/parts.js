@@ -31,11 +31,14 @@ export const percent = (share) => `${Math.round(100 * share)}%`;
 
 /** A text with what was removed and inserted; the words say it to those who do not see it. */
 export function marked(pieces) {
-  return pieces.map(([kind, text]) => {
-    if (kind === "same") return text;
+  return pieces.flatMap(([kind, text]) => {
+    if (kind === "same") return [text];
     const name = kind === "old" ? "del" : "ins";
     const word = kind === "old" ? "removed: " : "inserted: ";
-    return make(name, {}, make("span", { className: "hidden" }, word), text);
+    // The blank that goes or comes with a word is no part of the change that one looks at.
+    const [, before, bare, after] = text.match(/^(\s*)(.*?)(\s*)$/s);
+    if (!bare) return [make(name, {}, make("span", { className: "hidden" }, word), text)];
+    return [before, make(name, {}, make("span", { className: "hidden" }, word), bare), after];
   });
 }
 
