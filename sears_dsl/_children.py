@@ -5,7 +5,8 @@ their answers, in order. Always holds: a child is a plain Python process that ne
 caller's main module (a script needs no ``if __name__ == "__main__"``); it ends when its input ends,
 so also when the caller is killed, at the latest after the question that it is at; Ctrl-C at a
 terminal does not reach it, so that the caller alone tells of it and ends it; a child that
-dies is an error, not a wait; linear algebra has one thread in each, since they share the cores.
+dies is an error, not a wait; what it raises is raised here, as itself if it is an error of ours,
+with its text in any case; linear algebra has one thread in each, since they share the cores.
 Costs a start of some seconds, what a child loads, and a copy of questions and answers.
 """
 
@@ -16,17 +17,19 @@ import pickle
 import signal
 import subprocess
 import sys
+import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from queue import SimpleQueue
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from sears_dsl.errors import SearsError
 
-__all__ = ["Answer", "Child", "Children", "answer_pipe", "close_pipes", "start_child"]
+__all__ = ["Answer", "Child", "Children", "Outcome", "answer_pipe", "close_pipes", "start_child"]
 
 Child: TypeAlias = "subprocess.Popen[bytes]"
 
@@ -78,6 +81,58 @@ def close_pipes(child: Child) -> None:
         if pipe is not None:
             with suppress(OSError):  # questions that were not yet written, to nobody
                 pipe.close()
+
+
+class Outcome(NamedTuple):
+    """What came of a question, as it leaves a process: it can be read whatever is in it.
+
+    Attributes:
+        succeeded: whether there is an answer.
+        content: the answer or the error, pickled; empty for an error that cannot be.
+        text: of an error, with its kind.
+    """
+
+    succeeded: bool
+    content: bytes
+    text: str = ""
+
+    @classmethod
+    def of(cls, work: Callable[[], Any]) -> Outcome:
+        """Do some work; whatever it raises, an exit too, is its outcome."""
+        try:
+            return cls(True, pickle.dumps(work(), pickle.HIGHEST_PROTOCOL))
+        except BaseException as error:
+            return cls.failure(error)
+
+    @classmethod
+    def failure(cls, error: BaseException) -> Outcome:
+        """An error as an outcome."""
+        text = type(error).__name__
+        with suppress(Exception):  # whatever an object raises that cannot be shown
+            text = f"{text}: {error}"
+        if not isinstance(error, SearsError):
+            trace = "".join(traceback.format_exception(error))
+            error.add_note(f"It was raised in another process:\n{trace}")
+        content = b""
+        # Whatever an object raises that is not to be pickled, or not to be made again.
+        with suppress(Exception):
+            pickled = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
+            if type(pickle.loads(pickled)) is type(error):  # noqa: S301 - written a line before
+                content = pickled
+        return cls(False, content if isinstance(error, Exception) else b"", text)
+
+    def error(self, doing: str, kind: type[SearsError] = SearsError) -> Exception:
+        """The error: itself, or where that cannot be one that has its kind and its text.
+
+        Args:
+            doing: what the process does, for the message: "a worker process".
+            kind: of the error that stands in its place.
+        """
+        if self.content:
+            with suppress(Exception):  # whatever an object raises that cannot be made again
+                error: Exception = pickle.loads(self.content)  # noqa: S301 - of our own process
+                return error
+        return kind(f"{doing} failed: {self.text}", help="see whether one job works")
 
 
 class Children:
@@ -145,14 +200,18 @@ class Children:
         try:
             with self._told_apart():
                 _send(child, question)
-                succeeded, answer = _receive(child)
+                outcome = _receive(child)
         finally:
             self._idle.put(child)
-        if succeeded:
-            return answer
+        if outcome.succeeded:
+            return pickle.loads(outcome.content)  # noqa: S301 - written by our own process
+        doing = f"a process that {self._doing}"
+        error = outcome.error(doing, self._error)
+        if isinstance(error, SearsError):
+            raise error
         raise self._error(
-            f"a process that {self._doing} failed: {answer}", help="see whether one job works"
-        )
+            f"{doing} failed: {outcome.text}", help="see whether one job works"
+        ) from error
 
     def _told_apart(self) -> _Ended:
         return _Ended(self._error, self._doing)
@@ -184,30 +243,31 @@ def serve() -> None:
     module, name = sys.argv[1].split(":")
     with suppress(EOFError, BrokenPipeError):  # the caller is done, or gone
         arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the caller
-        answer: Answer = getattr(import_module(module), name)(*arguments)
+        answer: Answer
+        failure: Outcome | None = None
+        try:
+            answer = getattr(import_module(module), name)(*arguments)
+        except BaseException as error:  # told to the caller, who raises it
+            failure = Outcome.failure(error)
         while True:
             question = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the caller
-            told: tuple[bool, Any]
-            try:
-                told = True, answer(question)
-            except Exception as error:  # told to the caller, who raises it
-                told = False, f"{type(error).__name__}: {error}"
-            pickle.dump(told, answers, protocol=pickle.HIGHEST_PROTOCOL)
+            outcome = failure or Outcome.of(partial(answer, question))
+            answers.write(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))
             answers.flush()
 
 
 def _send(child: Child, message: Any) -> None:
     if child.stdin is None:
         raise EOFError
-    pickle.dump(message, child.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+    child.stdin.write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
     child.stdin.flush()
 
 
-def _receive(child: Child) -> tuple[bool, Any]:
+def _receive(child: Child) -> Outcome:
     if child.stdout is None:
         raise EOFError
-    told: tuple[bool, Any] = pickle.load(child.stdout)  # noqa: S301 - written by our own process
-    return told
+    outcome: Outcome = pickle.load(child.stdout)  # noqa: S301 - written by our own process
+    return outcome
 
 
 def _end(children: list[Child], process: int) -> None:

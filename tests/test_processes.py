@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from sears_dsl._children import Children
 from sears_dsl.batch.processes import Process
-from sears_dsl.errors import DataError, SearsError
+from sears_dsl.errors import DataError, Diagnostic, ModelError, RuleSyntaxError, SearsError, Span
 
 
 def answering(times: int) -> Callable[[Any], Any]:
@@ -32,7 +33,31 @@ def _answer(times: int, question: Any) -> Any:
         time.sleep(1)
     if question == "unsendable":
         raise type("Own", (Exception,), {})("gone")
+    if question == "unreadable":
+        raise _UnreadableError("here", "there")
+    if question == "unreadable answer":
+        return _UnreadableError("here", "there")
+    if question == "exit":
+        sys.exit("no licence for this machine")
+    if question == "rules":
+        raise RuleSyntaxError([FINDING])
+    if question == "value":
+        raise ValueError("odd")
     return question * times
+
+
+FINDING = Diagnostic("E201", "`NUON` is no tag", Span(1, 6, 10), source="What NUON -> Which NOUN")
+
+
+class _UnreadableError(Exception):
+    """Can be pickled, but not be made again: it wants two arguments and keeps one."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} and {other}")
+
+
+def exiting() -> Callable[[Any], Any]:
+    sys.exit("no model on this machine")
 
 
 def failing() -> Callable[[Any], Any]:
@@ -81,6 +106,54 @@ def test_an_error_is_the_same_error_and_no_end(process: Process[Any, Any]) -> No
     assert after.result(60) == 6
 
 
+@pytest.mark.parametrize(
+    ("question", "kind", "message"),
+    [
+        ("unsendable", SearsError, "a worker process failed: Own: gone"),
+        ("unreadable", SearsError, "a worker process failed: .*_UnreadableError: here and there"),
+        ("unreadable answer", TypeError, "missing 1 required positional argument"),
+        ("exit", SearsError, "a worker process failed: SystemExit: no licence for this machine"),
+        ("rules", RuleSyntaxError, "`NUON` is no tag"),
+        ("value", ValueError, "odd"),
+    ],
+)
+def test_whatever_is_raised_arrives_with_its_text(
+    process: Process[Any, Any], question: str, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message) as caught:
+        process.ask(question).result(60)
+    if isinstance(caught.value, RuleSyntaxError):
+        assert caught.value.diagnostics == (FINDING,)
+    assert process.ask(2).result(60) == 6
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "message"),
+    [
+        ("fail", DataError, "no such row"),
+        ("rules", RuleSyntaxError, "`NUON` is no tag"),
+        ("value", ModelError, "a process that scores failed: ValueError: odd"),
+        ("unreadable", ModelError, "a process that scores failed: .*: here and there"),
+        ("exit", ModelError, "a process that scores failed: SystemExit: no licence"),
+        ("die", ModelError, "a process that scores ended before its work was done"),
+    ],
+)
+def test_children_that_fail_say_why(question: str, kind: type[Exception], message: str) -> None:
+    children = Children(f"{__name__}:answering", (3,), jobs=1, error=ModelError, doing="scores")
+    assert children.ask([1, 2]) == [3, 6]
+    with pytest.raises(kind, match=message):
+        children.ask([question])
+
+
+@pytest.mark.parametrize(
+    ("ready", "message"), [("failing", "no rules"), ("exiting", "no model on")]
+)
+def test_children_that_cannot_start_say_why(ready: str, message: str) -> None:
+    children = Children(f"{__name__}:{ready}", (), jobs=2, error=ModelError, doing="scores")
+    with pytest.raises(SearsError, match=message):
+        children.ask([1, 2, 3])
+
+
 def test_a_death_is_told_for_every_question(process: Process[Any, Any]) -> None:
     until_ready(process)
     futures = [process.ask(question) for question in ("die", 1)]
@@ -91,7 +164,9 @@ def test_a_death_is_told_for_every_question(process: Process[Any, Any]) -> None:
         process.ask(1).result(60)
 
 
-@pytest.mark.parametrize(("ready", "message"), [(failing, "no rules"), (dying, "process died")])
+@pytest.mark.parametrize(
+    ("ready", "message"), [(failing, "no rules"), (exiting, "no model on"), (dying, "process died")]
+)
 def test_one_that_cannot_start_says_why(ready: Any, message: str) -> None:
     process: Process[Any, Any] = Process(ready)
     with pytest.raises(SearsError, match=message):

@@ -289,10 +289,10 @@ def test_a_model_that_fails_in_the_processes_is_an_error_not_a_wait(tmp_path: Pa
             several.tag(texts)
 
 
-def test_a_process_that_dies_is_an_error_not_a_wait() -> None:
+def test_a_process_that_cannot_start_says_why() -> None:
     pytest.importorskip("spacy", reason="spaCy is not installed")
     workers = Workers("no_such_model", jobs=2)
-    with pytest.raises(TaggerError, match="ended before its work was done"):
+    with pytest.raises(TaggerError, match="there is no spaCy model 'no_such_model'"):
         workers.tag([["It is."], ["Is it?"], ["It is red."]])
     workers.close()
 

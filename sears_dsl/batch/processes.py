@@ -1,10 +1,11 @@
 """A process that works on batches: started apart, given some ahead, ended at once.
 
 In: how to make its matcher, a task, then batches. Out: a future for each. Always holds: batches
-are finished in the order in which they are given; an error of the task is raised as it was there;
-a process that dies is an error, not a wait; one whose parent dies ends itself; it is started as
-`_children` starts them, so the caller's script needs no guard. Costs a start of a second or two, in
-which nobody waits for it, and a copy of batches and parts through a pipe.
+are finished in the order in which they are given; an error of the task is raised as it was there,
+or has its text where it cannot be brought here; a process that dies is an error, not a wait; one
+whose parent dies ends itself; it is started as `_children` starts them, so the caller's script
+needs no guard. Costs a start of a second or two, in which nobody waits for it, and a copy of
+batches and parts through a pipe.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from sears_dsl._children import answer_pipe, close_pipes, start_child
+from sears_dsl._children import Outcome, answer_pipe, close_pipes, start_child
 from sears_dsl.errors import SearsError
 
 __all__ = ["Process", "serve"]
@@ -106,12 +107,16 @@ class Process(Generic[Question, Answer]):
         self._started.set()
         while (future := self._asked.get()) is not None:
             try:
-                answer, error = _received(self._child.stdout)
+                outcome: Outcome = _received(self._child.stdout)
             except Exception:  # it died, at any place of an answer
-                answer, error = None, _died()
-            if error is None:
-                future.set_result(answer)
-            else:
+                future.set_exception(_died())
+                continue
+            if not outcome.succeeded:
+                future.set_exception(outcome.error("a worker process"))
+                continue
+            try:
+                future.set_result(pickle.loads(outcome.content))  # noqa: S301 - see `_received`
+            except Exception as error:  # whatever an object raises that cannot be made again
                 future.set_exception(error)
 
 
@@ -135,26 +140,25 @@ def serve() -> None:
 
 
 def _answer(answers: BinaryIO) -> None:
-    answer: Callable[[Any], Any] = _not_ready
     questions: SimpleQueue[Any] = SimpleQueue()
     try:
         ready = _received(sys.stdin.buffer)
     except Exception as error:  # whatever an object raises that cannot be made again
         what = f"the rules cannot be made in another process: {error}"
-        _tell_error(answers, SearsError(what, help=_ALONE))
+        _tell(answers, Outcome.failure(SearsError(what, help=_ALONE)))
         return
     threading.Thread(target=_read, args=(questions,), daemon=True).start()
+    answer: Callable[[Any], Any] = _not_ready
     try:
         answer = ready()
         gc.freeze()  # rules live as long as the process
-        _tell(answers, None)
-    except Exception as error:  # told to the parent, who raises it
-        _tell_error(answers, error)
+        _tell(answers, Outcome.of(lambda: None))
+    except BrokenPipeError:
+        raise
+    except BaseException as error:  # told to the parent, who raises it
+        _tell(answers, Outcome.failure(error))
     while True:
-        try:
-            _tell(answers, answer(questions.get()))
-        except Exception as error:  # told to the parent, who raises it
-            _tell_error(answers, error)
+        _tell(answers, Outcome.of(lambda: answer(questions.get())))
 
 
 def _read(questions: SimpleQueue[Any]) -> None:
@@ -165,19 +169,9 @@ def _read(questions: SimpleQueue[Any]) -> None:
     os._exit(1)
 
 
-def _tell(answers: BinaryIO, answer: object, error: Exception | None = None) -> None:
-    answers.write(pickle.dumps((answer, error), pickle.HIGHEST_PROTOCOL))
+def _tell(answers: BinaryIO, outcome: Outcome) -> None:
+    answers.write(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))
     answers.flush()
-
-
-def _tell_error(answers: BinaryIO, error: Exception) -> None:
-    try:
-        _tell(answers, None, error)
-    except BrokenPipeError:
-        raise
-    except Exception:  # an error of a kind that cannot be sent
-        what = f"a worker process failed: {type(error).__name__}: {error}"
-        _tell(answers, None, SearsError(what))
 
 
 def _not_ready(_: Any) -> Any:
