@@ -14,7 +14,6 @@ otherwise. The questions are a seeded sample, one of each paragraph at most.
 
 from __future__ import annotations
 
-import os
 import random
 import time
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.small_reader import Question, read_squad, train
+from sears_dsl._children import usable_cores
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.console import console
 from sears_dsl.discovery.labelled import LabelledRows
@@ -36,7 +36,7 @@ from sears_dsl.models.callable import CallablePredictor
 from sears_dsl.text.tagger import Tagger, load_tagger
 
 QUESTIONS = 1000
-JOBS = min(4, os.cpu_count() or 1)
+JOBS = min(4, usable_cores())
 
 
 def main() -> None:

@@ -30,7 +30,6 @@ was seen, so what is recorded is another split, on which nothing was tried befor
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -41,6 +40,7 @@ import numpy as np
 
 from benchmarks.fasttext_like import read_labelled, train
 from benchmarks.record import Row, data_file, write_record
+from sears_dsl._children import usable_cores
 from sears_dsl.augmentation.augmented import Columns
 from sears_dsl.augmentation.repair import Measured, Repair, RepairSettings, repair
 from sears_dsl.augmentation.table import Table
@@ -63,7 +63,7 @@ PAPER_BEFORE, PAPER_AFTER = 0.126, 0.034
 PAPER_FALL = 0.73
 PRINTED = ("paper/sentiment", "paper/sentiment-subject")
 RULES, SEEDS = 20, 5
-JOBS = min(4, os.cpu_count() or 1)
+JOBS = min(4, usable_cores())
 COLUMNS = Columns(text="text", label="label")
 
 

@@ -24,7 +24,6 @@ not to be had. The paper had several pivot languages; the embedded one is Portug
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import sys
 import time
@@ -37,6 +36,7 @@ from numpy.typing import NDArray
 
 from benchmarks.fasttext_like import FastTextLike, read_labelled, train
 from benchmarks.record import Row, data_file, write_record
+from sears_dsl._children import usable_cores
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.console import console
 from sears_dsl.discovery.found import Discovery
@@ -62,7 +62,7 @@ PAPER_FLIPS = 0.10
 MINUTES = 10
 # All rows but one may lose the meaning: no filter, and hardly a question asked.
 DELTA, NO_DELTA = 0.1, 0.999
-JOBS = min(4, os.cpu_count() or 1)
+JOBS = min(4, usable_cores())
 
 
 class Anything:

@@ -12,6 +12,7 @@ Costs a start of some seconds, what a child loads, and a copy of questions and a
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
@@ -24,12 +25,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from sears_dsl.errors import SearsError
 
-__all__ = ["Answer", "Child", "Children", "Outcome", "answer_pipe", "close_pipes", "start_child"]
+__all__ = [
+    "Answer",
+    "Child",
+    "Children",
+    "Outcome",
+    "answer_pipe",
+    "close_pipes",
+    "start_child",
+    "usable_cores",
+]
 
 Child: TypeAlias = "subprocess.Popen[bytes]"
 
@@ -47,6 +58,52 @@ _ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
+
+
+def usable_cores(
+    *, groups: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")
+) -> int:
+    """How many cores this process may keep busy, at least 1: how many processes are worth it.
+
+    That is less than the machine has where the process is bound to some of them, or where it is in
+    a container with a quota, which no other count of Python's sees.
+
+    Args:
+        groups: where Linux shows its control groups, of either version.
+        membership: where it says in which of them this process is.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    try:
+        lines = membership.read_text().splitlines()
+    except (OSError, UnicodeDecodeError):  # another system than Linux
+        lines = []
+    for line in lines:
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        # All kinds of groups are in one tree (version 2), or those for the processor in one of
+        # many. In a container the path may be the host's; then only the root is there.
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        for name in (controllers, "cpu") if controllers else ("", "unified"):
+            for depth in range(len(parts) + 1):
+                quota = _quota(Path(groups, name, *parts[:depth]))
+                if quota is not None:
+                    cores = min(cores, math.ceil(quota))
+    return max(1, cores)
+
+
+def _quota(group: Path) -> float | None:
+    """To how many cores' time a control group is held, if it is."""
+    files = [("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
+    for names in files:
+        with suppress(OSError, ValueError):  # not there, or without a limit: "max 100000"
+            quota, period = map(int, " ".join((group / name).read_text() for name in names).split())
+            if quota > 0 and period > 0:
+                return quota / period
+    return None
 
 
 def start_child(module: str, *arguments: str) -> Child:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sears_dsl._children import Children
+from sears_dsl._children import Children, usable_cores
 from sears_dsl.batch.processes import Process
 from sears_dsl.errors import DataError, Diagnostic, ModelError, RuleSyntaxError, SearsError, Span
 
@@ -220,3 +220,52 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, check=False, text=True)
     assert (done.stdout, done.stderr) == ("once\n100000\n", "")
     assert output.read_text() == "a film\n" * 100_000
+
+
+QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "cores"),
+    [
+        ("", {}, None),
+        ("0::/\n", {"cpu.max": "max 100000\n"}, None),
+        ("0::/\n", {"cpu.max": "100000 100000\n"}, 1),
+        ("0::/\n", {"cpu.max": "150000 100000\n"}, 2),
+        ("0::/\n", {"cpu.max": "1000 100000\n"}, 1),
+        ("0::/\n", {"cpu.max": "not a number\n"}, None),
+        # Every group above holds those inside of it.
+        ("0::/a/b\n", {"a/cpu.max": "100000 100000\n", "a/b/cpu.max": "max 100000\n"}, 1),
+        ("0::/../a\n", {"a/cpu.max": "100000 100000\n"}, 1),
+        # Version 1: the path is the host's, and in a container only the root of the tree is there.
+        (
+            "5:cpu,cpuacct:/docker/0a\n4:memory:/docker/0a\n0::/\n",
+            {
+                "cpu,cpuacct/cpu.cfs_quota_us": "90000\n",
+                "cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+            },
+            1,
+        ),
+        (
+            "5:cpuacct,cpu:/\n",
+            {f"cpu/{QUOTA}": "-1\n", f"cpu/{PERIOD}": "100000\n"},
+            None,
+        ),
+        (
+            "3:cpuset:/\n",
+            {"cpuset/cpu.cfs_quota_us": "1\n", "cpuset/cpu.cfs_period_us": "1\n"},
+            None,
+        ),
+    ],
+)
+def test_cores_are_those_that_a_container_may_use(
+    tmp_path: Path, membership: str, files: dict[str, str], cores: int | None
+) -> None:
+    (tmp_path / "cgroup").write_text(membership)
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    free = usable_cores(groups=tmp_path, membership=tmp_path / "nothing")
+    assert free == len(os.sched_getaffinity(0))
+    counted = usable_cores(groups=tmp_path, membership=tmp_path / "cgroup")
+    assert counted == (free if cores is None else min(free, cores))

@@ -7,7 +7,6 @@ the command runs. `asking_options` and `asking` are for commands that only ask t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -270,4 +269,6 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
 
 def _cores(device: str) -> int:
     """Processes where nobody said how many: each has its own models, some 700 MiB."""
-    return min(os.cpu_count() or 1, _MOST_JOBS) if device == "cpu" else 1
+    from sears_dsl._children import usable_cores
+
+    return min(usable_cores(), _MOST_JOBS) if device == "cpu" else 1
