@@ -36,14 +36,20 @@ def find_rule_files(names: Iterable[str]) -> list[Path]:
     Raises:
         UsageError: a name is neither a file, a folder with rule files, nor a shipped ruleset.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for name in names:
         for file in _files_of(name):
-            found.setdefault(file)
-    return list(found)
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
 
 
 def _files_of(name: str) -> Iterator[Path]:
+    if not name:
+        raise UsageError(
+            "an empty name stands for no rules",
+            help="is a variable of the shell not set? name a rule file, a folder or a shipped "
+            "ruleset; `.` is this folder",
+        )
     path = Path(name)
     if path.is_file():
         yield path

@@ -382,7 +382,7 @@ def test_a_folder_is_no_output(tmp_path: Path) -> None:
 
 def test_ids_must_be_distinct_where_they_are_used(tmp_path: Path) -> None:
     content = "id,text\na,movie\nb,x\na,x\n"
-    with pytest.raises(DataError, match="rows 1 and 3 have the same id 'a'"):
+    with pytest.raises(DataError, match="rows 1 and 3 most likely have the same id 'a'"):
         apply(tmp_path, content, reading=ReadOptions(rows=1))
     _, after = apply(tmp_path, content, mode="chain")
     assert after == "id,text\na,film\nb,x\na,x\n"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from sears_dsl.catalogue import find_rule_files, load_rulesets
+from sears_dsl.errors import UsageError
 
 
 def test_rejected_rules_are_checked_with_their_folder_but_not_applied(tmp_path: Path) -> None:
@@ -15,3 +18,20 @@ def test_rejected_rules_are_checked_with_their_folder_but_not_applied(tmp_path: 
     assert [ruleset.path for ruleset in load_rulesets([str(tmp_path)])] == [str(kept)]
     assert len(load_rulesets([str(tmp_path), str(rejected)])) == 2
     assert [ruleset.path for ruleset in load_rulesets([str(rejected)])] == [str(rejected)]
+
+
+def test_an_empty_name_stands_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.sear").write_text("movie -> film\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    for names in ([""], ["a.sear", ""]):
+        with pytest.raises(UsageError, match="an empty name stands for no rules"):
+            find_rule_files(names)
+    assert find_rule_files(["."]) == [Path("a.sear")]
+
+
+def test_a_file_that_is_named_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.sear"
+    path.write_text("movie -> film\n", "utf-8")
+    (tmp_path / "b.sear").symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    assert find_rule_files(["a.sear", "./a.sear", str(path), "b.sear", "."]) == [Path("a.sear")]

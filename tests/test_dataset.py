@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from word_matcher import FILM, WordMatcher
 
 from sears_dsl.batch.memory import apply_to
 from sears_dsl.batch.tally import Tally
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.text.batches import Batch
 from sears_dsl.text.dataset import (
     Dataset,
@@ -356,3 +357,113 @@ def test_a_touched_row_is_kept_dropped_or_an_error() -> None:
     assert (tally.changed, tally.records, tally.touched) == (1, 1, 1)
     with pytest.raises(DataError, match="row 1: the span 'movie' was touched"):
         run(Tally(), "error")
+
+
+# ---------------------------------------------------------------- other kinds of data
+
+
+class Streamed:
+    """A table of another library: all that is known of it is Arrow's stream of columns."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def test_tables_of_other_libraries_are_read_by_their_stream() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    data = Streamed(arrow.table({"text": TEXTS, "n": arrow.array([1, 2, 3], arrow.int8())}))
+    assert triples(apply_to(data, MATCHER).to_pylist()) == RECORDS
+    chained = apply_to(data, MATCHER, mode="chain")
+    assert chained.column("text").to_pylist() == CHAINED
+    assert chained.schema.field("n").type == "int8"
+    with pytest.raises(DataError, match="a Streamed has no columns"):
+        apply_to(Streamed(arrow.chunked_array([TEXTS])), MATCHER)
+
+
+def test_polars_frames_give_polars_frames() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"text": TEXTS, "n": [1, 2, 3]})
+    chained = apply_to(frame, MATCHER, mode="chain")
+    assert isinstance(chained, polars.DataFrame)
+    assert chained["text"].to_list() == CHAINED
+
+
+def test_arrays_and_generators_are_lists() -> None:
+    assert triples(apply_to(np.array(TEXTS), MATCHER)) == RECORDS
+    assert triples(apply_to((text for text in TEXTS), MATCHER)) == RECORDS
+    assert apply_to(np.array(TEXTS), MATCHER, mode="chain") == CHAINED
+    assert triples(apply_to(({"text": text} for text in TEXTS), MATCHER)) == RECORDS
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "advice"),
+    [
+        (np.array([TEXTS]), "a ndarray is no dataset", "data.ravel()"),
+        ({"text": TEXTS}, "a dict is no dataset", "pandas.DataFrame(data)"),
+        (7, "a int is no dataset", "a list of texts"),
+        (b"a", "a bytes is no dataset", "a list of texts"),
+        ("a good place", "there is no file 'a good place'", "['a good place']"),
+        ("", "an empty name is no file", "name a file"),
+    ],
+)
+def test_what_is_no_dataset_is_told_with_a_way_out(data: Any, message: str, advice: str) -> None:
+    with pytest.raises(SearsError, match=message) as caught:
+        apply_to(data, MATCHER)
+    assert advice in caught.value.help
+
+
+def test_streams_of_hugging_face_are_not_waited_for() -> None:
+    datasets = pytest.importorskip("datasets")
+    stream = datasets.Dataset.from_dict({"text": TEXTS}).to_iterable_dataset()
+    with pytest.raises(DataError, match="a stream that may never end") as caught:
+        apply_to(stream, MATCHER)
+    assert "list(data.take(1000))" in caught.value.help
+    assert triples(apply_to(list(stream.take(3)), MATCHER)) == RECORDS
+
+
+def test_records_keep_index_ids_labels_and_their_types() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "id": pandas.array([5000, 5001, 5002], "int32"),
+            "text": TEXTS,
+            "label": pandas.Categorical(["x", "y", "x"]),
+            "at": pandas.to_datetime(["2020-01-01", None, "2020-01-03"]),
+        },
+        index=["r", "s", "t"],
+    )
+    records = apply_to(frame, MATCHER, column="text", keep="all")
+    assert records.index.tolist() == ["r", "r", "t"]
+    assert list(records.columns[-2:]) == ["label", "at"]
+    for name in ("id", "label", "at"):
+        assert records.dtypes[name] == frame.dtypes[name]
+        assert records[name].tolist() == [frame[name].tolist()[row] for row in (0, 0, 2)]
+    nothing = apply_to(frame, WordMatcher({"x": ("xyzzy", "")}), column="text", keep="label")
+    assert nothing.dtypes["label"] == frame.dtypes["label"]
+    assert not len(nothing)
+    datasets = pytest.importorskip("datasets")
+    data = datasets.Dataset.from_dict({"text": TEXTS, "label": [0, 1, 1]})
+    data = data.cast_column("label", datasets.ClassLabel(names=["neg", "pos"]))
+    records = apply_to(data, MATCHER, keep=["label"])
+    assert records.features["label"] == data.features["label"]
+    assert list(records["label"]) == [0, 0, 1]
+    assert records[0]["edits"] == [{"start": 7, "end": 12, "old": "movie", "new": "film"}]
+    rows = [{"text": text, "n": number} for number, text in enumerate(TEXTS)]
+    assert [each["n"] for each in apply_to(rows, MATCHER, keep="n")] == [0, 0, 2]
+    for keep in ("rule", ["rule"]):
+        with pytest.raises(UsageError, match="--keep rule: the output has a column"):
+            apply_to([{"text": "movie", "rule": 1}], MATCHER, keep=keep)
+
+
+def test_values_without_a_text_are_counted() -> None:
+    tally = Tally()
+    apply_to(["movie", None, float("nan")][:2], MATCHER, tally=tally)
+    assert tally.missing == 1
+    tally = Tally()
+    rows = [{"a": "movie", "b": None}, {"a": float("nan"), "b": "x"}, {"a": "y"}]
+    for mode in ("each", "chain"):
+        apply_to(rows, MATCHER, column=["a", "b"], mode=mode, tally=tally)  # type: ignore[arg-type]
+    assert tally.missing == 2 * 3

@@ -361,3 +361,33 @@ def test_a_package_that_is_missing_is_named(
     assert f"need the {package} package" in told
     assert f'pip install "sears-dsl[{extra}]"' in told
     assert told.splitlines()[-1] == "[]"
+
+
+def test_a_csv_of_carriage_returns_is_told_in_our_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    for content in (b"id,text\r1,a\r", b"id,text\n1,a\r2,b\n"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="a carriage return without a line feed") as caught:
+            list(Dataset(str(path)).batches())
+        assert "tr '\\r' '\\n'" in caught.value.help
+    path.write_bytes(b'id,text\r\n1,"a\rb"\r\n')
+    assert list(Dataset(str(path)).first.columns["text"]) == ["a\rb"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
+@pytest.mark.parametrize(
+    ("content", "form"), [(' {"data": []}', "squad"), ('\n[{"text": "é"}]', "json")]
+)
+def test_json_is_recognized_in_every_encoding(
+    tmp_path: Path, encoding: str, content: str, form: str
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(content.encode(encoding))
+    data = Dataset(str(path), options=ReadOptions(encoding=encoding))
+    assert data.format.name == form
+    if encoding in ("utf-16", "utf-32"):
+        with pytest.raises(
+            DataError, match=f"begins with the byte order mark of {encoding}"
+        ) as told:
+            list(Dataset(str(path)).batches())
+        assert told.value.help == f"read it with --encoding {encoding}"

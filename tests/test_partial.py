@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 from word_matcher import WordRecipe
@@ -18,6 +20,7 @@ from sears_dsl.batch.files import ApplyRequest, Progress, apply_file
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.text.batches import ReadOptions
+from sears_dsl.text.spans import SpanColumn
 
 ROWS = 60
 BATCHES = 13  # of five lines each, the header included
@@ -263,3 +266,147 @@ def test_a_part_that_a_stopped_machine_tore_is_made_again(source: Path, left: in
     assert report.note == "resumed after 1 finished batches"
     assert source.with_name("out.csv").read_bytes() == expected(source)
     assert report.rules["film"].rows == ROWS
+
+
+# ---------------------------------------------------------------- other programs at the same place
+
+
+def while_running(source: Path, work: Callable[[], object], **options: Any) -> None:
+    """A run during which something happens, after its third batch."""
+
+    def once(progress: Progress) -> None:
+        if progress.batches == 3:
+            work()
+
+    apply_file(replace(request_for(source), **options), progress=once)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_somebody_else_wrote_is_not_lost(source: Path, there: bool) -> None:
+    output = source.with_name("out.csv")
+    if there:
+        output.write_text("old")
+    with pytest.raises(DataError, match="written by somebody else in the meantime") as caught:
+        while_running(source, lambda: output.write_text("theirs, and longer"))
+    assert output.read_text() == "theirs, and longer"
+    assert "--resume" in caught.value.help
+    output.rename(source.with_name("theirs.csv"))
+    report = apply_file(request_for(source, resume=True))
+    assert report.note == f"resumed after {BATCHES} finished batches"
+    assert output.read_bytes() == expected(source)
+
+
+def test_an_input_that_changes_while_it_is_read_is_told(source: Path) -> None:
+    output = source.with_name("out.csv")
+    output.write_text("old")
+
+    def add() -> None:
+        with source.open("a") as file:
+            file.write("60,What a movie\n")
+
+    with pytest.raises(DataError, match=r"in\.csv changed while it was read"):
+        while_running(source, add)
+    assert output.read_text() == "old"
+    assert sorted(path.name for path in source.parent.iterdir()) == ["in.csv", "out.csv"]
+    apply_file(request_for(source))
+    assert output.read_bytes() == expected(source)
+    with pytest.raises(DataError, match="changed while it was read"):
+        while_running(source, add, output="/dev/null", output_format="csv")
+
+
+def test_a_run_that_waits_for_the_one_before_keeps_its_folder(tmp_path: Path) -> None:
+    """The lock is the last to go: who opens it before that finds the output, or waits."""
+    output = tmp_path / "out"
+    for _ in range(3):
+        with PartialOutput(output, {}, resume=False) as first:
+            first.put(0, {}, b"x")
+            with pytest.raises(DataError, match="another process is writing"):
+                PartialOutput(output, {}, resume=False)
+            first.complete(lambda file: file.writelines(first.parts()))
+            with PartialOutput(output, {}, resume=False) as second:
+                second.put(0, {}, b"y")
+                assert (second.folder / "lock").exists()
+        assert second.folder.exists()
+        assert output.read_bytes() == b"x"
+
+
+def test_many_processes_at_one_output_never_spoil_each_other(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from sears_dsl.batch.partial import PartialOutput\n"
+        "from sears_dsl.errors import DataError\n"
+        "done = 0\n"
+        "for number in range(60):\n"
+        "    try:\n"
+        "        with PartialOutput(Path(sys.argv[2]), {}, resume=False) as partial:\n"
+        "            for part in range(3):\n"
+        "                partial.put(part, {}, sys.argv[1].encode() * 9)\n"
+        "            partial.complete(lambda file: file.writelines(partial.parts()))\n"
+        "            done += 1\n"
+        "    except DataError as error:\n"
+        "        allowed = ('another process is writing', 'by somebody else')\n"
+        "        assert any(words in error.message for words in allowed), error.message\n"
+        "print(done)\n"
+    )
+    output = tmp_path / "out"
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, name, str(output)], stdout=subprocess.PIPE, text=True
+        )
+        for name in "abc"
+    ]
+    done = [int(process.communicate(timeout=120)[0]) for process in processes]
+    assert all(process.returncode == 0 for process in processes)
+    assert sum(done) > 3
+    assert output.read_text() in ("a" * 27, "b" * 27, "c" * 27)
+
+
+def test_parts_that_make_no_file_are_not_kept(tmp_path: Path) -> None:
+    def refuse(file: BinaryIO) -> None:
+        raise DataError("no file")
+
+    with PartialOutput(tmp_path / "out", {}, resume=False) as partial:
+        partial.put(0, {}, b"x")
+        with pytest.raises(DataError, match="no file"):
+            partial.complete(refuse)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("mode", ["each", "chain"])
+def test_kept_columns_and_spans_are_resumed_too(tmp_path: Path, mode: Any) -> None:
+    source = tmp_path / "in.jsonl"
+    rows = [
+        {"text": f"What a movie {n}", "label": n % 2, "spans": [[7, 12]] if n % 3 else [[13, 14]]}
+        for n in range(20)
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def request(name: str, *, resume: bool = False) -> ApplyRequest:
+        return ApplyRequest(
+            recipe=WordRecipe(),
+            input=str(source),
+            output=str(tmp_path / name),
+            mode=mode,
+            columns=("text",),
+            spans=(SpanColumn("text", "spans"),),
+            keep=("label", "spans") if mode == "each" else (),
+            reading=ReadOptions(rows=3),
+            resume=resume,
+        )
+
+    for suffix in ("jsonl", "parquet"):
+        whole = apply_file(request(f"whole.{suffix}"))
+
+        def stop(progress: Progress) -> None:
+            if progress.batches == 3:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            apply_file(request(f"cut.{suffix}"), progress=stop)
+        cut = apply_file(request(f"cut.{suffix}", resume=True))
+        assert (tmp_path / f"cut.{suffix}").read_bytes() == (
+            tmp_path / f"whole.{suffix}"
+        ).read_bytes()
+        assert cut.tally == whole.tally
+        assert cut.tally.touched == 13

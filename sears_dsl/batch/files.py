@@ -36,6 +36,7 @@ from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch, Format, Frame
 from sears_dsl.text.dataset import Dataset, IdLedger, row_ids
 from sears_dsl.text.streams import STANDARD_STREAM, compressed
+from sears_dsl.text.writing import FileState, state_of
 
 __all__ = ["ApplyReport", "ApplyRequest", "Progress", "apply_file"]
 
@@ -126,6 +127,7 @@ def apply_file(
     """
     started = time.monotonic()
     check_paths(request)
+    before = _input_state(request.input)
     dataset = Dataset(request.input, format_name=request.format, options=request.reading)
     plan = plan_of(request, dataset)
     form = output_format(request, dataset)
@@ -158,9 +160,15 @@ def apply_file(
             crew=crew,
             progress=progress,
             started=started,
+            before=before,
         )
         with _collecting_little():
             return _written(run, form, frame)
+
+
+def _input_state(path: str) -> FileState:
+    """What tells whether the input changed while it was read; pipes always do."""
+    return state_of(path) if os.path.isfile(path) else None
 
 
 def _is_large(path: str) -> bool:
@@ -188,7 +196,10 @@ def _collecting_little() -> Iterator[None]:
 def _written(run: _Run, form: Format, frame: Frame) -> ApplyReport:
     request = run.request
     if is_stream(request.output):
-        return run.report(stopped=not _write_stream(request, form, frame, run.parts(0)))
+        stopped = not _write_stream(request, form, frame, run.parts(0))
+        if not stopped:
+            run.check_input()
+        return run.report(stopped=stopped)
     manifest = manifest_of(request, run.task, run.dataset)
     with PartialOutput(Path(request.output), manifest, resume=request.resume) as partial:
         for number in range(partial.finished):
@@ -199,6 +210,7 @@ def _written(run: _Run, form: Format, frame: Frame) -> ApplyReport:
         def write(file: BinaryIO) -> None:
             with compressed(file, request.output) as stream:
                 form.assemble(partial.parts(), stream, frame)
+            run.check_input()
 
         partial.complete(write)
         return run.report(note=partial.note)
@@ -217,8 +229,10 @@ class _Run:
         crew: Crew,
         progress: Callable[[Progress], object] | None,
         started: float,
+        before: FileState,
     ) -> None:
         self.request = request
+        self._before = before
         self._matcher = matcher
         self.dataset = dataset
         self.task = task
@@ -251,6 +265,14 @@ class _Run:
                 ledger.add(row_ids(batch, plan.id_column), first=batch.first)
             if number >= finished:
                 yield batch
+
+    def check_input(self) -> None:
+        """Refuse to give out what was read of a file that somebody was writing."""
+        if _input_state(self.request.input) != self._before:
+            raise DataError(
+                f"{self.request.input} changed while it was read",
+                help="run the command again when nobody writes that file any more",
+            )
 
     def report(self, *, note: str = "", stopped: bool = False) -> ApplyReport:
         """What was done, with every rule of the matcher."""

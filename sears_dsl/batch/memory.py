@@ -23,7 +23,7 @@ from sears_dsl.batch.rewriting import (
     Unit,
 )
 from sears_dsl.batch.tally import Tally
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.text.batches import Batch, Changes
 from sears_dsl.text.dataset import Dataset, IdLedger, default_column, require_column, row_ids
 from sears_dsl.text.frames import MemoryFrame, memory_frame
@@ -162,6 +162,10 @@ class _FileRows(MemoryFrame):
     """A file, whose rows are dictionaries."""
 
     def __init__(self, path: str) -> None:
+        if " " in path and not os.path.exists(path):
+            raise DataError(
+                f"there is no file {path!r}", help=f"a text stands in a list: [{path!r}]"
+            )
         self._file = Dataset(path)
         self._batches = list(self._file.batches())
         self.names = tuple(dict.fromkeys(name for b in self._batches for name in b.columns))

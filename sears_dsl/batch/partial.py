@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -29,12 +28,15 @@ from typing import Any, BinaryIO
 from sears_dsl._documents import make_private_folder, parse_json, read_document
 from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.text.writing import FileState, state_of, sync_folder
 
 __all__ = ["PartialOutput"]
 
 _FOLDER = ".sears-partial"
 # All files of such a folder but the lock.
 _OURS = re.compile(r"manifest\.json(\.new)?|\d+\.part(\.new)?|output")
+# A process that ends may remove the folder while another one opens it; a second try will do.
+_ATTEMPTS = 100
 
 
 class PartialOutput:
@@ -77,11 +79,9 @@ class PartialOutput:
                 f"{output} cannot be written: there is no folder {output.parent}",
                 help=f"make it first: mkdir -p {output.parent}",
             )
-        with self._writing():
-            make_private_folder(self.folder)
-            self._lock = open(self.folder / "lock", "ab")  # noqa: SIM115 - held until closed
+        self._before = state_of(self.output)
+        self._claim()
         try:
-            self._claim()
             self._begin(dict(manifest), resume=resume)
         except BaseException:
             self._lock.close()
@@ -91,9 +91,12 @@ class PartialOutput:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if not self._count:  # nothing worth resuming
-            shutil.rmtree(self.folder, ignore_errors=True)
-        self._lock.close()
+        if self._lock.closed:
+            return
+        if self._count:
+            self._lock.close()
+        else:  # nothing worth resuming
+            self._remove()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -112,10 +115,36 @@ class PartialOutput:
 
     def _claim(self) -> None:
         """Lock the folder; the system lets go of it when this process ends in any way."""
-        if not lock(self._lock.fileno()):
-            raise DataError(
-                f"another process is writing {self.output}", help="wait for it or end it"
-            )
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            with self._writing():
+                try:
+                    make_private_folder(self.folder)
+                    self._lock = open(self.folder / "lock", "ab")  # noqa: SIM115 - held until closed
+                except (FileExistsError, FileNotFoundError):
+                    # So it is, too, where another process removes the folder at this moment.
+                    if not attempts_left:
+                        raise
+                    continue
+            if not lock(self._lock.fileno()):
+                self._lock.close()
+                break
+            # A process that ended just now may have removed the file that is locked here.
+            if state_of(self.folder / "lock") == _state_of_open(self._lock):
+                return
+            self._lock.close()
+        raise DataError(f"another process is writing {self.output}", help="wait for it or end it")
+
+    def _remove(self) -> None:
+        """Remove the folder, its lock last: whoever comes next finds all of it or nothing."""
+        with suppress(OSError):
+            for leftover in self.folder.iterdir():
+                if _OURS.fullmatch(leftover.name):
+                    leftover.unlink()
+            if os.name == "nt":  # no open file can be removed there
+                self._lock.close()
+            (self.folder / "lock").unlink()
+            self.folder.rmdir()
+        self._lock.close()
 
     def _begin(self, manifest: dict[str, Any], *, resume: bool) -> None:
         path = self.folder / "manifest.json"
@@ -206,20 +235,32 @@ class PartialOutput:
             write: writes the whole content into the file that it is given.
 
         Raises:
-            DataError: the disk is full; the parts are kept, the old output is untouched.
+            DataError: the disk is full, or somebody else wrote the output in the meantime; the
+                parts are kept, what stands there is untouched. Whatever `write` raises: then the
+                parts make no file, and are removed.
         """
         whole = self.folder / "output"
         with self._writing():
             with open(whole, "wb") as file:
-                write(file)
+                try:
+                    write(file)
+                except DataError:
+                    self._count = 0
+                    raise
                 file.flush()
                 os.fsync(file.fileno())
+            if state_of(self.output) not in (None, self._before):
+                raise DataError(
+                    f"{self.output} was written by somebody else in the meantime, and is left as "
+                    "it is",
+                    help="move it away, then run the same command with --resume: finished batches "
+                    f"are kept in {self.folder}",
+                )
             if self.output.exists():
                 os.chmod(whole, self.output.stat().st_mode & 0o7777)
             os.replace(whole, self.output)
-            _sync_folder(self.output.parent)
-        self._lock.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+            sync_folder(self.output.parent)
+        self._remove()
 
 
 class _Parts(Iterable[bytes]):
@@ -231,6 +272,11 @@ class _Parts(Iterable[bytes]):
             with open(path, "rb") as file:
                 file.readline()
                 yield file.read()
+
+
+def _state_of_open(file: BinaryIO) -> FileState:
+    status = os.fstat(file.fileno())
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _is_whole(path: Path) -> bool:
@@ -249,14 +295,3 @@ def _is_whole(path: Path) -> bool:
         and all(head.get(name) == value for name, value in told.items())
         and isinstance(head.get("counts"), dict)
     )
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make renames in a folder last; Windows has no way to ask for it."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

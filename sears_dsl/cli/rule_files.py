@@ -127,6 +127,7 @@ def fmt_command(
     changed = 0
     files = find_rule_files(rules)
     for file in files:
+        source = file.read_bytes()
         before = file.read_text("utf-8")
         after = load(file, allow_imports_outside=allow_imports_outside).format()
         if before == after:
@@ -137,7 +138,7 @@ def fmt_command(
         elif check:
             click.echo(f"would change: {file}")
         else:
-            write_atomically(file, after.encode("utf-8"))
+            write_atomically(file, after.encode("utf-8"), replacing=source)
             click.echo(f"changed: {file}")
     click.echo(f"{counted(len(files), 'file')}, {changed:,} not in canonical form")
     if changed and (check or show_diff):

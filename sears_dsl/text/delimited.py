@@ -26,6 +26,7 @@ _LONGEST_FIELD = 1 << 27
 _EMPTY = '""'
 # Joins texts for a moment; where one of them holds it, they are taken one by one.
 _SEPARATOR = "\x1f"
+_LONE_RETURN = re.compile(r"\r(?!\n|$)")
 _FIELD = {
     ",": re.compile(r'"(?:[^"]|"")*"|[^,\r\n]*'),
     "\t": re.compile(r'"(?:[^"]|"")*"|[^\t\r\n]*'),
@@ -234,6 +235,13 @@ class _DelimitedReader(LineReader):
             try:
                 row = next(reader)
             except csv.Error as error:
+                if _LONE_RETURN.search("".join(lines[start:taken])):
+                    raise DataError(
+                        f"{self.name}, line {self._line_of(sources) + 1}: a carriage return "
+                        "without a line feed, outside of quotes",
+                        help="lines end with a line feed; of a file of old Macs make one with "
+                        "tr '\\r' '\\n' < old.csv > new.csv",
+                    ) from error
                 raise DataError(
                     f"{self.name}, line {self._line_of(sources) + 1}: invalid csv: {error}",
                     help="a quote inside a quoted field is written twice; a file without quoting "

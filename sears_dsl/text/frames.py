@@ -2,7 +2,8 @@
 
 In: what the user has. Out: a `Frame` that gives batches and makes results of the same kind.
 Always holds: what the user gave is not changed; row order, index, types and other columns stay.
-pandas, pyarrow and datasets are recognized by their types and never imported for the asking.
+pandas, pyarrow and datasets are recognized by their types and never imported for the asking, other
+tables by the stream of columns that they offer.
 Costs the columns that are looked at, as Python values, a batch at a time.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -68,9 +69,12 @@ class MemoryFrame(ABC):
 def memory_frame(data: object) -> MemoryFrame:
     """Recognize a dataset.
 
+    Arrays of numpy, generators and other iterables of rows are read as lists; tables that offer
+    Arrow's stream of columns (polars, for one) as tables of Arrow.
+
     Raises:
         DataError: none of list[str], list[dict], pandas DataFrame or Series, datasets.Dataset,
-            pyarrow Table or RecordBatch.
+            pyarrow Table or RecordBatch, nor anything that can be read as one of them.
 
     Example:
         >>> memory_frame(["It is."]).names
@@ -91,16 +95,35 @@ def memory_frame(data: object) -> MemoryFrame:
     datasets = sys.modules.get("datasets")
     if datasets is not None and isinstance(data, datasets.Dataset):
         return _HuggingFace(data)
-    if datasets is not None and isinstance(data, datasets.DatasetDict):
+    if datasets is not None and isinstance(
+        data, (datasets.DatasetDict, datasets.IterableDatasetDict)
+    ):
         raise DataError(
-            f"a DatasetDict holds several datasets: {', '.join(data)}",
+            f"a {type(data).__name__} holds several datasets: {', '.join(data)}",
             help="apply the rules to one of them, or use data.map",
         )
-    raise DataError(
-        f"a {type(data).__name__} is no dataset",
-        help="give a path, a list of texts or dictionaries, a pandas DataFrame or Series, a "
-        "datasets.Dataset or a pyarrow Table",
-    )
+    if datasets is not None and isinstance(data, datasets.IterableDataset):
+        raise DataError(
+            "an IterableDataset is a stream that may never end",
+            help="give some of its rows, list(data.take(1000)), or use data.map with a matcher: "
+            "ruleset.compile().chain(texts)",
+        )
+    if hasattr(data, "__arrow_c_stream__"):
+        return _Streamed(data)
+    numpy_array = hasattr(data, "tolist") and hasattr(data, "ndim")
+    if numpy_array and getattr(data, "ndim", 0) == 1:
+        return memory_frame(data.tolist())  # type: ignore[attr-defined]
+    if isinstance(data, Iterable) and not numpy_array and not isinstance(data, (Mapping, bytes)):
+        return memory_frame(list(data))
+    advice = "give a path, a list of texts or dictionaries, a pandas or polars DataFrame, a "
+    advice += "datasets.Dataset or a pyarrow Table"
+    if isinstance(data, Mapping):
+        advice = "of columns make a pandas.DataFrame(data); one row stands in a list: [data]"
+    elif numpy_array:
+        advice = "an array of texts has one dimension: data.ravel()"
+    elif hasattr(data, "collect"):
+        advice = "collect it first: data.collect()"
+    raise DataError(f"a {type(data).__name__} is no dataset", help=advice)
 
 
 class _Rows(MemoryFrame):
@@ -291,6 +314,31 @@ def _one_batch(table: Any) -> Any:
     return batches[0] if batches else arrow.RecordBatch.from_pylist([], schema=table.schema)
 
 
+class _Streamed(_ArrowTable):
+    """A table that offers its columns as Arrow does; of polars, results are of polars again."""
+
+    def __init__(self, data: Any) -> None:
+        arrow = require_pyarrow()
+        try:
+            super().__init__(arrow.table(data))
+        except (TypeError, arrow.ArrowException) as error:  # a stream of other things than rows
+            raise DataError(
+                f"a {type(data).__name__} has no columns", help="give it as a list: data.to_list()"
+            ) from error
+        name = type(data).__module__.partition(".")[0]
+        self._back = getattr(sys.modules[name], "from_arrow", None)
+
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        records = super().records(columns, rows, sources)
+        return self._back(records) if self._back else records
+
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        table = super().rewritten(changes, dropped)
+        return self._back(table) if self._back else table
+
+
 class _HuggingFace(_ArrowTable):
     def __init__(self, dataset: Any) -> None:
         super().__init__(dataset.with_format("arrow")[:])
@@ -299,9 +347,13 @@ class _HuggingFace(_ArrowTable):
     def records(
         self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
     ) -> Any:
-        records = sys.modules["datasets"].Dataset(super().records(columns, rows, sources))
-        own = {name: self._dataset.features[source] for name, source in sources.items()}
-        return records.cast(type(records.features)({**records.features, **own}))
+        datasets = sys.modules["datasets"]
+        table = super().records(columns, rows, sources)
+        features = datasets.Dataset(table).features
+        for name, source in sources.items():
+            features[name] = self._dataset.features[source]
+        table = table.replace_schema_metadata(None)
+        return datasets.Dataset(table, info=datasets.DatasetInfo(features=features))
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         datasets = sys.modules["datasets"]

@@ -37,6 +37,10 @@ STANDARD_STREAM = "-"
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _BLOCK = 1 << 20
 _JSON_LOOKAHEAD = 16
+_MARKS = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 _DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 
@@ -171,6 +175,12 @@ class TextSource:
             try:
                 text = decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
+                marked = _marked_encoding(self._first)
+                if marked and not fed:
+                    raise DataError(
+                        f"{self.name} begins with the byte order mark of {marked}",
+                        help=f"read it with --encoding {marked}",
+                    ) from error
                 before = bytes(error.object[: error.start]).decode(self.encoding, "ignore")
                 raise DataError(
                     f"{self.name}, line {line + before.count(chr(10))}: byte "
@@ -203,6 +213,14 @@ class TextSource:
             yield lines
         if carried:
             yield ["".join(carried)]
+
+
+def _marked_encoding(first: bytes) -> str:
+    """The encoding whose byte order mark stands at the beginning; empty if there is none."""
+    for name, marks in _MARKS.items():  # the mark of UTF-32 begins with that of UTF-16
+        if first.startswith(marks):
+            return name
+    return ""
 
 
 def _codec(encoding: str, first: bytes) -> str:

@@ -1,15 +1,27 @@
-"""Writing a file so that there is never a half one: beside its place, synced, then renamed."""
+"""Writing a file so that there is never a half one: beside its place, synced, then renamed.
+
+In: a path and its content. Out: the file. Always holds: the path has its old content or the whole
+new one; a symbolic link stays and its target is written; an existing file keeps its mode, a new
+one has that of the user's umask. What cannot be replaced (a device, a pipe) is written as it is.
+A file gets a new inode, so other hard links to it keep the old content, and it belongs to
+whoever writes it. Costs a sync of file and folder.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
+import secrets
+import stat
 from pathlib import Path
+from typing import TypeAlias
 
 from sears_dsl.errors import DataError
 
-__all__ = ["write_atomically"]
+__all__ = ["FileState", "state_of", "sync_folder", "write_atomically"]
 
+#: Which file it is, how long, and when it was last changed; None where there is none.
+FileState: TypeAlias = tuple[int, int, int] | None
 
 # By whether the file is new.
 _OPENERS = {
@@ -17,32 +29,69 @@ _OPENERS = {
 }
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def state_of(path: str | Path) -> FileState:
+    """What tells whether somebody else wrote a file in the meantime."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = None) -> None:
     """Give ``path`` this content, entirely or not at all.
 
-    Its mode is kept where it exists; a new file has the one that the user's umask gives.
+    Args:
+        path: where; of a symbolic link, its target.
+        content: what.
+        replacing: what has to stand there before, if that matters.
 
     Raises:
-        DataError: the folder is missing or not writable, or the disk is full.
+        DataError: the folder is missing or not writable, the disk is full, or something else than
+            ``replacing`` stands there.
     """
-    temporary: Path | None = None
+    temporary = None
     try:
-        mode = path.stat().st_mode if path.exists() else None
-        beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+        status = path.stat() if path.exists() else None
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            path.write_bytes(content)
+            return
+        place = Path(os.path.realpath(path))
         # A name that nobody knows and that is not there: no link is followed. What was private is
         # so from the first byte on.
-        with open(beside, "xb", opener=_OPENERS[mode is None]) as file:
+        beside = place.with_name(f".{secrets.token_hex(8)}.sears-new")
+        with open(beside, "xb", opener=_OPENERS[status is None]) as file:
             temporary = beside
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, mode)
-        os.replace(temporary, path)
+        if status is not None:
+            os.chmod(temporary, stat.S_IMODE(status.st_mode))
+        if replacing is not None and place.read_bytes() != replacing:
+            raise DataError(
+                f"{path} was changed by somebody else in the meantime, and is left as it is",
+                help="run the command again",
+            )
+        os.replace(temporary, place)
+        sync_folder(place.parent)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        if isinstance(error, IsADirectoryError):
+            raise DataError(f"{path} is a folder", help="name a file") from error
         raise DataError(
             f"{path} could not be written: {error.strerror}",
             help="make room or choose another place; what was there before is untouched",
         ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder last; Windows has no way to ask for it."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
