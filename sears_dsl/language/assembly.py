@@ -20,6 +20,7 @@ from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.check_tests import check_test
 from sears_dsl.language.content import no_rules, no_text
+from sears_dsl.language.notations import notation_warnings, set_notation_warnings
 from sears_dsl.language.parser import parse_lines
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
@@ -35,7 +36,7 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.ruleset import Import, Ruleset
 from sears_dsl.language.sets import DEEPEST, LARGEST, circles
 from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, VersionLine
-from sears_dsl.language.usage import usage_warnings
+from sears_dsl.language.usage import usage_warnings, used_sets
 from sears_dsl.language.words import nearest
 
 __all__ = ["assemble", "read_file"]
@@ -140,8 +141,12 @@ class _Assembly:
         # A line that is broken says nothing reliable: what it means is not looked at.
         broken = {finding.span.line for finding in self._parsed.findings if finding.span}
         whole = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
+        tagset = self.options.tagset
         for rule in whole:
-            self._findings.extend(map(self._placed, check_rule(rule, self)))
+            found = check_rule(rule, self)
+            if not any(finding.severity == "error" for finding in found):
+                found.extend(notation_warnings(rule, tagset))
+            self._findings.extend(map(self._placed, found))
         self._check_duplicates(whole)
         ruleset = Ruleset(
             rules=tuple(self._rules),
@@ -156,6 +161,8 @@ class _Assembly:
         )
         if not self._has_errors():
             self._check_sizes(ruleset)
+        if not self._has_errors():
+            self._check_options_of_imports(ruleset)
         if not self._has_errors():
             published = self._header is not None
             warnings = usage_warnings(
@@ -284,7 +291,7 @@ class _Assembly:
                 "E211",
                 f"`{node.value}` is no language code",
                 node.value_span,
-                "write a code such as en",
+                "languages have short codes, as in `option language = en`",
             )
             return
         self._seen.setdefault("option", node.span)
@@ -399,6 +406,8 @@ class _Assembly:
             for member in definition.members:
                 for code, message, hint in check_test(member, self):
                     self._add(code, message, definition.span, hint)
+            notations = set_notation_warnings(definition, self.options.tagset)
+            self._findings.extend(map(self._placed, notations))
         for circle in circles(self._sets):
             self._add(
                 "E313",
@@ -406,6 +415,32 @@ class _Assembly:
                 self._sets[circle[0]].span,
                 "a set cannot contain itself",
             )
+
+    def _check_options_of_imports(self, ruleset: Ruleset) -> None:
+        """What is imported is read under the options of this file: told where that matters."""
+        used = used_sets(ruleset.rules, ruleset.sets)
+        for each in self._imports:
+            nodes = (entry.node for entry in each.ruleset.layout)
+            stated = {node.name for node in nodes if isinstance(node, OptionLine)}
+            for name in ("case", "tagset"):
+                own, other = getattr(self.options, name), getattr(each.ruleset.options, name)
+                if name in stated and own != other:
+                    self._add(
+                        "W617",
+                        f"`{each.path}` states `option {name} = {other}`; here it is read under "
+                        f"{name} = {own}",
+                        each.span,
+                        f"the options of the file with the rules count: `option {name} = {other}`",
+                    )
+            if each.ruleset.options.tagset == self.options.tagset:
+                continue
+            for reference in sorted(used, key=str):
+                if reference.module == each.name:
+                    for test in ruleset.members(reference):
+                        for code, message, hint in check_test(test, ruleset):
+                            if code == "E202":
+                                told = f"set `{reference.name}`: {message}"
+                                self._add(code, told, each.span, hint)
 
     def _check_sizes(self, ruleset: Ruleset) -> None:
         """Sets that would cost more than rules may; for files without other errors."""

@@ -14,7 +14,7 @@ from typing import cast, get_args
 
 from sears_dsl.errors import Span
 from sears_dsl.language.consequent import ConsequentBuilder
-from sears_dsl.language.leaves import Node, Report, decode, plain_string
+from sears_dsl.language.leaves import Node, Reads, Report, decode, plain_string
 from sears_dsl.language.rule import (
     Anchor,
     AttributeName,
@@ -34,23 +34,26 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, Statement, VersionLine
-from sears_dsl.language.words import Place, is_bare_punctuation, nearest, objection, quote
+from sears_dsl.language.words import Place, code, is_bare_punctuation, nearest, objection, quote
 
 __all__ = ["Builder"]
 
 _DEEPEST = 20
 _ATTRIBUTES = get_args(AttributeName)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_PHRASE_PATTERN = re.compile(r"/(\w+(?: \w+)+)/(?!\S)")
+_NAME_BEFORE = re.compile(r"[A-Za-z]\w*:$")
 _RULE_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
 
 
 class Builder:
     """Turns the trees of one line into nodes; problems go to ``report``."""
 
-    def __init__(self, source: str, line: int, report: Report) -> None:
+    def __init__(self, source: str, line: int, report: Report, reads: Reads) -> None:
         self._source = source
         self._line = line
         self._report = report
+        self._reads = reads
 
     def _span(self, start: int, end: int) -> Span:
         return Span(self._line, start + 1, end + 1)
@@ -59,6 +62,28 @@ class Builder:
         found = objection(text, place)
         if found:
             self._report(found.code, found.message, start, start + len(text), found.help)
+
+    def _object_in_line(self, text: str, place: Place, start: int) -> None:
+        """The same, where what stands around the word says more than the word."""
+        found = objection(text, place)
+        whole = _PHRASE_PATTERN.match(self._source, start) if text[0] == "/" else None
+        before = _NAME_BEFORE.search(self._source[:start])
+        if found and whole and place == "sequence":
+            parts = " ".join(f"/{part}/" for part in whole[1].split())
+            self._report(
+                found.code,
+                f"{found.message}, which is about one token",
+                start,
+                whole.end(),
+                f"a pattern for each token: {code(parts)}\n"
+                f"as words they need no pattern: {code(whole[1])}",
+            )
+        elif found and before and text[:2] == "//":
+            address = quote(before[0] + text)
+            advice = f"as a literal it is quoted as a whole: {code(address)}"
+            self._report(found.code, found.message, start, start + len(text), advice)
+        elif found:
+            self._object(text, place, start)
 
     # ------------------------------------------------------------ statements
 
@@ -80,7 +105,7 @@ class Builder:
                     f"`{words[1]}` is no version",
                     words[1].start_pos,
                     words[1].end_pos,
-                    "write a version such as 1.2.0",
+                    "versions are numbers with dots, as in `ruleset demo 1.2.0`",
                 )
             return HeaderLine(str(words[0]), str(words[1]), self._span(start, end))
         if kind == "import":
@@ -126,7 +151,8 @@ class Builder:
                 "a member of a set that is no test on one token",
                 start,
                 end,
-                "list tests with bars: set NAME = a | b; rows of words are groups: (a b|c)",
+                "list tests with bars: `set NAME = a | b`; a row of words is a group in a rule: "
+                "`(a b|c)`",
             )
             return None
         return body
@@ -144,7 +170,7 @@ class Builder:
                     f"`{name}` cannot be the id of a rule",
                     head.start_pos,
                     head.start_pos + head.index(":"),
-                    "ids have letters, digits and . _ -, as in `rule wh-which: ...`",
+                    "ids have letters, digits and . _ -, as in `rule wh-which: What -> Which`",
                 )
         left: tuple[Element, ...] = ()
         right: tuple[Element, ...] = ()
@@ -178,14 +204,21 @@ class Builder:
         if start is None or not (len(antecedent) > 2 or (glued and not used)):
             return
         named = _RULE_NAME.match(line, start.end())
+        identifier = named[0] if named else "ID"
         body = line[named.end() :].removeprefix(":").lstrip() if named else line[start.end() :]
+        with_id = f"rule {identifier}: {body}"
+        with_word = quote("rule") + line[len("rule") :]
+        advice = "the id has a colon behind it: `rule ID: movie -> film`"
+        if self._reads(with_id):
+            advice = f"write {code(with_id)}"
+        if self._reads(with_word):
+            advice += f"\nas a word it is quoted: {code(with_word)}"
         self._report(
             "E111",
             "a `rule` line without a colon, or a rule about the word `rule`",
             0,
             len("rule"),
-            f"write `rule {named[0] if named else 'ID'}: {body}`\n"
-            f"as a word it is quoted: `{quote('rule')}{line[len('rule') :]}`",
+            advice,
         )
 
     # ------------------------------------------------------------ antecedents
@@ -220,7 +253,7 @@ class Builder:
                         f"`{text}` could be a literal or the negation of `{child}`",
                         child.start_pos - 1,
                         child.end_pos,
-                        f"write {quote(text)} or !{quote(str(child))}",
+                        f"write {code(quote(text))} or {code('!' + quote(str(child)))}",
                     )
         start, end = node.meta.start_pos, node.meta.end_pos
         if negations > 1:
@@ -249,7 +282,7 @@ class Builder:
                 "two quantifiers on one element",
                 first.start_pos,
                 leaves[-1].end_pos,
-                "keep one: x? or x{0,2}",
+                "keep one: `x?` or `x{0,2}`",
             )
         if first == "?":
             return 0, 1
@@ -260,7 +293,7 @@ class Builder:
                 f"`{first}` is no quantifier",
                 first.start_pos,
                 first.end_pos,
-                "write {m,n} with both bounds, {n}, or ?",
+                _bounds(first),
             )
             return 1, 1
         return int(match[1]), int(match[2] or match[1])
@@ -268,7 +301,7 @@ class Builder:
     def _body(self, node: Node, *, place: Place, depth: int) -> Test | Anchor | Group:
         kind = getattr(node, "type", None) or str(node.data)
         if kind in {"WORD", "CLITIC", "PUNCTUATION", "GROUP_PUNCTUATION"}:
-            self._object(str(node), place, node.start_pos)
+            self._object_in_line(str(node), place, node.start_pos)
             return Literal(str(node))
         if kind == "TAG":
             return Tag(str(node))
@@ -305,7 +338,7 @@ class Builder:
                 f"a literal that {what} matches no token",
                 leaf.start_pos,
                 leaf.end_pos,
-                r'a quotation mark itself is written "\""',
+                r'a quotation mark itself is written `"\""`',
             )
         return Literal(decoded, quoted=True, ignore_case=ignore_case)
 
@@ -317,7 +350,7 @@ class Builder:
                 f"`{name}` outside brackets",
                 name.start_pos,
                 value.end_pos,
-                f"write [{name}{value}] or !{attribute}={value}",
+                f"write {code(f'[{name}{value}]')} or {code(f'!{attribute}={value}')}",
             )
         if attribute not in _ATTRIBUTES:
             self._report(
@@ -348,3 +381,12 @@ class Builder:
 
 def _unescape_slash(match: re.Match[str]) -> str:
     return "/" if match[1] == "/" else match[0]
+
+
+def _bounds(quantifier: str) -> str:
+    """Advice for a quantifier with one bound."""
+    numbers = re.fullmatch(r"\{(\d?),(\d?)\}", quantifier)
+    if numbers is None:
+        return "a quantifier has both bounds or one number: `NOUN{1,3}`, `NOUN{2}`, `NOUN?`"
+    low, high = numbers[1] or "0", numbers[2] or "8"
+    return f"both bounds are written, up to eight: {code(f'NOUN{{{low},{high}}}')}"

@@ -23,6 +23,8 @@ from sears_dsl.language.measure import (
     variant_count,
 )
 from sears_dsl.language.rule import (
+    FUNCTIONS,
+    INFLECTIONS,
     Anchor,
     Element,
     Group,
@@ -33,15 +35,9 @@ from sears_dsl.language.rule import (
     RuleScope,
     TagCopy,
 )
-from sears_dsl.language.words import nearest
+from sears_dsl.language.words import code, nearest, quote
 
 __all__ = ["FUNCTIONS", "INFLECTIONS", "check_rule"]
-
-INFLECTIONS = ("VB", "VBD", "VBG", "VBN", "VBZ", "NN", "NNS", "JJR", "JJS")
-"""Functions that inflect one token."""
-
-FUNCTIONS = ("lower", "upper", "cap", *INFLECTIONS)
-"""Every function that may follow a reference."""
 
 _MOST_REPETITIONS = 8
 
@@ -137,14 +133,14 @@ class _Checker:
                 "E305",
                 f"from {low} to {high} repetitions",
                 element.span,
-                "write {m,n} with m ≤ n and 1 ≤ n ≤ 8",
+                "the first number is at most the second, which is 1 to 8: `NOUN{1,3}`",
             )
         if isinstance(element.body, Anchor):
             self._add(
                 "E307",
                 "an anchor with a quantifier",
                 element.span,
-                "an anchor is there or not; write two rules",
+                "an anchor is there or not: that makes two rules",
             )
 
     def _anchors(self, elements: Sequence[Element]) -> None:
@@ -201,10 +197,13 @@ class _Checker:
     def _too_many(self, piece: TagCopy, has: int) -> None:
         if has:
             message = f"`{piece.tag}` more often than the {has} of the antecedent"
-            hint = "use $1, $2, ... or names to copy a token twice"
+            hint = "a token is copied twice by its number or name: `$1 $1`"
         else:
             message = f"`{piece.tag}` copies a token, but the antecedent has no bare `{piece.tag}`"
-            hint = f'copy by number or name ($1, $x); as a literal it is quoted: "{piece.tag}"'
+            hint = (
+                "an element is copied by number or name: `$1`\n"
+                f"as a literal it is quoted: {code(quote(piece.tag))}"
+            )
         self._add("E303", message, piece.span, hint)
 
     def _target(self, target: int | str, span: Span | None, *, inflects: bool) -> None:
@@ -215,7 +214,7 @@ class _Checker:
                     "E318",
                     "`$0` in an insertion, which replaces nothing",
                     span,
-                    "name an element of the context: x:NOUN, $x",
+                    "name an element of the context: `<> -> $x / x:NOUN __`",
                 )
             elif inflects and sum(map(longest, elements)) > 1:
                 self._several("$0", span)
@@ -230,7 +229,7 @@ class _Checker:
                     span,
                     "elements are counted as written, a group as one; context elements "
                     "are referred to by name\n"
-                    f'as a literal it is quoted: "${target}"',
+                    f"as a literal it is quoted: {code(quote(f'${target}'))}",
                 )
                 return
             element = elements[target - 1]
@@ -238,7 +237,11 @@ class _Checker:
             element = self._names[target]
         else:
             known = [f"${name}" for name in self._names]
-            hint = nearest(f"${target}", known) if known else f"name an element: {target}:NOUN"
+            hint = (
+                nearest(f"${target}", known)
+                if known
+                else f"name an element: {code(f'{target}:NOUN')}"
+            )
             self._add("E209", f"`${target}` refers to nothing", span, hint)
             return
         if isinstance(element.body, Anchor):
@@ -256,7 +259,7 @@ class _Checker:
             "E319",
             f"an inflection needs one token, `{target}` can be several",
             span,
-            "name the word inside: (DET? x:NOUN), $x",
+            "name the word inside: `(DET? x:NOUN) -> $x.NNS`",
         )
 
     # ------------------------------------------------------------ the whole
@@ -269,21 +272,21 @@ class _Checker:
                     "E302",
                     "an insertion without a context",
                     rule.span,
-                    "say where: <> -> text / left __ right",
+                    "say where: `<> -> text / left __ right`",
                 )
             if not rule.consequent:
                 self._add(
                     "E301",
                     "a rule that changes nothing: nothing for nothing",
                     rule.span,
-                    "write what is inserted",
+                    "say what is inserted: `<> -> text / left __ right`",
                 )
         elif sum(map(shortest, rule.antecedent)) == 0:
             self._add(
                 "E308",
                 "an antecedent that can match no token at all",
                 rule.span,
-                "make one element required; an insertion is written <> -> text / left __ right",
+                "make one element required; an insertion is written `<> -> text / left __ right`",
             )
         if is_unchanged(rule, self._scope.options.case):
             # A choice that is copied back is how positional references are taught: no error.

@@ -6,6 +6,7 @@ place. Costs a walk over the test; each distinct pattern is compiled once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeAlias
@@ -26,20 +27,20 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS, known_tags
-from sears_dsl.language.words import nearest, quote
+from sears_dsl.language.words import code, nearest, quote
 
-__all__ = ["check_tag", "check_test"]
+__all__ = ["check_tag", "check_test", "pattern_error"]
 
 Problem: TypeAlias = tuple[str, str, str]
 
-_NO_SPACE = "white space is no token here: `What NOUN` fires in `What  color` too; leave it out"
+_NO_SPACE = "leave it out: white space is no token, and `What NOUN` fires whatever lies between"
 
 
 def check_tag(name: str, tagset: TagsetOption) -> Iterator[Problem]:
     """What is wrong with a bare tag, if anything."""
     if name in COARSE[tagset] or name in FINE:
         return
-    literal = f"as a literal it is quoted: {quote(name)}"
+    literal = f"as a literal it is quoted: {code(quote(name))}"
     if name in WHITESPACE_TAGS:
         yield "E203", f"`{name}` is the tag of white space", _NO_SPACE
     elif name in MOVED[tagset]:
@@ -71,7 +72,7 @@ def check_test(test: Test, scope: RuleScope) -> Iterator[Problem]:
         for part in test.tests:
             yield from _attribute(part, scope.options.tagset)
     elif isinstance(test, Regex):
-        problem = _pattern_error(test.pattern)
+        problem = pattern_error(test.pattern)
         if problem:
             yield (
                 "E309",
@@ -93,24 +94,44 @@ def _attribute(test: AttributeTest, tagset: TagsetOption) -> Iterator[Problem]:
         elif value in WHITESPACE_TAGS:
             yield "E203", f"`{value}` is the tag of white space", _NO_SPACE
         elif value in FINE:
-            yield "E205", f"`{value}` is a fine tag, `pos` is the coarse one", f"write tag={value}"
+            yield (
+                "E205",
+                f"`{value}` is a fine tag, `pos` is the coarse one",
+                f"write {code(f'tag={value if value.isalpha() else shown}')}",
+            )
         else:
-            yield "E205", f"{shown} is no coarse tag", nearest(value, COARSE[tagset])
+            yield "E205", f"{shown} is no coarse tag", _tags_like(value, COARSE[tagset])
     elif test.attribute == "tag" and value not in FINE:
         if value in WHITESPACE_TAGS:
             yield "E203", f"`{value}` is the tag of white space", _NO_SPACE
         elif value in COARSE[tagset] or value in MOVED[tagset]:
-            yield "E205", f"`{value}` is a coarse tag, `tag` is the fine one", f"write pos={value}"
+            yield (
+                "E205",
+                f"`{value}` is a coarse tag, `tag` is the fine one",
+                f"write {code(f'pos={value}')}",
+            )
         else:
-            yield "E205", f"{shown} is no fine tag", nearest(value, FINE)
+            yield "E205", f"{shown} is no fine tag", _tags_like(value, FINE)
     elif test.attribute == "lower" and value != value.lower():
         yield (
             "E317",
             f"lower={shown} has a capital and can never match",
-            f"write lower={quote(value.lower())}, or text={shown}",
+            f"write {code(f'lower={quote(value.lower())}')} or {code(f'text={shown}')}",
         )
     elif not value or any(character.isspace() for character in value):
         yield "E317", f"{test.attribute}={shown} can never match a token", "a token has no spaces"
+
+
+def _tags_like(value: str, tags: frozenset[str]) -> str:
+    """Advice for a tag that is none: the tags that a pattern in its place means, or the nearest."""
+    inner = value.strip("/^$")
+    pattern = inner if value.startswith("/") else inner.replace("*", ".*")
+    if pattern != value and re.fullmatch(r"[A-Z]+(?:\.[*+?])?", pattern):
+        fitting = sorted(tag for tag in tags if tag.isalpha() and re.fullmatch(pattern, tag))
+        if fitting:
+            group = "(" + "|".join(fitting) + ")"
+            return f"a test names one tag, several are a group: {code(group)}"
+    return nearest(value, tags)
 
 
 def _set(reference: SetReference, scope: RuleScope) -> Iterator[Problem]:
@@ -124,11 +145,11 @@ def _set(reference: SetReference, scope: RuleScope) -> Iterator[Problem]:
             yield (
                 "E207",
                 f"nothing is imported as `{reference.module}`",
-                hint or f'write import "file.sear" as {reference.module} at the top',
+                hint or f'write `import "file.sear" as {reference.module}` at the top',
             )
             return
         name = f"{reference.module}.{reference.name}" if reference.module else reference.name
-        hint = nearest(name, known) if known else f"write set {reference.name} = a | b"
+        hint = nearest(name, known) if known else f"write `set {reference.name} = a | b`"
         yield "E206", f"there is no set `@{name}`", hint
 
 
@@ -139,7 +160,7 @@ def _negation(test: Negation, scope: RuleScope) -> Iterator[Problem]:
             yield (
                 "E306",
                 "the negation of something that is not one token",
-                "a negated group has single tests between its bars: !(NOUN|PRON)",
+                "a negated group has single tests between its bars: `!(NOUN|PRON)`",
             )
         for alternative in operand.alternatives:
             for element in alternative:
@@ -156,7 +177,7 @@ def _negation(test: Negation, scope: RuleScope) -> Iterator[Problem]:
 
 
 @lru_cache(maxsize=4096)
-def _pattern_error(pattern: str) -> str | None:
+def pattern_error(pattern: str) -> str | None:
     """Why RE2 refuses the pattern, or None."""
     import re2  # type: ignore[import-untyped] # noqa: PLC0415 - most rulesets have no pattern
 

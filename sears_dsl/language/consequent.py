@@ -50,7 +50,7 @@ class ConsequentBuilder:
                     "an empty text",
                     first.start_pos,
                     first.end_pos,
-                    "a deletion is written <>",
+                    "a deletion is written `really -> <>`",
                 )
         else:
             text = str(first)

@@ -6,13 +6,16 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
-__all__ = ["Node", "Report", "decode", "plain_string"]
+__all__ = ["Node", "Reads", "Report", "decode", "plain_string"]
 
 # A parse tree or a leaf of one; only parser.py knows the library that they come from.
 Node: TypeAlias = Any
 
 Report: TypeAlias = Callable[[str, str, int, int, str], None]
 """Called with code, message, first and last + 1 position in the line, and help."""
+
+Reads: TypeAlias = Callable[[str], bool]
+"""Whether a line is read without an error; what help suggests has to be."""
 
 
 def decode(quoted: str, start: int, report: Report) -> str:
@@ -34,7 +37,7 @@ def decode(quoted: str, start: int, report: Report) -> str:
             "half of a surrogate pair",
             start,
             start + len(quoted),
-            "write the character itself",
+            "the character itself may stand there",
         )
         return "?"
     return cast(str, text)

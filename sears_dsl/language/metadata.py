@@ -72,7 +72,7 @@ def build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> Fi
             "a test is written without a colon",
             start,
             key_end,
-            'write test "in" => "out" or test "in" => none',
+            'write `test "in" => "out"` or `test "in" => none`',
         )
         return None
     value = _value(key, values, report)
@@ -85,7 +85,7 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     if key in {"author", "why"}:
         if len(values) == 1 and first.type == "QUOTED":
             return plain_string(first, report)
-        report("E112", f"`{key}` takes one quoted string", start, end, f'write {key}: "..."')
+        report("E112", f"`{key}` takes one quoted string", start, end, f'write `{key}: "..."`')
         return None
     if key == "tags":
         for leaf in values:
@@ -109,7 +109,11 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     text = " ".join(map(str, values))
     hint = nearest(text, allowed)
     if key == "expect":
-        hint = "write same, flip or label NAME" if "there are" in hint else hint
+        hint = (
+            "write `expect: same`, `expect: flip` or `expect: label NAME`"
+            if "there are" in hint
+            else hint
+        )
     report("E213", f"`{text}` is no value of `{key}`", start, end, hint)
     return None
 

@@ -2,16 +2,21 @@
 
 In: the line, the position where the parser stopped and the terminals it could have taken there.
 Out: one `Finding` that says what was met and what to write. Always holds: every refusal gets an
-explanation; the first that fits is taken, from the most particular to the most general.
+explanation; the first that fits is taken, from the most particular to the most general. What is
+between backquotes in a line of help can be typed as it stands: a suggestion made of the user's
+words is only given where the parser reads it.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import get_args
 
+from sears_dsl.language.leaves import Reads
 from sears_dsl.language.metadata import KEYS
-from sears_dsl.language.words import nearest, quote
+from sears_dsl.language.rule import CaseOption, TagsetOption
+from sears_dsl.language.words import code, nearest, quote
 
 __all__ = ["Finding", "explain"]
 
@@ -35,7 +40,7 @@ _KEYWORD_FORMS = {
     "sear": "sear 1",
     "ruleset": "ruleset NAME 1.0.0",
     "import": 'import "file.sear" as NAME',
-    "option": "option NAME = VALUE",
+    "option": "option case = exact",
     "set": "set NAME = a | b",
     "rule": "rule ID: antecedent -> consequent",
 }
@@ -45,24 +50,29 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _CALL = re.compile(r"([A-Za-z_]+)\(")
 
 
-def explain(line: str, position: int, expected: frozenset[str], start: str) -> Finding:
+def explain(
+    line: str, position: int, expected: frozenset[str], start: str, reads: Reads
+) -> Finding:
     """The explanation for a refusal at ``position``; ``start`` is statement or metadata."""
     bare = _blank_quoted(line)
     if '"' in bare:
-        # Outside of metadata a mark can stand alone, as a literal in quotes of its own.
-        literal = r"\"" if start == "metadata" else r'"\""'
+        advice = 'end it with "; inside quotes the mark itself has a backslash before it'
+        if start != "metadata":
+            # Outside of metadata a mark can stand alone, as a literal in quotes of its own.
+            advice = r'end it with "; the mark itself is a literal `"\""`'
         return Finding(
             "E104",
             "a quoted string that does not end on its line",
             bare.index('"'),
             len(line),
-            f'end it with "; the quotation mark itself is written {literal}',
+            advice,
         )
     if start == "metadata":
         return _metadata(line, bare, position)
     return (
-        _keyword(line, bare, position)
-        or _arrow(line, bare, position)
+        _keyword(line, bare, position, reads)
+        or _arrow(line, bare, position, reads)
+        or _borrowed(line, bare, position, reads)
         or _local(line, bare, position)
         or _structure(line, bare, position, expected)
         or _fallback(line, position)
@@ -78,7 +88,12 @@ def _blank_quoted(line: str) -> str:
     return bare
 
 
-def _keyword(line: str, bare: str, position: int) -> Finding | None:
+def _typed(text: str, reads: Reads, otherwise: str) -> str:
+    """``write `text` `` if it is read, else the other advice."""
+    return f"write {code(text)}" if reads(text) else otherwise
+
+
+def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     """A header statement that is not complete, or one that is reserved."""
     first = re.match(r"[A-Za-z]+", line)
     word = first[0] if first else ""
@@ -109,7 +124,7 @@ def _keyword(line: str, bare: str, position: int) -> Finding | None:
                 "an incomplete `rule` line",
                 0,
                 max(position, 4),
-                f"write `{form}`, the colon after the id and a space after it",
+                f"write `{form}`: the colon glued to the id, a space after it",
             )
         return None
     if rule_like and word != "set":
@@ -121,11 +136,38 @@ def _keyword(line: str, bare: str, position: int) -> Finding | None:
         f"an incomplete `{word}` statement",
         0,
         max(position, len(word)),
-        f"write `{form}`; a rule about the word is written {quote(word)} ...",
+        (_completed(line, reads) or f"write it as in `{form}`")
+        + f"\nin a rule the word is quoted: {code(quote(word))}",
     )
 
 
-def _arrow(line: str, bare: str, position: int) -> Finding | None:
+_VALUES_OF_OPTIONS = {
+    "case": get_args(CaseOption),
+    "tagset": get_args(TagsetOption),
+    "language": ("en",),
+}
+
+
+def _completed(line: str, reads: Reads) -> str:
+    """Advice with the sign or the quotes that most likely lack in a header statement."""
+    parts = line.split(maxsplit=2)
+    if len(parts) < 3:
+        return ""
+    word, name, rest = parts[0], parts[1].rstrip(":="), parts[2].lstrip(":= ")
+    candidates = []
+    if word == "import":
+        file, _, alias = f"{parts[1]} {parts[2]}".partition(" as ")
+        candidates.append(f"import {quote(file.strip())} as {alias.strip()}")
+    elif word == "option" and rest in _VALUES_OF_OPTIONS.get(name, ()):
+        candidates.append(f"option {name} = {rest}")
+    elif word == "set":
+        bars = " | ".join(each.strip() for each in rest.strip("{}[]() ").split(","))
+        candidates += [f"set {name} = {rest}", f"set {name} = {bars}"]
+    fitting = next(filter(reads, candidates), None)
+    return f"write {code(fitting)}" if fitting else ""
+
+
+def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     """No arrow, an arrow that is not one, or nothing on one of its sides."""
     arrows = [match.start() for match in _ARROW.finditer(bare)]
     if not arrows:
@@ -136,7 +178,11 @@ def _arrow(line: str, bare: str, position: int) -> Finding | None:
                 f"`{other[0]}` is no arrow here",
                 other.start(),
                 other.end(),
-                "write -> with a space on both sides",
+                _typed(
+                    f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}",
+                    reads,
+                    "the arrow is -> with a space on both sides: `movie -> film`",
+                ),
             )
         return None
     if not bare[: arrows[0]].strip():
@@ -145,7 +191,7 @@ def _arrow(line: str, bare: str, position: int) -> Finding | None:
             "nothing before the arrow",
             0,
             2,
-            "an insertion is written <> -> text / left __ right",
+            "an insertion is written `<> -> text / left __ right`",
         )
     head = re.fullmatch(r"rule[ \t]+[^\s:]*:[ \t]*", bare[: arrows[0]])
     if head:
@@ -154,7 +200,7 @@ def _arrow(line: str, bare: str, position: int) -> Finding | None:
             "nothing before the arrow",
             arrows[0],
             arrows[0] + 2,
-            "an insertion is written <> -> text / left __ right",
+            "an insertion is written `<> -> text / left __ right`",
         )
     if not bare[arrows[0] + 2 :].strip():
         return Finding(
@@ -162,10 +208,14 @@ def _arrow(line: str, bare: str, position: int) -> Finding | None:
             "nothing after the arrow",
             arrows[0],
             arrows[0] + 2,
-            "a deletion is written ... -> <>",
+            _typed(
+                f"{line[: arrows[0]].rstrip()} -> <>", reads, "a deletion is written `really -> <>`"
+            ),
         )
     if position > arrows[0] and re.match(r"[ \t]*->", bare[position:]):
-        return Finding("E103", "a second arrow", position, len(line), 'quote it: "->"')
+        return Finding(
+            "E103", "a second arrow", position, len(line), 'as text it is quoted: `"->"`'
+        )
     return None
 
 
@@ -184,8 +234,8 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             f"the function `{call[1]}` is not yet part of the language",
             word_start,
             word_end,
-            "perturbations come with a later version; there are $1.lower .upper .cap, "
-            "inflections and word.as($1)",
+            "perturbations come with a later version; there are `$1.lower`, `$1.upper`, `$1.cap`, "
+            "inflections such as `$1.VBD`, and `film.as($1)`",
         )
     empty = re.search(r"(?<![^ \t])<>(?=[ \t]|$)", bare)
     if empty and empty.end() <= position and not re.search(r"[ \t]/[ \t]", bare[:position]):
@@ -194,7 +244,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             "`<>` with something beside it",
             empty.start(),
             empty.end(),
-            "`<>` means nothing at all and stands alone on its side",
+            "it means nothing at all and stands alone on its side: `really -> <>`",
         )
     if rest.lstrip().startswith("__") and not re.search(r"[ \t]/[ \t]", bare[:position]):
         place = bare.index("__", position)
@@ -203,7 +253,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             "`__` outside a context",
             place,
             place + 2,
-            "it marks the replaced span: antecedent -> consequent / left __ right",
+            "it marks the replaced span: `movie -> film / left __ right`",
         )
     if ".as(" in word:
         return Finding(
@@ -211,7 +261,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             f"`{word}` is no inflection",
             word_start,
             word_end,
-            "write word.as($1) or word.as($name)",
+            "write `film.as($1)`, with the number or name of an element",
         )
     if character == "|" and not right and not _unclosed(bare, position):
         return Finding(
@@ -219,7 +269,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             "alternatives outside parentheses",
             position,
             position + 1,
-            f'write ({word}) for a choice; as a literal the bar is quoted: "|"',
+            f'a choice stands in parentheses{_choice(word)}\nas a literal the bar is quoted: `"|"`',
         )
     if right and character and character in "?{" and "__" not in bare[:position]:
         return Finding(
@@ -227,7 +277,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             "a quantifier in the consequent",
             position,
             position + 1,
-            f"the consequent is written once; a literal is quoted: {quote(word)}",
+            f"the consequent is written once; as text it is quoted: {code(quote(word))}",
         )
     if character == "{":
         end = position + max(rest.find("}") + 1, 1)
@@ -236,7 +286,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             f"`{line[position:end]}` is no quantifier",
             position,
             end,
-            "write {m,n} without spaces, glued to its element",
+            _bounds(line, position, end),
         )
     if character == "?" and (position == 0 or bare[position - 1] in " \t(|!:"):
         return Finding(
@@ -244,7 +294,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             "a `?` before its element",
             position,
             position + 1,
-            f"write {rest.split(maxsplit=1)[0][1:]}? for an optional element",
+            'it is glued behind what is optional: `DET?`\nas a literal it is quoted: `"?"`',
         )
     if character == "$":
         return Finding(
@@ -252,7 +302,7 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             "a reference in the antecedent",
             position,
             word_end,
-            f"references stand after the arrow; a literal is quoted: {quote(word)}",
+            f"references stand after the arrow; as a literal it is quoted: {code(quote(word))}",
         )
     if right and character and character in "()[]{}|":
         return Finding(
@@ -260,9 +310,114 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             f"`{character}` glued to a word in the consequent",
             position,
             position + 1,
-            f"quote the word: {quote(word)}",
+            f"as text it is quoted: {code(quote(_enclosed(line, word_start, word_end)))}",
         )
     return None
+
+
+def _choice(word: str) -> str:
+    return f": {code(f'({word})')}" if re.fullmatch(r"[A-Za-z]+(\|[A-Za-z]+)+", word) else ""
+
+
+def _bounds(line: str, position: int, end: int) -> str:
+    """The quantifier that was meant by what stands in braces."""
+    numbers = re.fullmatch(r"\{\s*(\d?)\s*(,?)\s*(\d?)\s*\}", line[position:end])
+    marks = re.search(r"(?<!\S)[!#-/:-@\[-`|~]+$", line[:position])
+    quantifier = "{1,3}"
+    if numbers and (numbers[1] or numbers[3]):
+        low, high = numbers[1] or "0", numbers[3] or ("8" if numbers[2] else numbers[1])
+        quantifier = f"{{{low},{high}}}"
+    if marks:
+        return f"punctuation is quoted before it: {code(quote(marks[0]) + quantifier)}"
+    return f"both bounds, without spaces, glued to the element: {code('NOUN' + quantifier)}"
+
+
+def _enclosed(line: str, start: int, end: int) -> str:
+    """The word, or all that its parenthesis encloses."""
+    if line[start] == "(" and ")" not in line[start:end] and ")" in line[end:]:
+        return line[start : line.index(")", end) + 1]
+    return line[start:end]
+
+
+_VALUES = re.compile(r"\[\s*(\w+)\s*(!?)=\s*([^\s\]&|]+(?:\|[^\s\]&|]+)+)\s*\]")
+_WORD = r"[^\s\[\]{}()|,=&]+"
+# Glued to an element, braces are a quantifier.
+_ALTERNATIVES = re.compile(rf"(?:(?<!\S)\{{|[\[(])\s*({_WORD}(?:\s*[|,]\s*{_WORD})+)\s*[\]}})]")
+_INLINE_FLAG = re.compile(r"\(\?([A-Za-z]+)\)([^\s()]*)")
+_INNER_GROUP = re.compile(r"\(\?(?::|P?<(\w+)>)([^()?]+)\)")
+_SPACY = re.compile(r'\{\s*"(\w+)"\s*:\s*"([^"]*)"\s*\}')
+_SPACY_NAMES = {"ORTH": "text", "TEXT": "text", "LOWER": "lower", "LEMMA": "lemma", "POS": "pos",
+                "TAG": "tag"}  # fmt: skip
+
+
+def _borrowed(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
+    """Notation of regular expressions and of other matchers that stops the parser."""
+    arrow = _ARROW.search(bare)
+    right = arrow is not None and position > arrow.start()
+    for pattern, explained in (
+        (_VALUES, _list_of_values),
+        (_INLINE_FLAG, _inline_flag),
+        (_INNER_GROUP, _inner_group),
+        (_SPACY, _spacy_test),
+    ):
+        found = _around(pattern, line, position)
+        if found and not right:
+            message, written, note = explained(found)
+            if reads(f"{written} x -> y"):
+                advice = f"write {code(written)}{note}"
+                return Finding("E116", message, found.start(), found.end(), advice)
+    found = _around(_ALTERNATIVES, line, position)
+    if found is None:
+        return None
+    words = re.split(r"\s*[|,]\s*", found[1])
+    if right and arrow is not None:
+        rules = [f"{line[: found.start()]}{word}{line[found.end() :]}" for word in words]
+        if all(map(reads, rules)):
+            advice = "a consequent has no choices: write " + " and ".join(map(code, rules))
+            return Finding(
+                "E105", "alternatives in the consequent", found.start(), found.end(), advice
+            )
+        return None
+    group = f"({'|'.join(words)})"
+    if found[0][0] == "(" or not reads(f"{group} x -> y"):
+        return None
+    return Finding(
+        "E116",
+        "alternatives that do not stand in parentheses",
+        found.start(),
+        found.end(),
+        f"write {code(group)}",
+    )
+
+
+def _around(pattern: re.Pattern[str], line: str, position: int) -> re.Match[str] | None:
+    """The match that contains the position."""
+    matches = pattern.finditer(line)
+    return next((match for match in matches if match.start() <= position <= match.end()), None)
+
+
+def _list_of_values(found: re.Match[str]) -> tuple[str, str, str]:
+    values = found[3].split("|")
+    tests = values if found[1] in {"pos", "tag"} else [f"{found[1]}={value}" for value in values]
+    mark = "!" if found[2] else ""
+    return "a list of values in one test", f"{mark}({'|'.join(tests)})", ""
+
+
+def _inline_flag(found: re.Match[str]) -> tuple[str, str, str]:
+    word = found[2] if re.fullmatch(r"[A-Za-z]+", found[2]) else "movie"
+    note = f"; a bare literal without a capital ignores case too: {code(word.lower())}"
+    return "a flag of a regular expression", f"/{word}/i", note
+
+
+def _inner_group(found: re.Match[str]) -> tuple[str, str, str]:
+    name = f"{found[1]}:" if found[1] else ""
+    return "a group of a regular expression", f"{name}({found[2]})", ""
+
+
+def _spacy_test(found: re.Match[str]) -> tuple[str, str, str]:
+    name = _SPACY_NAMES.get(found[1].upper(), "lemma")
+    value = found[2] if re.fullmatch(r"\w+", found[2]) else quote(found[2])
+    return "a test of another matcher", f"{name}={value}", ""
 
 
 def _structure(line: str, bare: str, position: int, expected: frozenset[str]) -> Finding | None:
@@ -277,7 +432,8 @@ def _structure(line: str, bare: str, position: int, expected: frozenset[str]) ->
             "a test in brackets that is not complete",
             max(place, 0),
             len(line),
-            "write [name=value & name!=value] with text, lower, lemma, pos or tag",
+            "write it as in `[lemma=be & tag!=VBZ]`, with text, lower, lemma, pos or tag; "
+            "a choice is `(a|b)`",
         )
     if "ATTRIBUTE_VALUE" in expected:
         return Finding(
@@ -285,7 +441,7 @@ def _structure(line: str, bare: str, position: int, expected: frozenset[str]) ->
             "a test of an attribute without a value",
             position,
             len(line),
-            'write lemma=be; a value with punctuation is quoted: text="?"',
+            'write it as in `lemma=be`; a value with punctuation is quoted: `text="?"`',
         )
     if opened and ({"_BAR", "_CLOSE"} <= expected or "GROUP_PUNCTUATION" in expected):
         if rest[:1] in {"|", ")"}:
@@ -294,14 +450,14 @@ def _structure(line: str, bare: str, position: int, expected: frozenset[str]) ->
                 "an empty alternative",
                 position,
                 position + 1,
-                "leave the bar out; `(a|b)?` makes the whole group optional",
+                "leave the bar out; a group is made optional as a whole: `(a|b)?`",
             )
         return Finding(
             "E106",
             "a group that is not closed",
             opened[-1],
             opened[-1] + 1,
-            'write (a b|c); a parenthesis as a literal is quoted: "("',
+            'write it as in `(a b|c)`; a parenthesis as a literal is quoted: `"("`',
         )
     if rest[:1] == ")":
         return Finding(
@@ -309,7 +465,7 @@ def _structure(line: str, bare: str, position: int, expected: frozenset[str]) ->
             "a `)` that closes nothing",
             position,
             position + 1,
-            'a group opens glued: (a b|c); as a literal it is quoted: ")"',
+            'a group opens glued: `(a b|c)`; as a literal it is quoted: `")"`',
         )
     if context and position > context.start():
         return Finding(
@@ -317,15 +473,24 @@ def _structure(line: str, bare: str, position: int, expected: frozenset[str]) ->
             "a context that is not complete",
             context.start() + 1,
             len(line),
-            "write / left __ right, with __ once for the replaced span",
+            "write it as in `movie -> film / left __ right`, with the mark once",
         )
     if "_ARROW" in expected and not rest:
         return Finding(
-            "E102", "a rule without an arrow", 0, len(line), "write antecedent -> consequent"
+            "E102", "a rule without an arrow", 0, len(line), _NO_ARROW + _comment_note(line)
         )
     if "_WS" in expected and rest:
         return _glued(bare, position)
     return None
+
+
+_NO_ARROW = "a rule is written `antecedent -> consequent`"
+
+
+def _comment_note(line: str) -> str:
+    if line.startswith(("//", "--", ";", "%", "/*")):
+        return "\na comment begins with a hash: `# comment`"
+    return ""
 
 
 def _unclosed(bare: str, end: int) -> list[int]:
@@ -346,8 +511,25 @@ def _glued(bare: str, position: int) -> Finding:
         f"`{word}` glued to what stands before it",
         position,
         position + len(word),
-        "put a space between two elements; only 's and quoted text may be glued",
+        _repetition(bare, position)
+        or "put a space between two elements; only 's and quoted text may be glued",
     )
+
+
+def _repetition(bare: str, position: int) -> str:
+    if bare[position] not in "+*":
+        return ""
+    least = "1" if bare[position] == "+" else "0"
+    return f"an element is repeated by braces, at most eight times: `(a|b){{{least},8}}`"
+
+
+_VALUES_OF_KEYS = {
+    "expect": "expect: same",
+    "severity": "severity: high",
+    "tags": "tags: vqa wh",
+    "author": 'author: "A. Name"',
+    "why": 'why: "a reason"',
+}
 
 
 def _metadata(line: str, bare: str, position: int) -> Finding:
@@ -359,7 +541,7 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
             "a test that is not complete",
             0,
             len(line),
-            'write test "in" => "out" or test "in" => none',
+            'write `test "in" => "out"` or `test "in" => none`',
         )
     if word == "label":
         return Finding(
@@ -367,7 +549,7 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
             "`label` is reserved, not yet part of the language",
             0,
             5,
-            "what a rule does to the label is written expect: label NAME",
+            "what a rule does to the label is written `expect: label NAME`",
         )
     if _ARROW.search(bare):
         return Finding(
@@ -379,14 +561,18 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
         )
     if word in KEYS:
         return Finding(
-            "E112", f"`{word}` without a value", 0, max(position, len(word)), f"write {word}: value"
+            "E112",
+            f"`{word}` without a value",
+            0,
+            max(position, len(word)),
+            f"write {code(_VALUES_OF_KEYS[word])}",
         )
     return Finding(
         "E112",
         "an indented line that is no metadata",
         0,
         max(position, 1),
-        f"write key: value; {nearest(word, KEYS)}",
+        f'metadata is written as in `why: "a reason"`; {nearest(word, KEYS)}',
     )
 
 
@@ -398,12 +584,12 @@ def _fallback(line: str, position: int) -> Finding:
             "the line ends too early",
             len(line),
             len(line) + 1,
-            "write antecedent -> consequent",
+            _NO_ARROW,
         )
     return Finding(
         "E101",
         f"`{rest[0][:40]}` cannot stand here",
         position,
         position + len(rest[0]),
-        f"as a literal it is quoted: {quote(rest[0][:40])}",
+        f"as a literal it is quoted: {code(quote(rest[0][:40]))}" + _comment_note(line),
     )

@@ -21,10 +21,21 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from sears_dsl._resources import resource_folder
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.builder import Builder
+from sears_dsl.language.check import check_rule
 from sears_dsl.language.layout import Entry, MetadataEntry, ParsedFile
 from sears_dsl.language.metadata import Field, build_field, collect
 from sears_dsl.language.mistakes import Finding, explain
-from sears_dsl.language.rule import Element, Literal, Rule, RuleTest, Text
+from sears_dsl.language.rule import (
+    Element,
+    Literal,
+    Options,
+    Rule,
+    RuleTest,
+    SetReference,
+    Test,
+    Text,
+    Wildcard,
+)
 from sears_dsl.language.statements import Statement
 from sears_dsl.language.words import strange_character
 
@@ -147,7 +158,7 @@ class _Reader:
                 f"{name} in a rule",
                 position,
                 position + 1,
-                "it cannot be seen: delete it or write a plain space; inside quotes it can be "
+                "it cannot be seen: delete it or put a plain space; inside quotes it can be "
                 "written as \\u and four hex digits",
             ),
         )
@@ -159,7 +170,7 @@ class _Reader:
         if tree is None:
             return
         before = len(self._findings)
-        node = Builder(line, number, self._reporter(number, line, 0)).statement(tree)
+        node = Builder(line, number, self._reporter(number, line, 0), _reads).statement(tree)
         if len(self._findings) == before or isinstance(node, Rule):
             self._start(node, _comment(tree))
 
@@ -275,7 +286,7 @@ class _Reader:
             ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
             if ended or position is None:
                 position = len(text)
-            finding = explain(text, position, _expected(error), start)
+            finding = explain(text, position, _expected(error), start, _reads)
         self._add(number, self._lines[number - 1], finding.moved(offset))
         return None
 
@@ -292,6 +303,31 @@ class _Reader:
         self._findings.append(
             Diagnostic(finding.code, finding.message, span, finding.help, self._path, line)
         )
+
+
+class _AnySets:
+    """A scope in which every set is there; for lines that are looked at alone."""
+
+    options = Options()
+
+    def members(self, reference: SetReference) -> tuple[Test, ...]:
+        return (Wildcard(),)
+
+    def set_names(self) -> tuple[str, ...]:
+        return ()
+
+
+def _reads(line: str) -> bool:
+    """Whether a statement is read without an error; for what help suggests."""
+    codes: list[str] = []
+    try:
+        tree = _grammar().parse(line, start="statement")
+    except UnexpectedInput:
+        return False
+    node = Builder(line, 1, lambda code, *_: codes.append(code), lambda _: False).statement(tree)
+    if isinstance(node, Rule):
+        codes.extend(each.code for each in check_rule(node, _AnySets()))
+    return not any(code.startswith("E") for code in codes)
 
 
 def _keep_controls(text: str) -> str:

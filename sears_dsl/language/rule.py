@@ -19,6 +19,8 @@ from typing import Protocol, TypeAlias
 from sears_dsl.errors import Span
 
 __all__ = [
+    "FUNCTIONS",
+    "INFLECTIONS",
     "NO_METADATA",
     "Anchor",
     "AttributeName",
@@ -52,6 +54,12 @@ __all__ = [
 AttributeName: TypeAlias = OneOf["text", "lower", "lemma", "pos", "tag"]
 CaseOption: TypeAlias = OneOf["smart", "exact", "ignore"]
 TagsetOption: TypeAlias = OneOf["ud2", "sears2018"]
+
+INFLECTIONS = ("VB", "VBD", "VBG", "VBN", "VBZ", "NN", "NNS", "JJR", "JJS")
+"""Functions that inflect one token."""
+
+FUNCTIONS = ("lower", "upper", "cap", *INFLECTIONS)
+"""Every function that may follow a reference."""
 
 # ---------------------------------------------------------------- tests: what one token may be
 

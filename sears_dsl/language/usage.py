@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic
-from sears_dsl.language.rule import Rule, SetDefinition
+from sears_dsl.language.rule import Rule, SetDefinition, SetReference
 from sears_dsl.language.ruleset import Import
 from sears_dsl.language.sets import references_in
 
-__all__ = ["usage_warnings"]
+__all__ = ["usage_warnings", "used_sets"]
 
 
 def usage_warnings(
@@ -29,13 +29,13 @@ def usage_warnings(
             yield from _missing_tests(rule)
     if not rules:
         return
-    used = set(_used(rules, sets))
+    used = used_sets(rules, sets)
     for definition in sets:
-        if (None, definition.name) not in used:
+        if SetReference(definition.name) not in used:
             yield Diagnostic(
                 "W603", f"set `{definition.name}` is not used", definition.span, "delete it"
             )
-    modules = {module for module, _ in used}
+    modules = {reference.module for reference in used}
     for each in imports:
         if each.name not in modules:
             yield Diagnostic("W604", f"import `{each.name}` is not used", each.span, "delete it")
@@ -48,22 +48,21 @@ def _missing_tests(rule: Rule) -> Iterator[Diagnostic]:
             "W601",
             "a published rule without a test that fires",
             rule.span,
-            'write test "in" => "out" under it',
+            'write `test "in" => "out"` under it',
         )
     if not any(test.expected is None for test in tests):
         yield Diagnostic(
             "W602",
             "a published rule without a test that stays silent",
             rule.span,
-            'write test "in" => none under it',
+            'write `test "in" => none` under it',
         )
 
 
-def _used(rules: Sequence[Rule], sets: Sequence[SetDefinition]) -> Iterator[tuple[str | None, str]]:
-    for rule in rules:
-        bodies = (element.body for element in (*rule.left, *rule.antecedent, *rule.right))
-        for reference in references_in(bodies):
-            yield reference.module, reference.name
-    for definition in sets:
-        for reference in references_in(definition.members):
-            yield reference.module, reference.name
+def used_sets(rules: Sequence[Rule], sets: Sequence[SetDefinition]) -> set[SetReference]:
+    """The references in rules and sets of a file."""
+    bodies: list[object] = [
+        element.body for rule in rules for element in (*rule.left, *rule.antecedent, *rule.right)
+    ]
+    bodies.extend(member for definition in sets for member in definition.members)
+    return set(references_in(bodies))

@@ -17,13 +17,15 @@ from collections.abc import Iterable
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.language.rule import Literal
+from sears_dsl.language.rule import FUNCTIONS, INFLECTIONS, Literal
+from sears_dsl.language.tagsets import COARSE, FINE
 
 __all__ = [
     "KEYWORDS",
     "Objection",
     "Place",
     "begins_statement",
+    "code",
     "is_bare_punctuation",
     "nearest",
     "objection",
@@ -133,6 +135,20 @@ def quote(text: str) -> str:
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
+def code(text: str) -> str:
+    """The text as it is marked in a line of help: between backquotes, more where it has some.
+
+    Example:
+        >>> code("a -> b"), code("`")
+        ('`a -> b`', '`` ` ``')
+    """
+    fence = "`"
+    while fence in text:
+        fence += "`"
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
 def strange_character(text: str) -> tuple[int, str] | None:
     """Position and name of the first character that must not stand outside quotes.
 
@@ -187,38 +203,57 @@ def objection(text: str, place: Place) -> Objection | None:
     strange = strange_character(text)
     if strange or " " in text or '"' in text or "\t" in text:
         met = strange[1] if strange else "a space or a quotation mark"
-        return Objection("E115", f"{met} in a bare word", f"quote it: {quoted}")
+        return Objection("E115", f"{met} in a bare word", f"quote it: {code(quoted)}")
     if text == "->" and place == "consequent":
-        return Objection("E103", "a second arrow", f"as a literal it is quoted: {quoted}")
+        return Objection("E103", "a second arrow", f"as a literal it is quoted: {code(quoted)}")
     notation = _notation(text) if place == "consequent" else None
     if notation:
         return Objection(
             "E119",
             f"{notation} in the consequent",
-            "the consequent says what to write: text, $1, $name or a tag of the antecedent\n"
-            f"as a literal it is quoted: {quoted}",
+            "a consequent holds text, references such as `$1`, and tags of the antecedent\n"
+            f"as a literal it is quoted: {code(quoted)}",
         )
     if text in _MARKS:
         message = f"`{text}` stands for {_MARKS[text]}, it is no literal here"
-        return Objection("E105", message, f"as a literal it is quoted: {quoted}")
+        return Objection("E105", message, f"as a literal it is quoted: {code(quoted)}")
     if text in {"SPACE", "_SP"}:
         return Objection(
             "E203",
             f"`{text}` is the tag of white space, which is no token here",
-            f"leave it out; as a literal it is quoted: {quoted}",
+            f"leave it out; as a literal it is quoted: {code(quoted)}",
         )
     caps = "X" if text == "X" else tag_like(text)
     if caps is not None:
         if caps == text:
-            return Objection("E201", f"`{text}` is no tag", f"as a literal it is quoted: {quoted}")
+            return Objection(
+                "E201", f"`{text}` is no tag", f"as a literal it is quoted: {code(quoted)}"
+            )
         message = f"`{text}` mixes what looks like the tag `{caps}` with other characters"
-        return Objection("E105", message, f"put a space beside the tag, or quote it: {quoted}")
+        return Objection("E105", message, _beside_tag(text, caps, place, quoted))
     if _TAG_OR_WILDCARD.match(text):
         message = f"`{text[0]}` is a {'tag' if text[0] == 'X' else 'wildcard'} here"
-        return Objection("E105", message, f"as a literal the word is quoted: {quoted}")
+        return Objection("E105", message, f"as a literal the word is quoted: {code(quoted)}")
     if _PUNCTUATION.fullmatch(text):
         return _punctuation(text, place, quoted)
     return _mixed(text, place, quoted)
+
+
+def _beside_tag(text: str, tag: str, place: Place, quoted: str) -> str:
+    """What to write instead of a word with a tag in it."""
+    either = f"as a literal it is quoted: {code(quoted)}"
+    rest = text.removeprefix(tag)
+    if place != "consequent" and rest in {"+", "*"}:
+        known = tag in FINE or (tag in COARSE["ud2"] and tag in COARSE["sears2018"])
+        repeated = f"{tag if known else 'NOUN'}{{{'1' if rest == '+' else '0'},8}}"
+        return f"an element is repeated by braces, at most eight times: {code(repeated)}\n{either}"
+    word, dot, function = text.partition(".")
+    if place == "consequent" and dot and word == tag:
+        function = function if function in FUNCTIONS else "upper"
+        return f"a function follows a reference: {code('$1.' + function)}\n{either}"
+    if place == "consequent" and function in INFLECTIONS and re.fullmatch("[a-z]+", word):
+        return f"a word is inflected like an element: {code(word + '.as($1)')}\n{either}"
+    return f"put a space beside the tag; {either}"
 
 
 def _notation(text: str) -> str | None:
@@ -232,7 +267,7 @@ def _notation(text: str) -> str | None:
 
 def _punctuation(text: str, place: Place, quoted: str) -> Objection | None:
     """Free-standing punctuation is a literal, unless an operator could be meant."""
-    either = f"as a literal it is quoted: {quoted}"
+    either = f"as a literal it is quoted: {code(quoted)}"
     if place == "consequent":
         if len(text) > 1 and text[0] in "~#":
             return Objection("E105", f"`{text}` could be read in two ways", either)
@@ -246,11 +281,11 @@ def _punctuation(text: str, place: Place, quoted: str) -> Objection | None:
     if text[-1] == "?":
         rest = quote(text[:-1])
         message = f"`{text}` could be a literal or an optional `{text[:-1]}`"
-        return Objection("E105", message, f"write {quoted} or {rest}?")
+        return Objection("E105", message, f"write {code(quoted)} or {code(rest + '?')}")
     if text[0] == "!":
         rest = quote(text[1:])
         message = f"`{text}` could be a literal or the negation of `{text[1:]}`"
-        return Objection("E105", message, f"write {quoted} or !{rest}")
+        return Objection("E105", message, f"write {code(quoted)} or {code('!' + rest)}")
     if text[0] in "/[~" or "(" in text:
         return Objection("E105", f"`{text}` could be read in two ways", either)
     return None
@@ -258,7 +293,7 @@ def _punctuation(text: str, place: Place, quoted: str) -> Objection | None:
 
 def _mixed(text: str, place: Place, quoted: str) -> Objection | None:
     """A word with letters, digits or symbols: operators and notations must not hide in it."""
-    either = f"as a literal it is quoted: {quoted}"
+    either = f"as a literal it is quoted: {code(quoted)}"
     first = text[0]
     inner = next((character for character in text if character in "()[]{}|?"), None)
     if inner:
@@ -268,7 +303,8 @@ def _mixed(text: str, place: Place, quoted: str) -> Objection | None:
     if first in _OPERATOR_START and (first != "$" or _REFERENCE.match(text)):
         return Objection("E105", f"`{first}` {_OPERATOR_START[first]}", either)
     if first == "<" and text[-1] == ">":
-        return Objection("E105", f"`{text}` is no anchor: there are `<s>` and `</s>`", either)
+        advice = f"a tag stands without them, anchors are `<s>` and `</s>`\n{either}"
+        return Objection("E105", f"`{text}` is no anchor", advice)
     attribute = _ATTRIBUTE.match(text)
     if place == "consequent":
         if attribute and attribute[0].rstrip("!=") in {"text", "lower", "lemma", "pos", "tag"}:
@@ -281,5 +317,7 @@ def _mixed(text: str, place: Place, quoted: str) -> Objection | None:
     capture = _CAPTURE.match(text)
     if capture:
         message = f"`{capture[0]}` names the element that is glued to it"
-        return Objection("E118", message, f"write {capture[0]}NOUN without a space; {either}")
+        return Objection(
+            "E118", message, f"write {code(capture[0] + 'NOUN')} without a space\n{either}"
+        )
     return None

@@ -1,0 +1,403 @@
+r"""What a rule writes in the notation of another tool, which is read as plain words here.
+
+In: a rule or set without errors. Out: warnings. `.*`, `x+`, `'film'`, `// note`, `\1`, `noun` and
+their like are good literals, so the parser takes them; whoever wrote them most likely meant
+something else. Always holds: what is in quotes is never warned of, so that quoting is the answer
+where the word is meant. Costs a few patterns a literal.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language.check_tests import pattern_error
+from sears_dsl.language.printer import print_test
+from sears_dsl.language.rule import (
+    FUNCTIONS,
+    Anchor,
+    AttributeTest,
+    Conjunction,
+    Element,
+    Group,
+    Literal,
+    Negation,
+    Reference,
+    Regex,
+    Rule,
+    SetDefinition,
+    SetReference,
+    Tag,
+    TagCopy,
+    TagsetOption,
+    Test,
+    Text,
+)
+from sears_dsl.language.tagsets import MOVED
+from sears_dsl.language.words import code, quote
+
+__all__ = ["notation_warnings", "set_notation_warnings"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Names of tags that are no words of English text: `part`, `to`, `in`, `aux`, `cc` may be meant.
+_LOWER_TAGS = _words(
+    """noun verb adj adv adp det pron propn cconj sconj conj intj punct nn nns nnp nnps vb vbd vbg
+    vbn vbp vbz jj jjr jjs prp prp$ wp wp$ wdt wrb rbr rbs pdt dt"""
+)
+_ESCAPE = re.compile(r"\\[bBdDsSwW0-9]")
+_STARTS = re.compile(r"\^(?=[^\W_])")
+_ENDS = re.compile(r"(?<=[^\W_])\$$")
+_REPEATED = re.compile(r"([^\W\d_]{2,}|_)([+*])")
+_ANYTHING = re.compile(r"[^\W_]*\.[*+][^\W_]*|\*[^\W\d_]{2,}")
+# Marks that quote elsewhere, and what may close each.
+_CLOSING = {"“": "”“", "„": "“”", "«": "»", "»": "«", "‘": "’", "'": "'’"}
+_DOUBLE = "“”„«»"
+_CLITICS = _words("s re m ll ve d t em til tis twas cause bout n all")
+_PATTERN = re.compile(r"/.+/i?")
+_NUMBERED = re.compile(r"\\([0-9])")
+_NAMED = re.compile(r"\\([A-Za-z]\w*)")
+_MARKS = re.compile(r"[.,;:?!]+")
+_SUFFIXES = {"ed": "VBD", "ing": "VBG", "s": "NNS", "es": "NNS", "er": "JJR", "est": "JJS"}
+
+
+def notation_warnings(rule: Rule, tagset: TagsetOption = "ud2") -> Iterator[Diagnostic]:
+    """W607 to W616 of one rule, which is read under the tagset.
+
+    Example:
+        >>> rule = Rule((Element(Literal("movie+")),), (Text("film"),))
+        >>> [finding.code for finding in notation_warnings(rule)]
+        ['W607']
+    """
+    for elements in (rule.left, rule.antecedent, rule.right):
+        yield from _sequence(elements, rule.span, tagset)
+    yield from _consequent(rule)
+
+
+def set_notation_warnings(
+    definition: SetDefinition, tagset: TagsetOption = "ud2"
+) -> Iterator[Diagnostic]:
+    """The same of the members of a set."""
+    for member in definition.members:
+        yield from _test(member, definition.span, tagset)
+
+
+def _literal(text: str) -> str:
+    return f"as a literal it is quoted: {code(quote(text))}"
+
+
+# ---------------------------------------------------------------- antecedent, contexts, sets
+
+
+def _sequence(
+    elements: Sequence[Element], span: Span | None, tagset: TagsetOption
+) -> Iterator[Diagnostic]:
+    for place, element in enumerate(elements):
+        where = element.span or span
+        body = element.body
+        before = elements[place - 1].body if place else None
+        after = elements[place + 1].body if place + 1 < len(elements) else None
+        if isinstance(body, Group):
+            for alternative in body.alternatives:
+                yield from _sequence(alternative, span, tagset)
+        elif isinstance(body, Literal):
+            yield from _among(body, before, after, where)
+            yield from _test(body, where, tagset)
+        elif not isinstance(body, Anchor):
+            yield from _test(body, where, tagset)
+    yield from _quotation_marks([(e.body, e.span) for e in elements], span)
+
+
+def _among(
+    literal: Literal, before: object, after: object, span: Span | None
+) -> Iterator[Diagnostic]:
+    """Words that mean something else by what stands beside them."""
+    text = literal.text
+    if literal.quoted:
+        return
+    word_after = after is not None and not (
+        isinstance(after, Literal) and not any(map(str.isalnum, after.text))
+    )
+    operand = getattr(after, "name", getattr(after, "text", "NOUN"))
+    if text == "!" and before is None and word_after and not isinstance(after, Anchor):
+        yield Diagnostic(
+            "W614",
+            "`!` with a space behind it is an exclamation mark",
+            span,
+            f"a negation is glued to its operand: {code('!' + operand)}\n{_literal('!')}",
+        )
+    if text in {"...", "…"} and before is not None and after is not None:
+        yield Diagnostic(
+            "W607",
+            f"`{text}` stands for its dots, not for what lies between",
+            span,
+            f"up to eight tokens of any kind are `_{{0,8}}`\n{_literal(text)}",
+        )
+    if text == "&" and before is not None and after is not None:
+        tests = (AttributeTest, Conjunction, Regex)
+        mixed = isinstance(before, tests) or isinstance(after, tests)
+        if (mixed and type(before) is not type(after)) or isinstance(before, AttributeTest):
+            yield Diagnostic(
+                "W608",
+                "`&` outside brackets is a literal: three tokens are looked for",
+                span,
+                "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one "
+                f"of them\n{_literal('&')}",
+            )
+
+
+def _test(test: Test, span: Span | None, tagset: TagsetOption) -> Iterator[Diagnostic]:
+    if isinstance(test, Literal):
+        yield from _composed(test.text, "literal", span)
+        if not test.quoted:
+            yield from _word(test.text, span, tagset)
+    elif isinstance(test, Regex):
+        yield from _composed(test.pattern, "pattern", span)
+    elif isinstance(test, AttributeTest):
+        yield from _value(test, span)
+    elif isinstance(test, Conjunction):
+        for part in test.tests:
+            yield from _value(part, span)
+    elif isinstance(test, Negation):
+        if isinstance(test.operand, Group):
+            for alternative in test.operand.alternatives:
+                yield from _sequence(alternative, span, tagset)
+        elif not isinstance(test.operand, SetReference):
+            yield from _test(test.operand, span, tagset)
+
+
+def _value(test: AttributeTest, span: Span | None) -> Iterator[Diagnostic]:
+    yield from _composed(test.value, "value", span)
+    if test.attribute in {"text", "lower", "lemma"} and _PATTERN.fullmatch(test.value):
+        yield Diagnostic(
+            "W608",
+            f"{test.attribute}={test.value} compares with these very characters",
+            span,
+            f"a pattern is an element of its own, not joined with other tests: "
+            f"{_pattern(test.value.removesuffix('i').strip('/'))}",
+        )
+
+
+def _word(text: str, span: Span | None, tagset: TagsetOption) -> Iterator[Diagnostic]:
+    """A bare literal that is a word of another notation."""
+    repeated = _REPEATED.fullmatch(text)
+    if _STARTS.match(text) or _ENDS.search(text):
+        start, end = _STARTS.match(text) is not None, _ENDS.search(text) is not None
+        word = text[start : len(text) - end]
+        anchored = " ".join((*["<s>"] * start, word, *["</s>"] * end))
+        yield Diagnostic(
+            "W607",
+            f"`{text}` is looked for as it stands, its anchor too",
+            span,
+            f"the start of the unit is `<s>`, its end `</s>`: {code(anchored)}\n{_literal(text)}",
+        )
+    elif repeated:
+        least = "1" if repeated[2] == "+" else "0"
+        yield Diagnostic(
+            "W607",
+            f"`{text}` is looked for as it stands, with its `{repeated[2]}`",
+            span,
+            f"an element is repeated by {code(f'{repeated[1]}{{{least},8}}')}, at most eight times"
+            f"\n{_literal(text)}",
+        )
+    elif _ANYTHING.fullmatch(text) or _ESCAPE.search(text):
+        yield Diagnostic(
+            "W607",
+            f"`{text}` is looked for as it stands, not as a regular expression",
+            span,
+            f"{_as_pattern(text)}\n{_literal(text)}",
+        )
+    elif text.lower() in _LOWER_TAGS:
+        tag = MOVED[tagset].get(text.upper(), text.upper())
+        yield Diagnostic(
+            "W609",
+            f"`{text}` is a word here, not the tag `{tag}`",
+            span,
+            f"a tag is written in capitals: {code(tag)}\n"
+            f"the word is quoted: {code(quote(text) + 'i')}",
+        )
+
+
+def _as_pattern(text: str) -> str:
+    if text in {".*", ".+"}:
+        return "up to eight tokens of any kind are `_{0,8}`"
+    pattern = _pattern(f".{text}" if text[0] == "*" else text)
+    return f"a pattern stands between slashes, and is about one token: {pattern}"
+
+
+def _pattern(text: str) -> str:
+    """A regular expression as an element; an example where it is none."""
+    fitting = text and not any(map(str.isspace, text)) and pattern_error(text) is None
+    return code(print_test(Regex(text if fitting else "un.*")))
+
+
+def _quotation_marks(
+    words: Sequence[tuple[object, Span | None]], span: Span | None
+) -> Iterator[Diagnostic]:
+    """`'film'` and `“the film”`: marks glued to words that quote elsewhere, and are text here.
+
+    Marks that stand alone are tokens of a text. A single mark counts only where one closes.
+    """
+    bare = [
+        (body.text, place or span)
+        for body, place in words
+        if isinstance(body, Literal | Text) and not body.quoted
+    ]
+    opened: int | None = None
+    for number, (text, _) in enumerate(bare):
+        if _opens(text):
+            opened = number
+        first = bare[opened][0] if opened is not None else text
+        closes = len(text) > 1 and text[-1] in _CLOSING.get(first[0], _DOUBLE)
+        if opened is not None and not closes and (first[0] in "'‘" or number + 1 < len(bare)):
+            continue
+        if (opened is None and not (closes and text[-1] in _DOUBLE)) or len(text) < 2:
+            continue
+        start = number if opened is None else opened
+        whole = " ".join(each for each, _ in bare[start : number + 1])
+        inner = whole[first[0] in _CLOSING : len(whole) - closes]
+        if any(map(str.isalnum, inner)):
+            marked = " ".join(code(quote(each)) for each, _ in bare[start : number + 1])
+            yield Diagnostic(
+                "W610",
+                f"the quotation marks of `{whole}` are taken as they stand",
+                bare[start][1],
+                f"only straight double marks quote: {code(quote(inner))}\n"
+                f"with its marks it is written {marked}",
+            )
+        opened = None
+
+
+def _opens(text: str) -> bool:
+    if len(text) < 2 or text[0] not in _CLOSING or not text[1].isalnum():
+        return False
+    return text[0] in _DOUBLE or (len(text) > 3 and text[1:].lower() not in _CLITICS)
+
+
+def _composed(text: str, what: str, span: Span | None) -> Iterator[Diagnostic]:
+    normal = unicodedata.normalize("NFC", text)
+    if normal != text:
+        yield Diagnostic(
+            "W615",
+            f"a {what} with decomposed characters; it never meets `{normal}` as most texts have it",
+            span,
+            "characters are compared one by one; write the composed form: "
+            + (_pattern(normal) if what == "pattern" else code(quote(normal))),
+        )
+
+
+# ---------------------------------------------------------------- consequent
+
+
+def _consequent(rule: Rule) -> Iterator[Diagnostic]:
+    names = {e.name for e in (*rule.left, *rule.antecedent, *rule.right) if e.name}
+    previous: object = None
+    for place, piece in enumerate(rule.consequent):
+        if isinstance(piece, Text):
+            span = piece.span or rule.span
+            yield from _composed(piece.text, "text", span)
+            if not piece.quoted:
+                yield from _text(piece, previous, place, rule, names)
+        previous = piece
+    yield from _quotation_marks([(piece, piece.span) for piece in rule.consequent], rule.span)
+
+
+def _text(
+    piece: Text, previous: object, place: int, rule: Rule, names: set[str]
+) -> Iterator[Diagnostic]:
+    text, span = piece.text, piece.span or rule.span
+    number, name = _NUMBERED.search(text), _NAMED.fullmatch(text)
+    if text.startswith(("//", "/*", "*/")):
+        yield Diagnostic(
+            "W611",
+            f"`{text}` is written into the text",
+            span,
+            f"a comment begins with a hash after a space: `# comment`\n{_literal(text)}",
+        )
+    elif text == "|":
+        yield Diagnostic(
+            "W612",
+            "`|` is written into the text: a consequent has no choices",
+            span,
+            f"write a rule for each choice\n{_literal(text)}",
+        )
+    elif number or name:
+        written = "$" + (name[1] if name and name[1] in names else number[1] if number else "1")
+        written = written if written != "$0" or rule.antecedent else "$1"
+        yield Diagnostic(
+            "W613",
+            f"`{text}` is written as it stands",
+            span,
+            f"what an element matched is {code(written)}, the whole of it; parts of a word cannot "
+            f"be copied\n{_literal(text)}",
+        )
+    elif isinstance(previous, Reference) and piece.glued and _is_suffix(text):
+        target = f"${previous.target}"
+        inflection = _SUFFIXES.get(text, "VBD")
+        yield Diagnostic(
+            "W613",
+            f"`{target}` is the whole of what was matched, and `{text}` is put behind it",
+            span,
+            f"an inflection is {code(f'{target}.{inflection}')}\n"
+            f"text that is joined is quoted: {code(target + quote(text))}",
+        )
+    elif text[0] == "." and text[1:] in FUNCTIONS and previous is not None:
+        yield Diagnostic(
+            "W613",
+            f"`{text}` with a space before it is written as it stands",
+            span,
+            f"a function is glued to its reference: {code('$1' + text)}\n{_literal(text)}",
+        )
+    elif (
+        text[0] == "?"
+        and piece.glued
+        and isinstance(previous, TagCopy)
+        and any(e.body == Tag(previous.tag) and e.minimum == 0 for e in rule.antecedent)
+    ):
+        yield Diagnostic(
+            "W613",
+            f"`?` is written behind `{previous.tag}`: a consequent has no quantifiers",
+            span,
+            f"an optional element that is not there is copied as nothing: {code(previous.tag)}\n"
+            f"as a literal it is quoted: {code(previous.tag + quote(text))}",
+        )
+    elif text.lower() in _LOWER_TAGS and any(
+        element.body == Tag(text.upper()) for element in rule.antecedent
+    ):
+        yield Diagnostic(
+            "W609",
+            f"`{text}` is a word here, not the tag `{text.upper()}`",
+            span,
+            f"a tag is written in capitals: {code(text.upper())}\n"
+            f"the word is quoted: {code(quote(text))}",
+        )
+    elif place and not piece.glued and _MARKS.fullmatch(text) and not _spaced(text, place, rule):
+        yield Diagnostic(
+            "W616",
+            f"`{text}` is written with a space before it",
+            span,
+            f"glued it follows the word: `word{text}`, `$1{text}`\n"
+            f"with the space it is quoted: {code(quote(text))}",
+        )
+
+
+def _is_suffix(text: str) -> bool:
+    return text[0].isalpha() and text not in {"n't", "n’t"}
+
+
+def _spaced(text: str, place: int, rule: Rule) -> bool:
+    """Whether a mark is copied from the antecedent, or a test wants the space before it.
+
+    So does tokenized text, and in the notation of the paper, where a mark ends the consequent.
+    """
+    others = (p for n, p in enumerate(rule.consequent) if n != place and isinstance(p, Text))
+    if place + 1 == len(rule.consequent) and not any(_MARKS.fullmatch(p.text) for p in others):
+        return True
+    if any(isinstance(e.body, Literal) and e.body.text == text for e in rule.antecedent):
+        return True
+    return any(f" {text}" in (test.expected or "") for test in rule.metadata.tests)
