@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.embedding import Embedder, encoded_pairs
+from sears_dsl.discovery.long_texts import differing_parts
 from sears_dsl.discovery.word_changes import exchanged_words, negation_differs, word_count
 from sears_dsl.errors import UsageError
 
@@ -169,6 +170,7 @@ class CombinedScorer:
         return odds
 
     def _content(self, pairs: Sequence[Pair]) -> Floats:
+        pairs = differing_parts(pairs)
         originals, rewrites = encoded_pairs(self.embedder, pairs)
         # By the distance of the vectors the angle is exact where it is small.
         chords = np.linalg.norm(originals - rewrites, axis=1)

@@ -25,6 +25,7 @@ from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging
 
+from sears_dsl.discovery.long_texts import differing_parts
 from sears_dsl.discovery.model_files import known
 from sears_dsl.discovery.weights import file_hash
 from sears_dsl.errors import ModelError
@@ -152,7 +153,7 @@ class EmbeddingScorer:
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """The cosine of each pair, in [0, 1]; 1 for a text with itself."""
-        originals, rewrites = encoded_pairs(self.embedder, pairs)
+        originals, rewrites = encoded_pairs(self.embedder, differing_parts(pairs))
         cosines = np.clip((originals * rewrites).sum(1), 0.0, 1.0)
         same = np.array([original == rewrite for original, rewrite in pairs], bool)
         return np.where(same, 1.0, cosines)

@@ -17,7 +17,7 @@ mean of the ratios, weighted by P(x|x), so that one of them reaches tau where th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from sears_dsl.discovery.constraints import Constraints, check_constraints
 from sears_dsl.discovery.decoding import Reader, beam_search
 from sears_dsl.discovery.forced import Originals, read_originals
 from sears_dsl.discovery.guide import ParaphraseGuide
+from sears_dsl.discovery.long_texts import sentences_of
 from sears_dsl.discovery.nmt import TranslationModel
 from sears_dsl.discovery.pivots import Pivot
 from sears_dsl.discovery.semantics import PAPER_TAU, PivotScorer
@@ -82,7 +83,8 @@ class Paraphraser:
         exact: False searches, and normalizes, over the pieces near the sentences only: several
             times faster; scores are then estimates. For callers that score again.
         scorer: what scores through the same pivots, so that translations are shared with it.
-        maximum_pieces: sentences of more pieces get no paraphrases; see `searchable`.
+        maximum_pieces: texts of more pieces are reworded sentence by sentence, and sentences of
+            more pieces are left as they are; see `searchable` and `too_long`.
         batch: sentences searched together.
 
     Raises:
@@ -146,6 +148,13 @@ class Paraphraser:
         """Whether a sentence is searched: it has text, and not too many pieces."""
         return bool(sentence.strip()) and self._length(sentence) <= self.maximum_pieces
 
+    def too_long(self, sentences: Sequence[str]) -> list[bool]:
+        """Whether some sentence of each text has too many pieces to be searched."""
+        return [
+            any(self._length(text[start:end]) > self.maximum_pieces for start, end in parts)
+            for text, parts in zip(sentences, self._parts(sentences), strict=True)
+        ]
+
     def paraphrase(
         self,
         sentences: Sequence[str],
@@ -155,9 +164,10 @@ class Paraphraser:
         """The paraphrases of each sentence.
 
         Args:
-            sentences: texts; one that is not `searchable` gets no paraphrases.
+            sentences: texts. Of one with too many pieces each sentence is reworded by itself, and
+                put back where it stood; scores are then those of the sentence.
             constraints: words that paraphrases must or must not have: the same for all, or one
-                entry for each sentence.
+                entry for each sentence. They hold for each sentence of a longer text.
 
         Returns:
             For each sentence its paraphrases by falling score; of equal scores the likelier first.
@@ -178,14 +188,47 @@ class Paraphraser:
         for item in asked:
             if item is not None:
                 check_constraints(item)
-        every = [_Task(*task) for task in zip(sentences, asked, strict=True)]
-        tasks = [task for task in dict.fromkeys(every) if self.searchable(task.sentence)]
+        parts = [
+            [(start, end, _Task(text[start:end], constraint)) for start, end in of_text]
+            for text, constraint, of_text in zip(
+                sentences, asked, self._parts(sentences), strict=True
+            )
+        ]
+        every = dict.fromkeys(task for of_text in parts for _, _, task in of_text)
+        tasks = [task for task in every if self.searchable(task.sentence)]
         tasks.sort(key=lambda task: (self._length(task.sentence), task.sentence))
         found: dict[_Task, list[Paraphrase]] = {}
         for begin in range(0, len(tasks), self.batch):
             chunk = tasks[begin : begin + self.batch]
             found.update(zip(chunk, self._search(chunk), strict=True))
-        return [list(found.get(task, ())) for task in every]
+        return [
+            self._put_back(
+                text, [(start, end, found.get(task, ())) for start, end, task in of_text]
+            )
+            for text, of_text in zip(sentences, parts, strict=True)
+        ]
+
+    def _parts(self, texts: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
+        """Of each text what is searched by itself: the whole, or its sentences."""
+        whole = [self._length(text) <= self.maximum_pieces for text in texts]
+        cut = iter(
+            sentences_of([text for text, all_ in zip(texts, whole, strict=True) if not all_])
+        )
+        for text, all_ in zip(texts, whole, strict=True):
+            yield [(0, len(text))] if all_ else next(cut)
+
+    def _put_back(
+        self, text: str, parts: Sequence[tuple[int, int, Sequence[Paraphrase]]]
+    ) -> list[Paraphrase]:
+        """The paraphrases of a text's parts as paraphrases of the text, best first."""
+        found = [
+            Paraphrase(text[:start] + each.text + text[end:], each.log_score)
+            for start, end, of_part in parts
+            for each in of_part
+        ]
+        if len(parts) > 1:  # of equal scores those of the first sentence come first
+            found.sort(key=lambda each: -each.log_score)
+        return found[: self.limit]
 
     def _length(self, sentence: str) -> int:
         return max(len(group.model.target_pieces(sentence)) for group in self._groups)

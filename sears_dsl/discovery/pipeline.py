@@ -41,6 +41,7 @@ from sears_dsl.discovery.journal import Journal
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.discovery.proposal import Candidates, propose
 from sears_dsl.discovery.remembered import (
+    BoundedSource,
     ParaphraseSource,
     RememberedScorer,
     remembered_paraphrases,
@@ -346,6 +347,9 @@ def discover(
     here, held = _parts(right, settings)
     searched = right.part(here)
     paraphrases, skipped = run.paraphrases(searched)
+    too_long = (
+        sum(paraphraser.too_long(searched.texts)) if isinstance(paraphraser, BoundedSource) else 0
+    )
     adversaries = run.adversaries(searched, paraphrases)
     tokens = tagger.tag(searched.texts)
     candidates = run.candidates(searched, paraphrases, adversaries, tokens)
@@ -407,6 +411,7 @@ def discover(
             held_out=len(held),
             searched=len(searched),
             skipped=skipped,
+            too_long=too_long,
             paraphrases=adversaries.paraphrases,
             adversaries=len(adversaries.found),
             rows_with_adversary=len({each.row for each in adversaries.found}),

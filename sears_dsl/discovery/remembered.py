@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from sears_dsl.discovery.journal import Journal
 from sears_dsl.discovery.semantics import Scorer
 
-__all__ = ["Found", "OnPortion", "ParaphraseSource", "RememberedScorer", "remembered_paraphrases"]
+__all__ = [
+    "BoundedSource",
+    "Found",
+    "OnPortion",
+    "ParaphraseSource",
+    "RememberedScorer",
+    "remembered_paraphrases",
+]
 
 Pair = tuple[str, str]
 OnPortion = Callable[[int, int], None]
@@ -42,6 +49,14 @@ class ParaphraseSource(Protocol):
 
     def paraphrase(self, sentences: Sequence[str]) -> Sequence[Sequence[Found]]:
         """The paraphrases of each sentence, best first."""
+
+
+@runtime_checkable
+class BoundedSource(Protocol):
+    """A source that does not reword sentences beyond some length, and says of which texts."""
+
+    def too_long(self, sentences: Sequence[str]) -> Sequence[bool]:
+        """Whether some sentence of each text is left as it is, since it is too long."""
 
 
 class RememberedScorer:

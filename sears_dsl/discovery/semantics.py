@@ -16,6 +16,8 @@ averaged, in log space. The translation eᵢ is, of the best five of a beam sear
 from which the back model recovers x best, arg max P(x | e): a translation that loses part of x
 would make rewrites look good that lose it too. The choice depends on x alone.
 
+Of long texts x and x′ are the sentences in which they differ (`differing_parts`).
+
 Cost: see `sears_dsl.discovery.forced`; the translation of each original is remembered.
 """
 
@@ -37,6 +39,7 @@ from sears_dsl.discovery.forced import (
     total_log_probabilities,
 )
 from sears_dsl.discovery.forward import translations
+from sears_dsl.discovery.long_texts import differing_parts
 from sears_dsl.discovery.pivots import Pivot, load_pivots
 from sears_dsl.errors import UsageError
 
@@ -169,6 +172,7 @@ class PivotScorer:
 
     def log_ratios(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """Log P(rewrite | original) − log P(original | original), which may be above 0."""
+        pairs = differing_parts(pairs)
         ratios = np.zeros(len(pairs))
         for group in _groups(pairs):
             originals = self._read_together(group)
@@ -189,6 +193,7 @@ class PivotScorer:
         self, pairs: Sequence[tuple[str, str]], floors: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Whether log S of each pair is at least a floor of its own, none above 0."""
+        pairs = differing_parts(pairs)
         decisions = np.zeros(len(pairs), bool)
         count = len(self.pivots)
         for group in _groups(pairs):

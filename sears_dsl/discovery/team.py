@@ -118,6 +118,8 @@ class _Member:
                 scorer.name, scorer.identity, scorer.tau, self.pivots, self.paraphraser.bounds,
                 torch.get_num_threads(),
             )  # fmt: skip
+        elif question.kind == "too long":
+            answer = self.paraphraser.too_long(items)
         elif question.kind == "paraphrase":
             answer, sentences = self.paraphraser.paraphrase(items), list(items)
         else:
@@ -185,6 +187,11 @@ class Team:
         }
         return [found[text] for text in sentences]
 
+    def too_long(self, sentences: Sequence[str]) -> list[bool]:
+        """Whether some sentence of each text is not reworded, since it is too long."""
+        [answer] = self._ask("too long", [sentences])
+        return list(answer)
+
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """S of each pair."""
         return np.array(self._scored("scores", pairs), np.float64)
@@ -221,6 +228,8 @@ class Team:
 
     def _of(self, kind: str, portion: Sequence[Any]) -> dict[str, tuple[str, ...]]:
         """The known translations of a portion's sentences."""
+        if kind == "too long":
+            return {}
         sentences = portion if kind == "paraphrase" else [original for original, _ in portion]
         return {text: self._known[text] for text in sentences if text in self._known}
 
