@@ -55,7 +55,8 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     *rules, data = rules_and_data
     if not rules:
         raise click.UsageError("name the rules and then the data: sears augment RULES... DATA -o …")
-    refuse_overwriting(rules_and_data, (output,))
+    manifest = _manifest_beside(output)
+    refuse_overwriting(rules_and_data, (output, manifest))
     form = format_of(str(output), options["output_format"], reading=False)
     amount = Amount.parse(options["amount"])
     table = read_rows(data, options)
@@ -99,12 +100,35 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
         new = {name: values[len(table) :] for name, values in written.columns.items()}
         written = Table(new, table.path, table.format)
     write_table(written, output, form)
-    manifest = output.with_name(output.name + ".manifest.json")
     write_atomically(manifest, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
         _print_augmented(done, made.left_out, output, manifest)
+
+
+def _manifest_beside(output: Path) -> Path:
+    """NAME.manifest.json beside NAME.csv or NAME.csv.gz, as beside a ruleset; of no other output.
+
+    Raises:
+        UsageError: there is one that tells of something else, such as of rules of that name.
+    """
+    from sears_dsl._documents import parse_json
+    from sears_dsl.text.streams import COMPRESSIONS
+
+    plain = output.with_suffix("") if output.suffix in COMPRESSIONS else output
+    manifest = plain.with_suffix(".manifest.json")
+    try:
+        known = parse_json(manifest.read_bytes())
+    except FileNotFoundError:
+        return manifest
+    except (OSError, ValueError):
+        known = None
+    if not isinstance(known, dict) or known.get("format") != "sears-augmentation":
+        raise click.UsageError(
+            f"{manifest} is there already and tells of something else: give the output another name"
+        )
+    return manifest
 
 
 def _print_augmented(

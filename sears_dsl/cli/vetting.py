@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["vet_command", "vetted_command"]
 
-_REVIEWER = re.compile(r"[\w-][\w.-]{0,63}")
-
 
 @click.command(
     "vet",
@@ -120,6 +118,8 @@ class _Place:
 
 
 def _place(rules: str, options: dict[str, Any]) -> _Place:
+    from sears_dsl.vetting.journal import REVIEWER
+
     ruleset = _ruleset(rules, allow_imports_outside=options["allow_imports_outside"])
     file = Path(ruleset.path)
     # A shipped ruleset lies where nobody writes.
@@ -127,7 +127,7 @@ def _place(rules: str, options: dict[str, Any]) -> _Place:
     output = options["output"] or folder / f"{file.stem}.vetted.sear"
     reviewers = options["reviewers"] or (_user(),)
     for name in reviewers:
-        if not _REVIEWER.fullmatch(name):
+        if not REVIEWER.fullmatch(name):
             raise click.UsageError(
                 f"--reviewer {name!r}: a name has letters, digits, dots, - and _ only"
             )

@@ -13,7 +13,7 @@ Kinds of entries, by task:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -57,6 +57,10 @@ REASONS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Why a rule may be rejected; ``other`` is told in the reviewer's own words."""
+
+
+# Of a value that is refused an error shows so much.
+_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ def replay(entries: Sequence[Entry]) -> State:
         >>> [(each.rule, each.verdict) for each in state.rules.values()], state.revision
         ([('r-1', 'accept')], 3)
     """
-    undone = {_need(entry, "undone", int) for entry in entries if entry.kind == "undo"}
+    undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
     rules: dict[str, RuleVerdict] = {}
     pairs: dict[Pair, bool] = {}
     written: dict[str, WrittenRule] = {}
@@ -176,6 +180,7 @@ def replay(entries: Sequence[Entry]) -> State:
         if entry.kind == "pair":
             same = _need(entry, "same", bool, type(None))
             pair = (_need(entry, "original", str), _need(entry, "rewritten", str))
+            _optional(entry, "rule")
             pairs.pop(pair, None)
             if same is not None:
                 pairs[pair] = same
@@ -198,26 +203,41 @@ def replay(entries: Sequence[Entry]) -> State:
     return State(rules, pairs, tuple(written.values()), picks, len(entries), last)
 
 
+def _undone(entry: Entry, entries: Sequence[Entry]) -> int:
+    """The number of the entry that this one takes back."""
+    number: int = _need(entry, "undone", int)
+    if isinstance(number, bool) or not 1 <= number < entry.number:
+        raise _strange(entry, f"it undoes entry {number}")
+    if entries[number - 1].kind == "undo":
+        raise _strange(entry, f"it undoes entry {number}, which is an undo")
+    return number
+
+
 def _verdict(entry: Entry) -> RuleVerdict:
     kind: Any = entry.kind
+    reason = _optional(entry, "reason")
+    if kind == "reject" and reason and reason not in REASONS:
+        raise _strange(entry, f"its reason is {reason[:_SHOWN]!r}")
     return RuleVerdict(
         rule=_need(entry, "rule", str),
         verdict=kind,
         number=entry.number,
         time=entry.time,
         new=_need(entry, "new", str) if kind == "edit" else "",
-        reason=_optional(entry, "reason"),
+        reason=reason,
         note=_optional(entry, "note"),
         shown=_pairs(entry, "shown"),
     )
 
 
 def _pairs(entry: Entry, name: str) -> tuple[Pair, ...]:
-    found: Iterable[Any] = entry.content.get(name, ())
-    try:
-        return tuple((str(original), str(rewritten)) for original, rewritten in found)
-    except (TypeError, ValueError) as error:
-        raise _strange(entry, f"{name} is no list of pairs") from error
+    found = entry.content.get(name, [])
+    if not isinstance(found, list) or not all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)
+        for pair in found
+    ):
+        raise _strange(entry, f"{name} is no list of pairs")
+    return tuple((original, rewritten) for original, rewritten in found)
 
 
 def _optional(entry: Entry, name: str) -> str:
@@ -228,7 +248,7 @@ def _optional(entry: Entry, name: str) -> str:
 def _need(entry: Entry, name: str, *kinds: type) -> Any:
     found = entry.content.get(name)
     if not isinstance(found, kinds) or (found is None and name not in entry.content):
-        raise _strange(entry, f"its {name} is {found!r}")
+        raise _strange(entry, f"its {name} is {repr(found)[:_SHOWN]}")
     return found
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -29,12 +30,28 @@ from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["Clock", "Entry", "Header", "Journal", "read_journal", "ruleset_digest", "utc_now"]
+__all__ = [
+    "REVIEWER",
+    "Clock",
+    "Entry",
+    "Header",
+    "Journal",
+    "check_ruleset",
+    "read_journal",
+    "ruleset_digest",
+    "utc_now",
+]
 
 FORMAT = "sears-vetting"
 VERSION = 1
 # Hex digits of the ruleset's hash that each entry carries; the header has all of them.
 _SHORT = 12
+# What may stand in a journal, which lies where others may write: it goes into files of rules.
+REVIEWER = re.compile(r"[\w-][\w.-]{0,63}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+# Of a value that is refused an error shows so much.
+_SHOWN = 40
 # What every journal begins with.
 _BEGINNING = json.dumps({"format": FORMAT}).removesuffix("}").encode()
 
@@ -293,7 +310,7 @@ def read_journal(path: Path) -> tuple[Header, list[Entry]]:
     header = _header(_object(lines[0], path, 1), path)
     entries = []
     for number, line in enumerate(lines[1:], 1):
-        entries.append(_entry(_object(line, path, number + 1), path, number))
+        entries.append(_entry(_object(line, path, number + 1), path, number, header))
     return header, entries
 
 
@@ -353,14 +370,27 @@ def _header(line: Mapping[str, Any], path: Path) -> Header:
     ]
     if not all(isinstance(each, str) for each in told):
         raise _damaged(path, 1, "ruleset, reviewer or began is missing")
-    return Header(*told)
+    found = Header(*told)
+    for name, value, form in (
+        ("ruleset.sha256", found.sha256, _SHA256),
+        ("reviewer", found.reviewer, REVIEWER),
+        ("began", found.began, _TIME),
+    ):
+        if not form.fullmatch(value):
+            raise _damaged(path, 1, f"{name} is {value[:_SHOWN]!r}")
+    return found
 
 
-def _entry(line: dict[str, Any], path: Path, number: int) -> Entry:
+def _entry(line: dict[str, Any], path: Path, number: int, header: Header) -> Entry:
     told = [line.pop(name, None) for name in ("time", "reviewer", "ruleset", "kind")]
-    if line.pop("n", None) != number:
+    place = line.pop("n", None)
+    if isinstance(place, bool) or not isinstance(place, int) or place != number:
         raise _damaged(path, number + 1, f"it should be entry {number}; lines are lost or mixed")
     if not all(isinstance(each, str) for each in told):
         raise _damaged(path, number + 1, "time, reviewer, ruleset or kind is missing")
     time, reviewer, ruleset, kind = told
+    if not _TIME.fullmatch(time):
+        raise _damaged(path, number + 1, f"its time is {time[:_SHOWN]!r}")
+    if reviewer != header.reviewer or ruleset != header.sha256[:_SHORT]:
+        raise _damaged(path, number + 1, "it is of another reviewer or ruleset than the first line")
     return Entry(number, time, reviewer, ruleset, kind, line)

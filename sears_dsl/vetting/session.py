@@ -212,7 +212,7 @@ class Session:
         last = self.state.last.get(task)
         if last is None:
             return None
-        told = last.content.get("rule", last.content.get("text", ""))
+        told = str(last.content.get("rule", last.content.get("text", "")))
         place = self._ids.get(told)
         text = told if place is None else self.bench.effects.texts[place]
         return f"{last.kind} {text}".strip()

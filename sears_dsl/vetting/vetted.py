@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from sears_dsl.errors import DataError
 from sears_dsl.language.layout import Entry
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import Metadata, Rule, RuleTest
@@ -23,6 +24,7 @@ from sears_dsl.text.tagger import Tagger
 from sears_dsl.vetting.decisions import REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.merging import Outcome, Review
+from sears_dsl.vetting.typing_rules import RuleReader
 
 __all__ = ["JudgedPair", "judged_pairs", "left_out_text", "vetted_text"]
 
@@ -140,7 +142,7 @@ def _entries(ruleset: Ruleset) -> Sequence[Entry]:
 
 
 def _edited(entry: Entry, rule: Rule, outcome: Outcome, ruleset: Ruleset, tagger: Tagger) -> Entry:
-    new = _read(outcome.new, ruleset)
+    new = _read(outcome.new, ruleset, tagger)
     authors = [name for name, each in outcome.verdicts.items() if each.new == outcome.new]
     shown = [pair for name in authors for pair in outcome.verdicts[name].shown]
     node = replace(new, name=rule.name, metadata=replace(rule.metadata, tests=()))
@@ -151,14 +153,25 @@ def _edited(entry: Entry, rule: Rule, outcome: Outcome, ruleset: Ruleset, tagger
 
 def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger) -> Entry:
     metadata = Metadata(author=author, why=f"written while vetting, {written.time}")
-    rule = replace(_read(written.text, ruleset), metadata=metadata)
+    rule = replace(_read(written.text, ruleset, tagger), metadata=metadata)
     return Entry(_tested(rule, (), written.examples, ruleset, tagger), ("",))
 
 
-def _read(text: str, ruleset: Ruleset) -> Rule:
-    """A rule of a journal, under the sets and options of the ruleset."""
-    above = replace(ruleset, rules=(), layout=(), trailing=(), name=None, version=None)
-    return _again(ruleset, f"{above.format()}{text}\n").rules[-1]
+def _read(text: str, ruleset: Ruleset, tagger: Tagger) -> Rule:
+    """A rule of a journal, under the sets and options of the ruleset; one rule and nothing else."""
+    read = RuleReader(ruleset, tagger=tagger).read(text)
+    if read.rule is None or not _is_writable(text):
+        told = "\n\n".join(each.render() for each in read.findings)
+        raise DataError(
+            f"a journal holds {text[:_LONGEST_TEST]!r}, which is no rule of {_name(ruleset)}",
+            help=told or "bring back the journal as sears vet wrote it",
+        )
+    return read.rule
+
+
+def _is_writable(text: str) -> bool:
+    """Whether a file can hold it; rows of JSON may have halves of characters."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _tested(
@@ -180,6 +193,7 @@ def _tested(
         most = _TESTS if test.expected is not None else len(own) or 1
         if (
             len(test.text) <= _LONGEST_TEST
+            and _is_writable(test.text + (test.expected or ""))
             and len(same) < most
             and _holds(rule, test, ruleset, tagger)
         ):
@@ -237,7 +251,8 @@ def _reasons(outcome: Outcome) -> Iterator[str]:
         note = f" ({verdict.note})" if verdict.note else ""
         word = {"accept": "accepted", "edit": "edited", "reject": "rejected"}[verdict.verdict]
         told = {"reject": f": {why}{note}", "edit": f": {verdict.new}"}.get(verdict.verdict, "")
-        yield " ".join(f"{word} by {reviewer}, {verdict.time}{told}".split())
+        line = " ".join(f"{word} by {reviewer}, {verdict.time}{told}".split())
+        yield line.encode("utf-8", "replace").decode("utf-8")
 
 
 def _again(ruleset: Ruleset, text: str) -> Ruleset:

@@ -95,7 +95,7 @@ def test_augmented_data_has_the_old_rows_the_new_ones_and_a_manifest(folder: Pat
         assert row["text"] == source["text"].replace("movie", "film")
         assert row["label"] == source["label"]
         assert (row["source_rule"], row["source_ruleset"]) == ("film", "found 1.2.0")
-    record = json.loads((folder / "out.csv.manifest.json").read_text("utf-8"))
+    record = json.loads((folder / "out.manifest.json").read_text("utf-8"))
     assert (record["format"], record["version"]) == ("sears-augmentation", 1)
     assert record["rules"] == {"film": 8, "not": 0}
     written = (folder / "out.csv").read_bytes()
@@ -104,12 +104,28 @@ def test_augmented_data_has_the_old_rows_the_new_ones_and_a_manifest(folder: Pat
     assert (folder / "again.csv").read_bytes() == written
 
 
+def test_the_manifest_is_called_as_that_of_rules_and_replaces_no_other(folder: Path) -> None:
+    assert augment("-o", "new.csv.gz").exit_code == 0
+    assert (folder / "new.manifest.json").exists()
+    assert augment("-o", "new.csv.gz").exit_code == 0
+    manifest = folder / "rules.manifest.json"
+    before = manifest.read_bytes() if manifest.exists() else None
+    if before is None:
+        before = b'{"format": "sears-discovery"}'
+        manifest.write_bytes(before)
+    done = augment("-o", "rules.csv")
+    assert isinstance(done.exception, click.UsageError)
+    assert "tells of something else" in str(done.exception)
+    assert manifest.read_bytes() == before
+    assert not (folder / "rules.csv").exists()
+
+
 def test_rules_of_one_name_in_two_files_are_counted_apart(folder: Path) -> None:
     (folder / "more.sear").write_text("rule film: movie -> picture\n", "utf-8")
     done = call(augment_command, "rules.sear", "more.sear", "train.csv", "-o", "out.csv",
                 "--label", "label", "--amount", "10")  # fmt: skip
     assert done.exit_code == 0, done.output
-    record = json.loads((folder / "out.csv.manifest.json").read_text("utf-8"))
+    record = json.loads((folder / "out.manifest.json").read_text("utf-8"))
     assert record["rules"] == {"found/film": 5, "not": 0, "more/film": 5}
     done = call(fix_command, "rules.sear", "more.sear", "--train", "train.csv", "--data",
                 "held-out.csv", "--label", "label", "-o", "fix.json", "--seeds", "1")  # fmt: skip

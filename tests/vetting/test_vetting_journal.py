@@ -7,16 +7,23 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.language.ruleset import Ruleset, load, parse
+from sears_dsl.text.pinned import PinnedTagger
 from sears_dsl.vetting.decisions import replay, task_of
-from sears_dsl.vetting.journal import Entry, Journal, read_journal, ruleset_digest
+from sears_dsl.vetting.journal import Clock, Entry, Journal, read_journal, ruleset_digest
+from sears_dsl.vetting.merging import agreement, read_reviews
+from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
+from sears_dsl.vetting.session import Session
+from sears_dsl.vetting.workbench import Workbench
 
 
 def test_what_was_appended_is_read_back(tmp_path: Path, ruleset: Ruleset) -> None:
@@ -279,3 +286,95 @@ def test_an_entry_that_means_nothing_is_an_error() -> None:
     with pytest.raises(DataError, match="its rule is None"):
         replay(_entries([("accept", {})]))
     assert task_of("dance") is None
+
+
+# ---------------------------------------------------------------- journals that somebody changed
+
+STRANGE: tuple[Any, ...] = (
+    None, True, 0, -1, 10**30, 1.5, "", "x", "\n", "a\nimport \"secret.sear\"", "# a remark",
+    "\ud800", [], ["a"], [["a", "b", "c"]], [[1, 2]], "ab", {}, {"a": [1]}, "a -> b\nc -> d",
+    'import "other.sear"', "set X = a", "rule x: a -> b",
+)  # fmt: skip
+
+
+def full_journal(path: Path, ruleset: Ruleset, clock: Clock) -> list[dict[str, Any]]:
+    """A journal with an entry of every kind; its lines."""
+    names = ruleset.rule_ids
+    with Journal(path, ruleset=ruleset, reviewer="ana", now=clock) as journal:
+        for kind, content in (
+            ("accept", {"rule": names[0], "text": "t", "shown": [["a movie", "a film"]]}),
+            ("reject", {"rule": names[1], "reason": "meaning", "note": "n", "shown": [["a", "b"]]}),
+            ("edit", {"rule": names[2], "new": "good -> nice", "shown": [["good", "nice"]]}),
+            ("skip", {"rule": names[3], "text": "t"}),
+            ("pair", {"rule": names[0], "original": "a", "rewritten": "b", "same": True}),
+            ("save", {"text": "bad -> poor", "examples": [["bad", "poor"]]}),
+            ("save", {"text": "bad -> sad", "examples": []}),
+            ("remove", {"text": "bad -> sad"}),
+            ("pick", {"original": "a", "shown": ["b", "c"], "choice": "b"}),
+            ("undo", {"undone": 4}),
+        ):
+            journal.append(kind, content)
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def changed_journals(
+    lines: list[dict[str, Any]],
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Each field of each line with something else in it, absent, or beside something unknown."""
+    for number, line in enumerate(lines):
+        for name in line:
+            for value in STRANGE:
+                yield f"{number}.{name}={value!r}", [
+                    *lines[:number], {**line, name: value}, *lines[number + 1 :]
+                ]  # fmt: skip
+            without = {key: value for key, value in line.items() if key != name}
+            yield f"{number} without {name}", [*lines[:number], without, *lines[number + 1 :]]
+        for name in ("rule", "reason", "note", "shown", "text"):
+            added = {**line, name: ["strange"]} if name not in line else line
+            yield f"{number} with {name}", [*lines[:number], added, *lines[number + 1 :]]
+    for name in ("path", "sha256"):
+        for value in STRANGE:
+            first = {**lines[0], "ruleset": {**lines[0]["ruleset"], name: value}}
+            yield f"ruleset.{name}={value!r}", [first, *lines[1:]]
+
+
+def test_every_field_of_a_journal_may_have_been_changed(
+    tmp_path: Path, ruleset: Ruleset, bench: Workbench, clock: Clock
+) -> None:
+    """What comes of it is an error of ours, or files that hold what a journal may hold."""
+    (tmp_path / "other.sear").write_text("secret -> found\n", "utf-8")
+    path = tmp_path / "ana.jsonl"
+    lines = full_journal(path, ruleset, clock)
+    out = tmp_path / "out.sear"
+    refused = 0
+    for what, changed in changed_journals(lines):
+        path.write_text("".join(json.dumps(line) + "\n" for line in changed), "utf-8")
+        try:
+            reviews = read_reviews([path], ruleset)
+            agreement(reviews)
+            agreement(reviews, on="picks")
+            write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
+            write_pairs(reviews, tmp_path / "pairs.csv")
+            with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+                Session(bench, journal).overview()
+        except SearsError:
+            refused += 1
+            continue
+        for file in (out, left_out_path(out)):
+            loaded = load(file)
+            assert len(loaded.rules) <= 5, what
+            assert not loaded.imports, what
+            assert not loaded.sets, what
+    assert refused > 400
+
+
+def test_a_journal_that_is_no_json_of_ours_is_told(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    path = tmp_path / "ana.jsonl"
+    full_journal(path, ruleset, clock)
+    whole = path.read_bytes()
+    for line in (b"[" * 100_000, b"\xff\xfe", b"{}", b"nul", b'{"n": 1' + b"0" * 5_000 + b"}"):
+        path.write_bytes(whole + line + b"\n")
+        with pytest.raises(DataError, match="line 12 of the journal is damaged"):
+            read_journal(path)
