@@ -10,13 +10,23 @@ about it. Costs reading the file once.
 from __future__ import annotations
 
 import errno
+import hmac
 import json
 import os
 import stat
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MOST_BYTES", "make_private_folder", "parse_json", "read_document"]
+__all__ = [
+    "MOST_BYTES",
+    "is_marked",
+    "make_private_folder",
+    "mark",
+    "parse_json",
+    "read_document",
+]
 
 MOST_BYTES = 256 * 1024 * 1024
 """What a document may have: manifests and audits of a hundred thousand rules stay far below."""
@@ -94,3 +104,58 @@ def make_private_folder(folder: Path) -> None:
             f"{folder.name} is or holds a link to another place; remove it",
             str(folder),
         )
+
+
+def mark(folder: Path) -> None:
+    """Mark a folder as made by this user, so that `is_marked` knows it again.
+
+    Where the user has no place for a key, the folder stays without a mark.
+    """
+    key = _key(make=True)
+    if key is not None:
+        (folder / _MARK).write_text(_signed(folder, key), "ascii")
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether `mark` was called for this folder, in this place, by this user.
+
+    Nobody else can write such a mark: it takes a key that lies among the user's own files.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     is_marked(Path(place))
+        False
+    """
+    key = _key(make=False)
+    try:
+        told = read_document(folder / _MARK, most=1_000)
+    except OSError:
+        return False
+    return key is not None and hmac.compare_digest(told, _signed(folder, key).encode())
+
+
+def _signed(folder: Path, key: bytes) -> str:
+    return hmac.new(key, os.fsencode(folder.resolve()), "sha256").hexdigest()
+
+
+def _key(*, make: bool) -> bytes | None:
+    """The user's key; None where there is none, or none can be made."""
+    import platformdirs  # noqa: PLC0415 - for runs that keep models alone
+
+    path = Path(platformdirs.user_data_dir("sears")) / "key"
+    with suppress(OSError):
+        if make:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with (
+                suppress(FileExistsError),
+                open(path, "xb", opener=partial(os.open, mode=0o600)) as file,
+            ):
+                file.write(os.urandom(_KEY_BYTES))
+        key = read_document(path, most=1_000)
+        return key if len(key) >= _KEY_BYTES else None
+    return None
+
+
+_MARK = "mark"
+_KEY_BYTES = 32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sears_dsl import _compiled
-from sears_dsl._documents import read_document
+from sears_dsl._documents import is_marked, mark, read_document
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.validated import record_tagger, tagger_findings, validated_with
 from sears_dsl.cli.main import sears
@@ -422,6 +423,66 @@ def test_an_unfinished_run_of_strangers_leads_nowhere(
     assert (folder / "home" / "notes.txt").read_text("utf-8") == "dear"
     assert (folder / "home" / "manifest.json").read_text("utf-8") == "dear"
     assert len(list((folder / "home").iterdir())) == 2
+
+
+class Harmful:
+    """Its pickle runs code where it is read."""
+
+    def __reduce__(self) -> object:
+        return Path.touch, (Path("ran"),)
+
+
+@pytest.mark.parametrize("again", [(), ("--resume",)])
+def test_models_that_came_along_are_not_unpickled(folder: Path, again: tuple[str, ...]) -> None:
+    place = folder / "fix.json.partial" / "plain-0"
+    place.mkdir(parents=True)
+    (place / "model").write_bytes(pickle.dumps(Harmful()))
+    (place / "trained.json").write_text("{}", "utf-8")
+    (place.parent / "mark").write_text("0" * 64, "utf-8")
+    assert_ours(run("fix", *COMMANDS["fix"], *again), "a run that you did not start here")
+    assert place.exists()
+
+
+def test_a_mark_is_of_one_folder_and_one_user(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
+    own, moved = folder / "own", folder / "moved"
+    own.mkdir()
+    assert not is_marked(own)
+    mark(own)
+    assert is_marked(own)
+    assert (folder / "data" / "sears" / "key").stat().st_mode & 0o777 == 0o600
+    own.rename(moved)
+    assert not is_marked(moved)
+    moved.rename(own)
+    assert is_marked(own)
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "of somebody else"))
+    assert not is_marked(own)
+    mark(own)
+    monkeypatch.setenv("XDG_DATA_HOME", "/dev/null")
+    mark(own)
+    assert not is_marked(own)
+
+
+def test_a_repository_cannot_have_files_written_elsewhere(folder: Path) -> None:
+    def git(*arguments: str, given: bytes = b"") -> str:
+        done = subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a", *arguments], input=given,
+            capture_output=True, check=True,
+        )  # fmt: skip
+        return done.stdout.decode().strip()
+
+    git("init", "-q", ".")
+    blob = git("hash-object", "-w", "--stdin", given=b"movie -> film\n")
+    # As raw objects: git itself makes no such tree.
+    entry = b"100644 out.sear\0" + bytes.fromhex(blob)
+    inner = git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", given=entry)
+    entries = b"40000 ..\0" + bytes.fromhex(inner) + b"100644 r.sear\0" + bytes.fromhex(blob)
+    tree = git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", given=entries)
+    commit = git("commit-tree", tree, "-m", "a")
+    assert_ours(run("diff", f"{commit}:r.sear", "r.sear"), "named '../out.sear'")
+    assert_ours(run("diff", "--", "--output=x:r.sear", "r.sear"), "is no git revision")
 
 
 def test_what_is_not_of_a_run_stays_in_its_folder(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -103,6 +104,8 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
         raise UsageError(
             f"{path} is not in the git repository {top}", help="name a path inside it"
         ) from error
+    if revision.startswith("-"):
+        raise UsageError(f"{revision} is no git revision", help="name it as REVISION:PATH")
     listing = _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)
     names = [name for name in listing.decode("utf-8", "replace").split("\0") if name]
     if wanted not in names:
@@ -113,14 +116,26 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
     for name in names:
         if name == wanted or name.endswith(".sear"):
             target = folder / name
+            # A repository that somebody made by hand may hold any names.
+            if not target.resolve().is_relative_to(folder.resolve()):
+                raise UsageError(
+                    f"git revision {revision} holds a file that is named {name!r}",
+                    help="no git makes such a name; look at where the repository is from",
+                )
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(_git("show", f"{revision}:{name}"))
+            target.write_bytes(_git("cat-file", "blob", f"{revision}:{name}"))
     return folder / wanted
 
 
 def _git(*arguments: str) -> bytes:
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, check=False)  # noqa: S603, S607 - the user's own git, fixed verbs
+        # What a repository is configured to run or to fetch is left alone.
+        done = subprocess.run(  # noqa: S603 - the user's own git, fixed verbs
+            ["git", "-c", "core.fsmonitor=false", *arguments],  # noqa: S607
+            capture_output=True,
+            check=False,
+            env={**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"},
+        )
     except FileNotFoundError as error:
         raise UsageError("git is not installed", help="compare two files instead") from error
     if done.returncode:

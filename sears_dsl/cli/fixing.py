@@ -102,7 +102,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     matcher = compile_rules(recipe.rulesets, tagger=tagger)
     with (
         stages(shown=not options["quiet"]) as show,
-        unfinished_run(output, options) as run,
+        unfinished_run(output, options, keeps_models=True) as run,
         PredictionStore(run.folder / "predictions.sqlite3") as store,
     ):
         trainer = _trainer(training, columns, options, store)

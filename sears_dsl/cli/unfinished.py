@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import click
 
-from sears_dsl._documents import make_private_folder
+from sears_dsl._documents import is_marked, make_private_folder, mark
 from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, SearsError, UsageError
 
@@ -64,7 +64,7 @@ class UnfinishedRun:
 
 @contextmanager
 def unfinished_run(
-    output: Path, options: dict[str, Any], *, goes_on: bool = False
+    output: Path, options: dict[str, Any], *, goes_on: bool = False, keeps_models: bool = False
 ) -> Iterator[UnfinishedRun]:
     """The folder of a run; it goes with the end of the block, and stays when that is cut off.
 
@@ -72,6 +72,8 @@ def unfinished_run(
         output: what the run writes, a file or a folder; the run's folder lies beside it.
         options: with ``resume``, ``restart`` and ``quiet``.
         goes_on: whether a second start goes on without being asked to.
+        keeps_models: whether trained models lie in the folder, which run code when they are read;
+            it goes on only with what this user left in this place.
 
     Raises:
         UsageError: there is an interrupted run, and nobody said what to do with it.
@@ -84,12 +86,16 @@ def unfinished_run(
     _make_own_folder(folder)
     _check_writable(output)
     with _held(folder, output), _interrupted_by_signals():
+        if keeps_models:
+            _check_made_here(folder, options)
         if _holds_findings(folder) and not (options["resume"] or options["restart"] or goes_on):
             _ask_what_to_do(folder, options)
         if options["restart"]:
             _empty(folder)
         elif options["resume"] and not options["quiet"] and not _holds_findings(folder):
             click.echo("there is no interrupted run to go on with; this one begins anew", err=True)
+        if keeps_models:
+            mark(folder)
         run = UnfinishedRun(folder)
         try:
             yield run
@@ -129,6 +135,15 @@ def _make_own_folder(folder: Path) -> None:
             f"{folder} could not be made: {error.strerror}",
             help="choose another place with -o",
         ) from error
+
+
+def _check_made_here(folder: Path, options: dict[str, Any]) -> None:
+    if not options["restart"] and not is_marked(folder) and len(list(folder.iterdir())) > 1:
+        raise UsageError(
+            f"{folder} holds a run that you did not start here, and trained models in it would run "
+            "code when they are read",
+            help="--restart removes it and begins anew",
+        )
 
 
 def _check_writable(output: Path) -> None:
