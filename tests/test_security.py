@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import io
 import json
 import os
 import pickle
@@ -9,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,7 @@ from sears_dsl.errors import (
 from sears_dsl.language.ruleset import Ruleset, load
 from sears_dsl.models.store import PredictionStore
 from sears_dsl.text.cache import TagCache
+from sears_dsl.text.fast import weights
 from sears_dsl.text.pinned import PinnedTagger
 from sears_dsl.text.tagger import load_named, load_tagger
 from sears_dsl.text.writing import write_atomically
@@ -593,6 +596,98 @@ def test_cached_tokens_lie_in_their_text_or_the_cache_is_damaged(
         connection.commit()
     with TagCache(folder / "tags") as cache, pytest.raises(CacheError, match="damaged"):
         cache.get_many("t", "1", texts)
+
+
+# ---------------------------------------------------------------- data and reports
+
+SQUAD: dict[str, Any] = {
+    "version": "1.1",
+    "data": [{"title": "t", "paragraphs": [{
+        "context": "a film is here",
+        "qas": [{"id": "1", "question": "what film ?",
+                 "answers": [{"text": "film", "answer_start": 2}]}],
+    }]}],
+}  # fmt: skip
+VALUES: list[Any] = [None, 5, float("inf"), "x", [], {}, [[]], [None], True, -1, 2**70]
+
+
+def places(value: Any, *way: Any) -> Iterator[tuple[Any, ...]]:
+    """The way to every part of a document."""
+    if way:
+        yield way
+    parts = value if isinstance(value, dict) else range(len(value))
+    for name in parts:
+        if isinstance(value[name], dict | list):
+            yield from places(value[name], *way, name)
+        else:
+            yield (*way, name)
+
+
+@pytest.mark.parametrize("way", list(places(SQUAD)), ids=str)
+def test_squad_with_anything_in_any_place_is_read_or_told(
+    folder: Path, way: tuple[Any, ...]
+) -> None:
+    (folder / "w.sear").write_text("film -> movie\n", "utf-8")
+    for value in VALUES:
+        document = copy.deepcopy(SQUAD)
+        place = document
+        for name in way[:-1]:
+            place = place[name]
+        place[way[-1]] = value
+        (folder / "s.json").write_text(json.dumps(document), "utf-8")
+        done = run("apply", "w.sear", "s.json", "-o", "o.json", "--column", "context", "--mode",
+                   "chain", "--no-cache", "--quiet")  # fmt: skip
+        if done.exception is not None:
+            assert_ours(done)
+
+
+RUBBISH: dict[str, bytes] = {
+    "a.csv": b"\x00\xff",
+    "b.csv": b'"' * 50 + b"\n",
+    "c.json": b"[" * 100_000,
+    "d.json": b'[{"text":' + b"[" * 100_000,
+    "e.jsonl": b'{"text":' + b"[" * 100_000 + b"\n",
+    "f.parquet": b"PAR1" + b"\x00" * 100 + b"PAR1",
+    "g.arrow": b"ARROW1\0\0" + b"\xff" * 64,
+    "h.csv.gz": b"\x1f\x8b" + b"\x00" * 20,
+    "i.tsv": b"a\tb\n\xff",
+    "k.parquet": b"",
+}
+
+
+@pytest.mark.parametrize("name", RUBBISH)
+def test_rubbish_as_data_is_told(folder: Path, name: str) -> None:
+    (folder / name).write_bytes(RUBBISH[name])
+    arguments = ("r.sear", name, "-o", "o.jsonl", "--column", "text", "--no-cache")
+    assert_ours(run("apply", *arguments), name)
+
+
+AUDITS = [b"{}", b"[]", b"[" * 100_000, b'{"format": "sears-audit", "version": 1}', b"\xff", b""]
+
+
+@pytest.mark.parametrize("content", AUDITS, ids=range(6))
+def test_what_is_no_audit_is_told(folder: Path, content: bytes) -> None:
+    (folder / "a.json").write_bytes(content)
+    assert_ours(run("compare", "a.json", "a.json"), "a.json is no audit")
+    os.unlink("a.json")
+    os.mkfifo("a.json")
+    assert_ours(run("compare", "a.json", "a.json"), "no regular file")
+
+
+def test_weights_of_the_fast_tagger_are_arrays_or_told(folder: Path) -> None:
+    path = folder / "weights.npz"
+    for parts in ({}, {"about": np.frombuffer(b"[]", np.uint8)},
+                  {"about": np.array([Harmful()], object)}):  # fmt: skip
+        content = io.BytesIO()
+        np.savez(content, **parts)
+        body = content.getvalue()[:-2]
+        digest = weights._digest(body).encode()
+        path.write_bytes(body + len(digest).to_bytes(2, "little") + digest)
+        with pytest.raises(TaggerError):
+            weights.load(path)
+    path.write_bytes(b"")
+    with pytest.raises(TaggerError, match="damaged"):
+        weights.load(path)
 
 
 # ---------------------------------------------------------------- journals of reviewers

@@ -32,6 +32,7 @@ class Endpoint:
         self.requests: list[Any] = []
         self.headers: list[dict[str, str]] = []
         self.answer: Callable[[int, Any], Answer] = self.labels
+        self.elsewhere = ""
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -42,6 +43,8 @@ class Endpoint:
                 status, document = endpoint.answer(len(endpoint.requests), body)
                 text = document if isinstance(document, str) else json.dumps(document)
                 self.send_response(status)
+                if status in (301, 302, 303, 307, 308):
+                    self.send_header("Location", endpoint.elsewhere)
                 if status == 429:
                     self.send_header("Retry-After", "7")
                 self.send_header("Content-Length", str(len(text.encode())))
@@ -71,6 +74,42 @@ def endpoint() -> Iterator[Endpoint]:
 @pytest.fixture
 def pauses() -> list[float]:
     return []
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_rows_go_to_the_named_address_alone(endpoint: Endpoint, status: int) -> None:
+    endpoint.elsewhere = endpoint.url.replace("/predict", "/of-strangers")
+    endpoint.answer = lambda _, body: (status, "go there")
+    with pytest.raises(ModelError, match=f"answered {status}"):
+        load_predictor(endpoint.url).predict(ROWS)
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "document",
+    ["[" * 100_000, "null", "[]", "5", '{"predictions": null}', '{"predictions": {"a": 1}}',
+     '{"predictions": "yes"}', '{"predictions": [["yes"], ["no"]]}', '{"predictions": [null, 1]}',
+     '{"predictions": [1e400, 0]}', '{"predictions": ["yes"]}', "\x1b]0;title\x07"],
+    ids=range(12),
+)  # fmt: skip
+def test_answers_of_strangers_are_labels_or_an_error(endpoint: Endpoint, document: str) -> None:
+    endpoint.answer = lambda _, body: (200, document)
+    with pytest.raises(ModelError) as caught:
+        load_predictor(endpoint.url).predict(ROWS)
+    assert len(caught.value.message) < 1_000
+    assert "\x1b" not in caught.value.render()
+
+
+@pytest.mark.parametrize("given", ["[" * 100_000, "maps.json", "maps.toml"])
+def test_maps_that_are_nested_too_deeply_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "maps.json").write_text("[" * 100_000, "utf-8")
+    (tmp_path / "maps.toml").write_text("a = " + "[" * 100_000, "utf-8")
+    for read in (RequestMap.read, ResponseMap.read):
+        with pytest.raises(UsageError, match="cannot be read"):
+            read(given)
 
 
 def test_the_default_maps(endpoint: Endpoint) -> None:

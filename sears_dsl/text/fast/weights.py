@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -182,6 +183,16 @@ def _load(place: Path, *_version: int) -> Weights:
             f"{place} is damaged or no file of tagger weights: it does not agree with its hash",
             help=_REINSTALL,
         )
+    try:
+        return _read(content, place, digest)
+    # It agrees with the hash in it, which anybody can write.
+    except (KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
+        raise TaggerError(
+            f"{place} holds no weights of a tagger: {error}", help=_REINSTALL
+        ) from error
+
+
+def _read(content: bytes, place: Path, digest: str) -> Weights:
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         about = json.loads(bytes(file["about"]))
         if about["format"] != FORMAT:
