@@ -713,8 +713,12 @@ ENTRIES: list[dict[str, Any]] = [
 def test_entries_of_the_wrong_kind_are_told(folder: Path, content: dict[str, Any]) -> None:
     vetting_journal(folder)
     path = folder / "r.me.vetting.jsonl"
-    line = {"n": 1, "time": "2026-11-21T17:30:00Z", "reviewer": "me", "ruleset": "5c4e", **content}
-    path.write_text(path.read_text("utf-8") + json.dumps(line) + "\n", "utf-8")
+    header = path.read_text("utf-8")
+    line = {
+        "n": 1, "time": "2026-11-21T17:30:00Z", "reviewer": "me",
+        "ruleset": json.loads(header)["ruleset"]["sha256"][:12], **content,
+    }  # fmt: skip
+    path.write_text(header + json.dumps(line) + "\n", "utf-8")
     assert_ours(run("vetted", "r.sear", path.name, "-o", "v.sear"), "means nothing here")
     assert not (folder / "v.sear").exists()
 
