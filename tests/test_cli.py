@@ -242,3 +242,91 @@ def test_cache_info_and_clear(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
     assert json.loads(run("cache", "info", "--json").stdout)["entries"] == 1
     assert run("cache", "clear").returncode == 0
     assert json.loads(run("cache", "info", "--json").stdout)["entries"] == 0
+
+
+# ---------------------------------------------------------------- what a summary says
+
+
+def test_the_summary_says_what_became_of_spans(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "film.sear").write_text(
+        "rule film: movie -> film\nrule a: What -> Which\n", "utf-8"
+    )
+    rows = [
+        {"text": "What a movie", "at": [{"text": "movie", "answer_start": 7}]},
+        {"text": "a movie", "at": [{"text": "movie", "answer_start": 1}]},
+        {"text": None, "at": []},
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    command = ("apply", "film.sear", "rows.jsonl", "-o", "o.jsonl", "--span", "text=at")
+    kept = run(*command, "--mode", "chain", "--column", "text")
+    assert kept.returncode == 0
+    assert "1 value passed over: there is no text\n" in kept.stderr
+    assert "1 row kept, without the rules that would touch a span\n" in kept.stderr
+    assert "1 row with a span that is not where it says\n" in kept.stderr
+    assert "  row 1: rule film would touch the span 'movie'\n" in kept.stderr
+    assert "  row 2: the text at 1 is not 'movie'\n" in kept.stderr
+    written = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text("utf-8").splitlines()]
+    assert written == [
+        {"text": "Which a movie", "at": [{"text": "movie", "answer_start": 8}]},
+        *rows[1:],
+    ]
+    dropped = run(*command, "--mode", "chain", "--column", "text", "--on-touched", "drop")
+    assert "1 row dropped\n" in dropped.stderr
+    assert "kept" not in dropped.stderr
+    assert len((tmp_path / "o.jsonl").read_text("utf-8").splitlines()) == 1
+    told = json.loads(run(*command, "--mode", "each", "--column", "text", "--json").stdout)
+    assert (told["touched"], told["misplaced"], told["missing"]) == (1, 1, 1)
+    assert told["rules"]["film"]["left_out"] == 1
+
+
+def test_show_lists_all_rules_or_those_that_changed_nothing(run: Run, tmp_path: Path) -> None:
+    rules = "".join(f"rule r{number}: word{number} -> new{number}\n" for number in range(20))
+    (tmp_path / "many.sear").write_text(rules, "utf-8")
+    (tmp_path / "a.txt").write_text(" ".join(f"word{n}" for n in range(15)) + "\n", "utf-8")
+    most = run("apply", "many.sear", "a.txt", "-o", "o.csv").stderr
+    assert "… and 3 more rules (--show all)" in most
+    assert "15 rules (5 silent)" in most
+    everything = run("apply", "many.sear", "a.txt", "-o", "o.csv", "--show", "all").stderr
+    assert sum(f" r{n} " in everything for n in range(15)) == 15
+    assert "silent: r15, r16, r17, r18, r19\n" in everything
+    silent = run("apply", "many.sear", "a.txt", "-o", "o.csv", "--show", "silent").stderr
+    assert silent.startswith("silent: r15, r16, r17, r18, r19\n")
+
+
+def test_texts_in_which_composed_characters_are_missed_are_counted(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a.sear").write_text("café -> bar\n", "utf-8")
+    (tmp_path / "b.sear").write_text("cafe -> bar\n", "utf-8")
+    (tmp_path / "a.txt").write_text("a café\na cafe\u0301\nno\n", "utf-8")
+    for mode in ("each", "chain"):
+        told = run("apply", "a.sear", "a.txt", "-o", "o.txt", "--mode", mode).stderr
+        assert (
+            "1 text not in NFC, where the composed characters of the rules (é) do not match" in told
+        )
+        assert "NFC" not in run("apply", "b.sear", "a.txt", "-o", "o.txt", "--mode", mode).stderr
+
+
+def test_empty_names_are_told(run: Run, tmp_path: Path) -> None:
+    for command in ("check", "test", "fmt", "rules"):
+        done = run(command, "")
+        assert done.returncode == 2
+        assert "an empty name stands for no rules" in done.stderr
+    for arguments in (("", "rows.csv", "-o", "o.csv"), ("wh.sear", "", "-o", "o.csv"),
+                      ("wh.sear", "rows.csv", "-o", "")):  # fmt: skip
+        done = run("apply", *arguments, "--column", "text")
+        assert done.returncode == 2
+        assert "an empty name" in done.stderr
+    assert "an empty name is no file" in run("diff", "wh.sear", "wh.sear", "--on", "").stderr
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_fmt_writes_through_a_link(run: Run, tmp_path: Path) -> None:
+    place, link = tmp_path / "real.sear", tmp_path / "link.sear"
+    place.write_text("movie  ->   film\n", "utf-8")
+    place.chmod(0o640)
+    link.symlink_to(place)
+    assert run("fmt", "link.sear").returncode == 0
+    assert link.is_symlink()
+    assert place.read_text("utf-8") == "movie -> film\n"
+    assert place.stat().st_mode & 0o777 == 0o640

@@ -370,6 +370,10 @@ def test_a_csv_of_carriage_returns_is_told_in_our_words(tmp_path: Path) -> None:
         with pytest.raises(DataError, match="a carriage return without a line feed") as caught:
             list(Dataset(str(path)).batches())
         assert "tr '\\r' '\\n'" in caught.value.help
+    for name, content in (("a.tsv", b"id\ttext\r1\ta\r"), ("a.jsonl", b'{"a": 1}\r{"a": 2}\r')):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match="line 1: a carriage return without a line feed"):
+            Dataset(str(tmp_path / name))
     path.write_bytes(b'id,text\r\n1,"a\rb"\r\n')
     assert list(Dataset(str(path)).first.columns["text"]) == ["a\rb"]
 

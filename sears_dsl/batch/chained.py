@@ -20,6 +20,7 @@ from sears_dsl.batch.rewriting import (
     Spans,
     TextMatcher,
     Texts,
+    count_texts,
     count_unrenderable,
     moved_values,
     present_texts,
@@ -59,8 +60,8 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
     tally = Tally(rows=batch.rows)
     columns = [_Column(matcher, batch, plan, name) for name in plan.rewritten]
     for column in columns:
-        tally.characters += sum(map(len, column.texts))
-        tally.missing += batch.rows - sum(map(len, column.rows))
+        count_texts(tally, matcher, batch, column.texts)
+        tally.missing -= sum(len(rows) - 1 for rows in column.rows)
         count_unrenderable(tally, matcher.rule_ids, column.unrenderable)
     if len(columns) > 1 and any(column.leaves_out for column in columns):
         _agree(columns)

@@ -299,7 +299,8 @@ def _write_stream(
             os.close(nowhere)
         return False
     except OSError as error:
-        raise DataError(f"{request.output} could not be written: {error.strerror}") from error
+        where = "standard output" if request.output == STANDARD_STREAM else request.output
+        raise DataError(f"{where} could not be written: {error.strerror}") from error
     return True
 
 

@@ -76,8 +76,8 @@ class PartialOutput:
         self._count = 0
         if not self.output.parent.is_dir():
             raise DataError(
-                f"{output} cannot be written: there is no folder {output.parent}",
-                help=f"make it first: mkdir -p {output.parent}",
+                f"{output} cannot be written: there is no folder {self.output.parent}",
+                help=f"make it first: mkdir -p {self.output.parent}",
             )
         self._before = state_of(self.output)
         self._claim()

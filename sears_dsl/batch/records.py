@@ -21,6 +21,7 @@ from sears_dsl.batch.rewriting import (
     Plan,
     TextMatcher,
     Texts,
+    count_texts,
     count_unrenderable,
     moved_values,
     present_texts,
@@ -70,8 +71,7 @@ def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
     spans = _Spans(batch, plan, matcher.rule_ids)
     for column in plan.rewritten:
         texts = present_texts(batch, column)
-        tally.characters += sum(map(len, texts.texts))
-        tally.missing += batch.rows - len(texts.texts)
+        count_texts(tally, matcher, batch, texts.texts)
         rewrites = matcher.apply(
             texts.texts,
             scope=plan.scope,

@@ -8,6 +8,7 @@ protected span is never changed. Costs a look at every value of the columns in q
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
@@ -36,6 +37,7 @@ __all__ = [
     "Texts",
     "Touched",
     "Unit",
+    "count_texts",
     "count_unrenderable",
     "in_row",
     "moved_values",
@@ -313,6 +315,14 @@ def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
     """The error, with its place before the message."""
     place = f"row {batch.row_number(row)}, column {column}"
     return DataError(f"{place}: {error.message}", help=error.help)
+
+
+def count_texts(tally: Tally, matcher: TextMatcher, batch: Batch, texts: Sequence[str]) -> None:
+    """Count the texts of a column, and those in which rules may miss characters in parts."""
+    tally.characters += sum(map(len, texts))
+    tally.missing += batch.rows - len(texts)
+    if getattr(matcher, "composed", False):
+        tally.decomposed += sum(not unicodedata.is_normalized("NFC", text) for text in texts)
 
 
 def count_unrenderable(tally: Tally, rule_ids: Sequence[str], result: object) -> None:

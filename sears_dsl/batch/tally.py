@@ -72,6 +72,7 @@ class Tally:
         records: records (each) or rows (chain) given out.
         rules: rule id → what it did; rules that did nothing are absent.
         missing: values of the rewritten columns that hold no text, which are passed over.
+        decomposed: texts with characters in parts (not in NFC), where rules hold composed ones.
         touched: rows of which a rule was left out, or which were dropped, since the rule would
             have touched a span.
         misplaced: rows with a span that does not stand where the row says; none is rewritten.
@@ -84,6 +85,7 @@ class Tally:
     records: int = 0
     rules: dict[str, RuleTally] = field(default_factory=dict)
     missing: int = 0
+    decomposed: int = 0
     touched: int = 0
     misplaced: int = 0
     reasons: list[tuple[str, str]] = field(default_factory=list)
@@ -99,6 +101,7 @@ class Tally:
         self.characters += other.characters
         self.records += other.records
         self.missing += other.missing
+        self.decomposed += other.decomposed
         self.touched += other.touched
         self.misplaced += other.misplaced
         self.reasons = [*self.reasons, *other.reasons][:_KEPT_REASONS]

@@ -167,6 +167,7 @@ def _as_dict(
         "changed": tally.changed,
         "records": tally.records,
         "missing": tally.missing,
+        "decomposed": tally.decomposed,
         "touched": tally.touched,
         "misplaced": tally.misplaced,
         "reasons": tally.reasons,
@@ -221,6 +222,11 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str) -> N
         out.print(f"{counted(skipped, 'instance')} left alone: no single inflected form fits")
     if tally.missing:
         out.print(f"{counted(tally.missing, 'value')} passed over: there is no text")
+    if tally.decomposed:
+        out.print(
+            f"{counted(tally.decomposed, 'text')} not in NFC, where the composed characters of the "
+            "rules (é) do not match; normalize them first"
+        )
     if tally.touched:
         dropped = request.on_touched == "drop" and request.mode == "chain"
         done = "dropped" if dropped else "kept, without the rules that would touch a span"

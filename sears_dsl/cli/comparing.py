@@ -63,14 +63,14 @@ def diff_command(
         difference = diff_rulesets(before, after)
         rows = (
             _row_differences(before, after, data, column=column, form=file_format, tagger=tagger)
-            if data
+            if data is not None
             else []
         )
     if as_json:
         echo_json({**_as_dict(difference), "rows": rows})
     else:
         _print(difference)
-        if data:
+        if data is not None:
             _print_rows(rows, limit)
     if exit_code and (rows or difference):
         sys.exit(1)

@@ -9,6 +9,7 @@ the rules' own words tell so, and comes back as the very same string.
 from __future__ import annotations
 
 import threading
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -120,6 +121,13 @@ class Matcher:
         tests = self.program.predicates.needs_tags
         used = np.flatnonzero(self.program.symbols >= 0)
         return any(tests[test] for test in used) or any(map(inflects, self.rules))
+
+    @cached_property
+    def composed(self) -> bool:
+        """Whether a rule holds a character that texts may also write in parts, such as ``é``."""
+        parts = (part for key in self.program.predicates.keys for part in key)
+        texts = (part for part in parts if isinstance(part, str) and not part.isascii())
+        return any(unicodedata.normalize("NFD", text) != text for text in texts)
 
     @cached_property
     def _prefilter(self) -> Prefilter:

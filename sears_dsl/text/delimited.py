@@ -17,7 +17,14 @@ from typing import Any
 from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch, ReadOptions
 from sears_dsl.text.cells import JsonColumn, Repeated
-from sears_dsl.text.formats import LineReader, TextFormat, encoded, json_text, line_body
+from sears_dsl.text.formats import (
+    LineReader,
+    TextFormat,
+    encoded,
+    json_text,
+    line_body,
+    lone_return,
+)
 
 __all__ = ["Delimited"]
 
@@ -178,6 +185,8 @@ class _DelimitedReader(LineReader):
     def _check_names(self) -> None:
         without = "the file may have no header: --no-header names its columns 1, 2, …"
         for number, name in enumerate(self._names):
+            if "\r" in name and not self._form.quoting:
+                raise lone_return(f"{self.name}, line 1")
             if not name:
                 raise DataError(f"{self.name}: column {number + 1} has no name", help=without)
             if name in self._names[:number]:
@@ -236,12 +245,7 @@ class _DelimitedReader(LineReader):
                 row = next(reader)
             except csv.Error as error:
                 if _LONE_RETURN.search("".join(lines[start:taken])):
-                    raise DataError(
-                        f"{self.name}, line {self._line_of(sources) + 1}: a carriage return "
-                        "without a line feed, outside of quotes",
-                        help="lines end with a line feed; of a file of old Macs make one with "
-                        "tr '\\r' '\\n' < old.csv > new.csv",
-                    ) from error
+                    raise lone_return(f"{self.name}, line {self._line_of(sources) + 1}") from error
                 raise DataError(
                     f"{self.name}, line {self._line_of(sources) + 1}: invalid csv: {error}",
                     help="a quote inside a quoted field is written twice; a file without quoting "

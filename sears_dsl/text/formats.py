@@ -25,6 +25,7 @@ __all__ = [
     "encoded",
     "json_text",
     "line_body",
+    "lone_return",
     "plain_value",
 ]
 
@@ -46,6 +47,15 @@ def encoded(text: str, encoding: str) -> bytes:
             f"character U+{ord(found):04X} cannot be written as {encoding}, near {around!r}",
             help="write another format or, where the encoding lacks the character, UTF-8",
         ) from error
+
+
+def lone_return(place: str) -> DataError:
+    """The error for a carriage return that ends no line, as all of them did on old Macs."""
+    return DataError(
+        f"{place}: a carriage return without a line feed",
+        help="lines end with a line feed; of a file of old Macs make one with "
+        "tr '\\r' '\\n' < old > new",
+    )
 
 
 def line_body(line: str) -> str:

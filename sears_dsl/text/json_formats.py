@@ -16,7 +16,14 @@ from typing import Any, BinaryIO
 from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch, Frame, ReadOptions
 from sears_dsl.text.cells import JsonColumn, cells
-from sears_dsl.text.formats import LineReader, TextFormat, encoded, json_text, plain_value
+from sears_dsl.text.formats import (
+    LineReader,
+    TextFormat,
+    encoded,
+    json_text,
+    lone_return,
+    plain_value,
+)
 from sears_dsl.text.streams import JsonCursor, TextSource
 
 __all__ = ["JsonArray", "JsonLines", "assemble_array"]
@@ -129,6 +136,8 @@ class _JsonLinesReader(LineReader):
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
+            if "}\r" in text.rstrip("\r\n"):
+                raise lone_return(f"{self.name}, line {line}") from error
             raise DataError(f"{self.name}, line {line}: invalid JSON: {error}") from error
 
 
