@@ -20,11 +20,13 @@ import subprocess
 import sys
 import traceback
 import weakref
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
@@ -237,13 +239,32 @@ class Children:
         Raises:
             SearsError: of the kind that was given; a child failed or died. All are ended then.
         """
+        return list(self.ask_each(questions))
+
+    def ask_each(self, questions: Iterable[Any]) -> Iterator[Any]:
+        """The answers in the order of the questions, of which each is drawn when a process is free.
+
+        Raises:
+            SearsError: as `ask`.
+        """
+        drawn = iter(questions)
+        pending: deque[Future[Any]] = deque()
         with ThreadPoolExecutor(len(self._children)) as threads:
-            futures = [threads.submit(self._ask, question) for question in questions]
             try:
-                return [future.result() for future in futures]
+                while True:
+                    # One more than there are processes, so that none waits for its next question.
+                    room = len(self._children) + 1 - len(pending)
+                    pending.extend(threads.submit(self._ask, each) for each in islice(drawn, room))
+                    if not pending:
+                        return
+                    yield pending.popleft().result()
+            except GeneratorExit:
+                for future in pending:
+                    future.cancel()
+                raise
             except BaseException:
                 # An interrupt too: threads that wait for an answer get an end of file instead.
-                for future in futures:
+                for future in pending:
                     future.cancel()
                 self.close()
                 raise

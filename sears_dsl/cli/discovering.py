@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,7 @@ def discover_command(output: Path, **options: Any) -> None:
     fails; rules generalize these, a semantic score throws out those that change the meaning, and
     the rules that together flip most rows are written as a ruleset, with a manifest and a report.
     """
+    began = time.monotonic()
     need_discovery()
     _check_name(output)
     settings = _settings(options)
@@ -79,6 +81,7 @@ def discover_command(output: Path, **options: Any) -> None:
             settings=settings,
             journal=work.journal,
             on_progress=lambda each: show(*each),
+            began=began,
         )
         participants = Participants(
             model=work.predictor.identity,
@@ -116,6 +119,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
 
     Columns: row (from 1), original, adversary, score, label, prediction.
     """
+    began = time.monotonic()
     need_discovery()
     from sears_dsl.discovery.settings import Settings
     from sears_dsl.text.dataset import format_of
@@ -131,7 +135,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         from sears_dsl.discovery.adversary import best_of_each_row
         from sears_dsl.discovery.pipeline import adversaries_of
 
-        right, adversaries, skipped = adversaries_of(
+        right, adversaries, skipped, cut_short = adversaries_of(
             work.data,
             work.predictor,
             paraphraser=work.team,
@@ -140,6 +144,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
             settings=settings,
             journal=work.journal,
             on_progress=lambda each: show(*each),
+            began=began,
         )
         kept = best_of_each_row(adversaries.found, top)
         columns: dict[str, list[Any]] = {
@@ -151,6 +156,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
             "prediction": [each.prediction for each in kept],
         }
         _write_table(output, form, columns)
+        work.run.keep = bool(cut_short)
     if not quiet:
         rows = len({each.row for each in adversaries.found})
         out = console(stderr=True)
@@ -158,8 +164,11 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
             f"{counted(rows, 'row')} of the {len(right):,} that the model has right can be "
             f"reworded so that it fails; {len(kept):,} adversaries written to {output}"
         )
-        if skipped:
-            out.print(f"{counted(skipped, 'row')} not reworded for want of time")
+        if skipped or cut_short:
+            out.print(
+                f"the time budget cut short: {', '.join(cut_short)}; "
+                f"{counted(skipped, 'row')} not reworded"
+            )
 
 
 def _write_table(path: Path, form: Format, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -198,11 +207,14 @@ def _print_discovery(discovery: Discovery, output: Path) -> None:
     out = console(stderr=True)
     funnel = discovery.funnel
     searched = funnel.right - funnel.held_out
+    asked = funnel.rows - funnel.unasked
     out.print(
-        f"{funnel.right:,} of {funnel.rows:,} rows are right, {funnel.held_out:,} of them held out "
+        f"{funnel.right:,} of {asked:,} rows are right, {funnel.held_out:,} of them held out "
         f"and {searched:,} searched; {funnel.rows_with_adversary:,} of these have an adversary; "
         f"{counted(funnel.candidates, 'candidate rule')}, {funnel.passing:,} pass the filter"
     )
+    if funnel.unasked:
+        out.print(f"{counted(funnel.unasked, 'row')} not asked about for want of time")
     if funnel.too_long:
         out.print(f"{counted(funnel.too_long, 'row')} not reworded, or not all of it: too long")
     if discovery.rules:
@@ -290,7 +302,10 @@ def _why_nothing(discovery: Discovery) -> str:
             (funnel.undecided, "candidate", "not scored to the end"),
         )
         said = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
-        return f"no rule in this time ({said}): give more --budget-seconds, or fewer rows (--limit)"
+        return (
+            f"no rule in this time ({said}): --resume with more --budget-seconds goes on from "
+            "here; fewer rows (--limit) need less"
+        )
     if not funnel.candidates:
         return (
             "no rewording that keeps the meaning gives a rule: more rows, or a wider --beam, show "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl._children import usable_cores
 from sears_dsl._defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.cli.unfinished import RESUMING, UnfinishedRun, make_folder, unfinished_run
 from sears_dsl.cli.warming import quietly
@@ -72,7 +73,7 @@ _SCORING: tuple[Callable[[Any], Any], ...] = (
                  help="Translation models to go through (`sears models list`); repeatable."),
     click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
     click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
-                 "cores by default, four at most."),
+                 "cores by default, eight at most."),
 )  # fmt: skip
 _BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH, show_default=True,
                      help="Width of the search for paraphrases.")  # fmt: skip
@@ -95,7 +96,7 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
     click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary."),
 )  # fmt: skip
 
-_MOST_JOBS = 4
+_MOST_JOBS = 8
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -269,6 +270,4 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
 
 def _cores(device: str) -> int:
     """Processes where nobody said how many: each has its own models, some 700 MiB."""
-    from sears_dsl._children import usable_cores
-
     return min(usable_cores(), _MOST_JOBS) if device == "cpu" else 1

@@ -72,21 +72,23 @@ def stages(*, shown: bool, every: float = EVERY) -> Iterator[ShowStage]:
 
 @contextmanager
 def _lines(every: float) -> Iterator[ShowStage]:
-    current: list[_Stage] = []
+    begun: dict[str, _Stage] = {}
+    current: list[str] = []
     over = threading.Event()
 
     def show(name: str, done: int, total: int | None) -> None:
-        if current and current[0].name == name:
-            current[0] = replace(current[0], done=done, total=total)
-            return
-        counts = "" if total is None else f" ({total:,})"
-        click.echo(f"{name}{counts}", err=True)
-        current[:] = [_Stage(name, done, total, done)]
+        if name in begun:
+            begun[name] = replace(begun[name], done=done, total=total)
+        else:
+            counts = "" if total is None else f" ({total:,})"
+            click.echo(f"{name}{counts}", err=True)
+            begun[name] = _Stage(name, done, total, done)
+        current[:] = [name]
 
     def go_on() -> None:
         while not over.wait(every):
-            for stage in current:
-                click.echo(str(stage), err=True)
+            for name in current:
+                click.echo(str(begun[name]), err=True)
 
     thread = threading.Thread(target=go_on, daemon=True)
     thread.start()

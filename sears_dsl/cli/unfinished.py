@@ -114,6 +114,8 @@ def unfinished_run(
             raise
         if not run.keep:
             shutil.rmtree(folder, ignore_errors=True)
+        elif not options["quiet"] and not goes_on:
+            click.echo(f"what was found out is in {folder.name}: --resume goes on", err=True)
 
 
 def make_folder(folder: Path) -> None:

@@ -9,30 +9,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import accumulate
 from typing import Literal, TypeAlias
 
 __all__ = ["Budget", "Stage"]
 
 Stage: TypeAlias = Literal[
-    "paraphrases", "answers", "adversaries", "rules", "contexts", "filter", "telling"
+    "rows", "paraphrases", "answers", "adversaries", "rules", "contexts", "filter", "telling"
 ]
 
-# What stages need beside each other, in their order: searching paraphrases, asking the model about
-# them, scoring those that flip; asking about rules, joining contexts, filtering, what is told.
+# What stages need beside each other, in their order: asking the model about the rows, searching
+# paraphrases, asking about them, scoring those that flip; asking about rules, joining contexts,
+# filtering, what is told.
 _NEEDS: dict[Stage, float] = {
-    "paraphrases": 8, "answers": 2, "adversaries": 2, "rules": 4, "contexts": 2, "filter": 5,
-    "telling": 1,
+    "rows": 3, "paraphrases": 8, "answers": 2, "adversaries": 2, "rules": 4, "contexts": 2,
+    "filter": 5, "telling": 1,
 }  # fmt: skip
-_REST = dict(zip(_NEEDS, [*accumulate(reversed(_NEEDS.values()))][::-1], strict=True))
 
 
 class Budget:
     """The time that is left, and what of it a stage may have.
 
     Args:
-        seconds: from now on; None for no limit.
+        seconds: that a run may take; None for no limit.
         clock: seconds.
+        began: when the run began, by the clock; None for now.
+        last: the stage with which it ends.
 
     Attributes:
         reached: the stages that were cut short, in their order.
@@ -48,9 +49,19 @@ class Budget:
         (True, True, ['paraphrases'])
     """
 
-    def __init__(self, seconds: float | None, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        seconds: float | None,
+        clock: Callable[[], float],
+        *,
+        began: float | None = None,
+        last: Stage = "telling",
+    ) -> None:
         self._clock = clock
-        self._end = math.inf if seconds is None else clock() + seconds
+        self._end = math.inf
+        if seconds is not None:
+            self._end = (clock() if began is None else began) + seconds
+        self._stages = list(_NEEDS)[: list(_NEEDS).index(last) + 1]
         self.reached: list[Stage] = []
 
     def stage(self, name: Stage) -> Callable[[], bool]:
@@ -63,7 +74,9 @@ class Budget:
                 return True
             now = self._clock()
             if math.isnan(end):
-                end = now + max(0.0, self._end - now) * _NEEDS[name] / _REST[name]
+                rest = self._stages[self._stages.index(name) :]
+                share = _NEEDS[name] / sum(_NEEDS[each] for each in rest)
+                end = now + max(0.0, self._end - now) * share
             if now < end:
                 return True
             if name not in self.reached:

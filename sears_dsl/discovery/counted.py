@@ -60,6 +60,7 @@ class Funnel:
 
     Attributes:
         rows: rows of the data.
+        unasked: rows that there was no time to ask the model about.
         right: rows that the model has right; in files of earlier versions those of them that were
             searched.
         held_out: right rows that took no part in finding rules.
@@ -74,6 +75,7 @@ class Funnel:
     """
 
     rows: int
+    unasked: int = 0
     right: int
     held_out: int
     searched: int | None = None

@@ -8,7 +8,7 @@ rows cost to tag, to ask about and to score, if there are any.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -143,9 +143,20 @@ class HeldOutRows:
         tagger: tags them.
         scorer: S.
         tau: the threshold.
+        in_time: asked before each batch of questions to the model; rewrites that it leaves are not
+            counted.
     """
 
-    def __init__(self, right: RightRows, *, tagger: Tagger, scorer: Scorer, tau: float) -> None:
+    def __init__(
+        self,
+        right: RightRows,
+        *,
+        tagger: Tagger,
+        scorer: Scorer,
+        tau: float,
+        in_time: Callable[[], bool] | None = None,
+    ) -> None:
+        self._in_time = in_time
         self._right = right
         self._tagger = tagger
         self._scorer = scorer
@@ -165,14 +176,19 @@ class HeldOutRows:
             return [], 0
         done = self._applied(rules)
         rows = done.rows.tolist()
-        answers = self._right.ask(rows, done.texts)
+        answers = self._right.ask_in_time(rows, done.texts, in_time=self._in_time)
+        asked = np.array([answer is not None for answer in answers], np.bool_)
         flips = np.array(
-            [self._right.flipped(row, answer) for row, answer in zip(rows, answers, strict=True)],
+            [
+                answer is not None and self._right.flipped(row, answer)
+                for row, answer in zip(rows, answers, strict=True)
+            ],
             np.bool_,
         )
         scores = self._scorer.scores(done.pairs(np.arange(len(rows))))
         numbers = [
-            _numbers(done.of_rule(rule), flips, scores, self._tau) for rule in range(len(rules))
+            _numbers(rewrites[asked[rewrites]], flips, scores, self._tau)
+            for rewrites in map(done.of_rule, range(len(rules)))
         ]
         flipped = np.unique(done.rows[flips & (scores >= self._tau)])
         return numbers, len(flipped)

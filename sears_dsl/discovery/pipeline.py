@@ -71,10 +71,6 @@ class Progress(NamedTuple):
 OnProgress = Callable[[Progress], None]
 
 
-# Rows of a question to the model where time is limited; a slow model may answer one a second.
-_QUESTION = 64
-
-
 @dataclass(kw_only=True)
 class _Run:
     data: LabelledRows
@@ -92,11 +88,21 @@ class _Run:
     def __post_init__(self) -> None:
         tau = self.settings.tau
         self.tau = self.scorer.tau if tau is None else tau
-        self.remembered = RememberedScorer(self.scorer, self.journal)
+        self.remembered = RememberedScorer(
+            self.scorer, self.journal, on_portion=self._shown("scoring rewordings")
+        )
 
     def right(self) -> RightRows:
-        self.on_progress(Progress("asking the model", 0, len(self.data.rows)))
-        return RightRows(self.data, self.predictor, comparison=self.settings.comparison)
+        return RightRows(
+            self.data,
+            self.predictor,
+            comparison=self.settings.comparison,
+            in_time=self.budget.stage("rows") if self.budget.limited else None,
+            on_progress=self._shown("asking the model"),
+        )
+
+    def _shown(self, stage: str) -> Callable[[int, int], None]:
+        return lambda done, total: self.on_progress(Progress(stage, done, total))
 
     def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
         """The paraphrases of each row, and how many rows there was no time for."""
@@ -104,7 +110,7 @@ class _Run:
             self.paraphraser,
             right.texts,
             self.journal,
-            on_portion=lambda done, total: self.on_progress(Progress("paraphrasing", done, total)),
+            on_portion=self._shown("paraphrasing"),
             in_time=self.budget.stage("paraphrases"),
         )
         return [each or [] for each in found], sum(each is None for each in found)
@@ -135,16 +141,11 @@ class _Run:
 
         Without a stage there always is.
         """
-        in_time = None if stage is None else self.budget.stage(stage)
-        size = _QUESTION if self.budget.limited else max(1, len(texts))
-        answers: list[str | None] = []
-        for first in range(0, len(texts), size):
-            if in_time is not None and not in_time():
-                break
-            self.on_progress(Progress(shown, first, len(texts)))
-            some = slice(first, first + size)
-            answers += right.ask(rows[some], texts[some])
-        return answers + [None] * (len(texts) - len(answers))
+        in_time = None
+        if stage is not None and self.budget.limited:
+            in_time = self.budget.stage(stage)
+        self.on_progress(Progress(shown, 0, len(texts)))
+        return right.ask_in_time(rows, texts, in_time=in_time, on_progress=self._shown(shown))
 
     def candidates(
         self,
@@ -292,20 +293,23 @@ def adversaries_of(
     tagger: Tagger,
     journal: Journal,
     on_progress: OnProgress = lambda _: None,
-) -> tuple[RightRows, Adversaries, int]:
+    began: float | None = None,
+) -> tuple[RightRows, Adversaries, int, tuple[Stage, ...]]:
     """The first half of `discover`, with its arguments.
 
     Returns:
-        The right rows, their adversaries, and how many rows the time did not suffice for.
+        The right rows, their adversaries, how many rows the time did not suffice for, and the
+        stages that it cut short.
     """
     run = _Run(
         data=data, predictor=predictor, paraphraser=paraphraser, scorer=scorer, tagger=tagger,
         settings=settings, journal=journal, on_progress=on_progress,
-        budget=Budget(settings.budget_seconds, monotonic),
+        budget=Budget(settings.budget_seconds, monotonic, began=began, last="adversaries"),
     )  # fmt: skip
     right = run.right()
     paraphrases, skipped = run.paraphrases(right)
-    return right, run.adversaries(right, paraphrases), skipped
+    adversaries = run.adversaries(right, paraphrases)
+    return right, adversaries, skipped, tuple(run.budget.reached)
 
 
 def discover(
@@ -319,6 +323,7 @@ def discover(
     journal: Journal | None = None,
     on_progress: OnProgress = lambda _: None,
     clock: Callable[[], float] = monotonic,
+    began: float | None = None,
 ) -> Discovery:
     """Find the rules that make a model fail most without changing the meaning.
 
@@ -332,6 +337,7 @@ def discover(
         journal: remembers what an interrupted run found; None remembers nothing.
         on_progress: told how far each stage is.
         clock: seconds, for the budget.
+        began: when the time of the budget began to count, by the clock; now if None.
 
     Raises:
         DataError: the model has no row right, or the journal cannot be written.
@@ -341,7 +347,7 @@ def discover(
     run = _Run(
         data=data, predictor=predictor, paraphraser=paraphraser, scorer=scorer, tagger=tagger,
         settings=settings, journal=journal or Journal(None, task=""), on_progress=on_progress,
-        budget=Budget(settings.budget_seconds, clock),
+        budget=Budget(settings.budget_seconds, clock, began=began),
     )  # fmt: skip
     right = run.right()
     here, held = _parts(right, settings)
@@ -364,7 +370,13 @@ def discover(
         base_rows=adversaries.base_rows,
     )
     apart = (
-        HeldOutRows(right.part(held), tagger=tagger, scorer=run.remembered, tau=run.tau)
+        HeldOutRows(
+            right.part(held),
+            tagger=tagger,
+            scorer=run.remembered,
+            tau=run.tau,
+            in_time=run.budget.stage("telling") if run.budget.limited else None,
+        )
         if held
         else None
     )
@@ -407,6 +419,7 @@ def discover(
         base_rows=adversaries.base_rows,
         funnel=Funnel(
             rows=len(data.rows),
+            unasked=len(data.rows) - right.asked,
             right=len(right),
             held_out=len(held),
             searched=len(searched),

@@ -8,7 +8,8 @@ most. Costs a look-up of some microseconds a pair on top of the scorer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Protocol, runtime_checkable
 
@@ -19,11 +20,13 @@ from sears_dsl.discovery.journal import Journal
 from sears_dsl.discovery.semantics import Scorer
 
 __all__ = [
+    "GROUP",
     "BoundedSource",
     "Found",
     "OnPortion",
     "ParaphraseSource",
     "RememberedScorer",
+    "StreamingSource",
     "remembered_paraphrases",
 ]
 
@@ -31,8 +34,11 @@ Pair = tuple[str, str]
 OnPortion = Callable[[int, int], None]
 """Called with how many of how many are done."""
 
-# Some thousands of pairs take seconds, which is what a killed run may lose.
-_PAIRS = 4096
+GROUP = 8
+"""Sentences that a `StreamingSource` searches together, whoever asks, and however many at once."""
+
+# A thousand pairs take seconds, which is what a killed run may lose.
+_PAIRS = 1024
 _SENTENCES = 64
 
 
@@ -59,13 +65,23 @@ class BoundedSource(Protocol):
         """Whether some sentence of each text is left as it is, since it is too long."""
 
 
+@runtime_checkable
+class StreamingSource(ParaphraseSource, Protocol):
+    """A source that works on several groups of sentences at once."""
+
+    def paraphrase_each(
+        self, groups: Iterable[Sequence[str]]
+    ) -> Iterator[Sequence[Sequence[Found]]]:
+        """The paraphrases of each group, in order; a group is drawn when there is room for it."""
+
+
 class RememberedScorer:
     """A scorer with a memory; itself a scorer.
 
     Args:
         scorer: the one that is asked for what is not known.
         journal: where the answers are kept.
-        on_portion: told how many pairs of a call are known.
+        on_portion: told how many pairs of a call are known, where these take some time.
 
     Attributes:
         asked: pairs that the scorer behind was asked for.
@@ -140,7 +156,7 @@ class RememberedScorer:
         missing = [key for key in missing if key not in known]
         missing.sort(key=lambda key: (len(distinct[key][0]), distinct[key]))
         for first in range(0, len(missing), _PAIRS):
-            if self._on_portion is not None:
+            if self._on_portion is not None and len(missing) > _PAIRS:
                 self._on_portion(first, len(missing))
             some = missing[first : first + _PAIRS]
             answers = ask([distinct[key] for key in some])
@@ -166,30 +182,42 @@ def remembered_paraphrases(
         sentences: texts.
         journal: where the answers are kept.
         on_portion: told how many distinct sentences are done.
-        in_time: asked before each portion; when it says no, the sentences that are left get None.
+        in_time: asked before each group of sentences; when it says no, those that are left get
+            None.
     """
     distinct = sorted(set(sentences), key=lambda text: (len(text), text))
     known: dict[str, list[str]] = journal.get_many("paraphrases", distinct)
     if not all(map(_are_texts, known.values())):
         raise journal.damaged("paraphrases")
-    # Portions are cut before looking what is known, so that a resumed run searches the same ones.
-    portions = [
-        distinct[first : first + _SENTENCES] for first in range(0, len(distinct), _SENTENCES)
-    ]
-    for portion in portions:
-        if all(text in known for text in portion):
-            continue
-        if not in_time():
-            break
-        if on_portion is not None:
-            on_portion(len(known), len(distinct))
-        found = source.paraphrase(portion)
+    size = GROUP if isinstance(source, StreamingSource) else _SENTENCES
+    drawn: deque[list[str]] = deque()
+
+    def wanted() -> Iterator[list[str]]:
+        # Groups are cut before looking what is known, so that a resumed run searches the same ones.
+        for first in range(0, len(distinct), size):
+            group = distinct[first : first + size]
+            if all(text in known for text in group):
+                continue
+            if not in_time():
+                return
+            drawn.append(group)
+            yield group
+
+    if on_portion is not None:
+        on_portion(len(known), len(distinct))
+    if isinstance(source, StreamingSource):
+        answered = source.paraphrase_each(wanted())
+    else:
+        answered = map(source.paraphrase, wanted())
+    for found in answered:
         answers = {
             text: [each.text for each in of_text]
-            for text, of_text in zip(portion, found, strict=True)
+            for text, of_text in zip(drawn.popleft(), found, strict=True)
         }
         journal.put_many("paraphrases", answers)
         known.update(answers)
+        if on_portion is not None:
+            on_portion(len(known), len(distinct))
     return [known.get(text) for text in sentences]
 
 

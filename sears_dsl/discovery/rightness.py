@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import chain, islice, zip_longest
+from time import monotonic
 
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.errors import DataError
@@ -22,6 +23,8 @@ __all__ = ["RightRows", "try_model"]
 # Rows that a model is tried on before anything else begins, and of these asked about again.
 _TRIED = 16
 _ASKED_AGAIN = 4
+# Seconds after which a slow model is tried on no further row.
+_PATIENCE = 5.0
 
 
 def try_model(
@@ -31,7 +34,7 @@ def try_model(
 
     Args:
         data: the labelled rows.
-        predictor: the model; a model that wants all rows at once is asked about all.
+        predictor: the model; one that wants all rows at once is asked about all.
         comparison: how an answer is compared with a label.
 
     Returns:
@@ -50,7 +53,9 @@ def try_model(
     all_at_once = predictor.batch_size is None
     places = range(len(data.rows)) if all_at_once else _of_each_label(data)
     rows = [data.rows[place] for place in places]
-    answers = predictor.predict(rows)
+    over = monotonic() + _PATIENCE
+    found = predictor.predict_in_time(rows, in_time=lambda: monotonic() < over)
+    answers = [answer for answer in found if answer is not None]
     labels = sorted({label for of_row in data.labels or () for label in of_row})
     # Answers to questions are free text; labels of classes repeat.
     classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
@@ -58,7 +63,10 @@ def try_model(
         answers_equal(answer, labels, comparison=comparison) for answer in answers
     ):
         raise _nothing_right(data, answers, labels, f"{len(answers):,} of the")
-    again = [] if all_at_once else predictor.predictor.predict(rows[:_ASKED_AGAIN])
+    # A slow model is not asked for nothing, and what is read from a file does not change.
+    if all_at_once or monotonic() > over or REFUSED in answers[:_ASKED_AGAIN]:
+        return ""
+    again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
     others = sum(answer != first for answer, first in zip(again, answers, strict=False))
     if not others:
         return ""

@@ -1,15 +1,16 @@
 """Paraphrases and scores by several processes: the costly half of discovery on all cores.
 
 In: a `Recipe`, then sentences and pairs as a paraphraser and a scorer take them. Out: the same
-answers. Always holds: work is cut into portions by the texts alone, so that any number of processes
-gives the same answers; a sentence is translated once, whichever process did it. Costs a copy of the
-models for each process. Several processes of one thread each do about twice the work of one process
-of several threads here: the arrays are small.
+answers. Always holds: work is cut into portions by the texts alone, and each is done by one thread,
+so that any number of processes gives the same answers, bit for bit; a sentence is translated once,
+whichever process did it. Costs a copy of the models for each process. Several processes of one
+thread each do about twice the work of one process of several threads here: the arrays are small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from sears_dsl._children import Children
 from sears_dsl.discovery.combined import CombinedScorer
 from sears_dsl.discovery.paraphrase import Paraphrase, Paraphraser, SearchBounds
 from sears_dsl.discovery.pivots import load_pivots
+from sears_dsl.discovery.remembered import GROUP
 from sears_dsl.discovery.scorers import load_scorer, search_tau
 from sears_dsl.discovery.semantics import PivotScorer, Scorer
 from sears_dsl.discovery.strict import StrictScorer
@@ -30,8 +32,7 @@ __all__ = ["Recipe", "Team", "load_team"]
 
 Pair = tuple[str, str]
 
-# Sentences that are searched together, and pairs that are scored together.
-_SENTENCES = 16
+# Pairs that are scored together.
 _PAIRS = 32
 
 
@@ -108,6 +109,10 @@ class _Member:
     pivots: tuple[str, ...]
 
     def reply(self, question: _Question) -> _Reply:
+        with _one_thread():
+            return self._reply(question)
+
+    def _reply(self, question: _Question) -> _Reply:
         self.through.remember(question.known)
         items = question.items
         answer: Any
@@ -131,6 +136,17 @@ class _Member:
         return _Reply(answer, self.through.remembered(sentences))
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Sums of floats depend on how many threads share them; a child has one, so has everybody."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def answering(recipe: Recipe) -> Callable[[_Question], _Reply]:
     """Make a process ready."""
     return recipe.build().reply
@@ -141,7 +157,7 @@ class Team:
 
     Args:
         recipe: what each process loads.
-        jobs: how many processes; 1 does everything in this one.
+        jobs: how many processes; 1 does everything in this one, by one thread.
 
     Attributes:
         name: of the scorer.
@@ -176,14 +192,11 @@ class Team:
     def paraphrase(self, sentences: Sequence[str]) -> list[list[Paraphrase]]:
         """The paraphrases of each sentence, best first."""
         distinct = sorted(set(sentences), key=lambda text: (len(text), text))
-        portions = [
-            distinct[first : first + _SENTENCES] for first in range(0, len(distinct), _SENTENCES)
-        ]
-        answers = self._ask("paraphrase", portions)
+        groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
         found = {
             text: paraphrases
-            for portion, answer in zip(portions, answers, strict=True)
-            for text, paraphrases in zip(portion, answer, strict=True)
+            for group, answer in zip(groups, self.paraphrase_each(groups), strict=True)
+            for text, paraphrases in zip(group, answer, strict=True)
         }
         return [found[text] for text in sentences]
 
@@ -191,6 +204,10 @@ class Team:
         """Whether some sentence of each text is not reworded, since it is too long."""
         [answer] = self._ask("too long", [sentences])
         return list(answer)
+
+    def paraphrase_each(self, groups: Iterable[Sequence[str]]) -> Iterator[list[list[Paraphrase]]]:
+        """The paraphrases of each group of sentences, in order."""
+        return self._ask("paraphrase", groups)
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """S of each pair."""
@@ -216,15 +233,17 @@ class Team:
         }
         return [found[pair] for pair in pairs]
 
-    def _ask(self, kind: str, portions: Sequence[Sequence[Any]], *, tau: float = 0.0) -> list[Any]:
-        questions = [_Question(kind, portion, tau, self._of(kind, portion)) for portion in portions]
+    def _ask(
+        self, kind: str, portions: Iterable[Sequence[Any]], *, tau: float = 0.0
+    ) -> Iterator[Any]:
+        questions = (_Question(kind, portion, tau, self._of(kind, portion)) for portion in portions)
         if self._member is not None:
-            replies = list(map(self._member.reply, questions))
+            replies: Iterator[_Reply] = map(self._member.reply, questions)
         elif self._children is not None:
-            replies = self._children.ask(questions)
+            replies = self._children.ask_each(questions)
         for reply in replies:
             self._known.update(reply.translations)
-        return [reply.answer for reply in replies]
+            yield reply.answer
 
     def _of(self, kind: str, portion: Sequence[Any]) -> dict[str, tuple[str, ...]]:
         """The known translations of a portion's sentences."""

@@ -38,7 +38,7 @@ _Given = TypeVar("_Given")
 
 _BATCH_SIZE = 64
 # Where time is limited: rows of the first batch, and seconds below which batches grow.
-_FIRST_BATCH = 4
+_FIRST_BATCH = 1
 _QUICK = 0.5
 
 

@@ -20,6 +20,7 @@ from sears_dsl.discovery.report import Participants, write_discovery
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.ruleset import load
+from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.callable import CallablePredictor
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.text.pinned import PinnedTagger
@@ -252,9 +253,11 @@ def test_a_journal_of_another_task_is_refused_and_loses_nothing(tmp_path: Path) 
 
 def test_a_spent_budget_ends_in_fewer_findings_and_says_so() -> None:
     seconds = iter(range(0, 10_000, 5))
+    model = CachedPredictor(CallablePredictor(Brittle().predict))
+    model.predict(rows().rows)
     found = discover(
         rows(),
-        CallablePredictor(Brittle().predict),
+        model,
         paraphraser=Rewording(),
         scorer=Meaning(),
         tagger=TAGGER,
@@ -264,6 +267,42 @@ def test_a_spent_budget_ends_in_fewer_findings_and_says_so() -> None:
     assert found.budget_reached
     assert found.rules == ()
     assert found.funnel.skipped == len(TEXTS)
+
+
+def test_time_that_is_over_before_a_row_is_answered_is_an_error_that_says_so() -> None:
+    with pytest.raises(DataError, match="the time was over before the model had answered a row"):
+        discover(
+            rows(),
+            CallablePredictor(Brittle().predict),
+            paraphraser=Rewording(),
+            scorer=Meaning(),
+            tagger=TAGGER,
+            settings=Settings(budget_seconds=1.0),
+            clock=lambda: 10.0,
+            began=0.0,
+        )
+
+
+def test_a_model_is_asked_about_some_rows_where_there_is_no_time_for_all() -> None:
+    """The budget binds while the model is asked about the rows, too."""
+    now = [0.0]
+
+    def slow(texts: Sequence[str]) -> list[str]:
+        now[0] += len(texts)
+        return Brittle().predict(texts)
+
+    found = discover(
+        rows(),
+        CallablePredictor(slow),
+        paraphraser=Rewording(),
+        scorer=Meaning(),
+        tagger=TAGGER,
+        settings=Settings(budget_seconds=30.0),
+        clock=lambda: now[0],
+    )
+    assert 0 < found.funnel.unasked < len(TEXTS)
+    assert found.funnel.rows == len(TEXTS)
+    assert "rows" in found.cut_short
 
 
 def test_an_ample_budget_changes_nothing() -> None:

@@ -116,7 +116,7 @@ def test_batches_are_small_where_time_is_limited_and_grow_where_the_model_is_qui
     recorder = Recorder()
     texts = list(map(str, range(200)))
     CachedPredictor(recorder).predict_in_time(rows(*texts), in_time=lambda: True)
-    assert [len(batch) for batch in recorder.batches] == [4, 8, 16, 32, 64, 64, 12]
+    assert [len(batch) for batch in recorder.batches] == [1, 2, 4, 8, 16, 32, 64, 64, 9]
 
 
 def test_batches_before_a_failure_are_kept_on_disk(tmp_path: Path) -> None:

@@ -1,0 +1,164 @@
+"""Discovery as people run it, on real translation models: processes, rounds, kills, time.
+
+The settings are the cheapest that still find something: a narrow beam, the paper's score alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.xdist_group("translation")
+
+SENTENCES = [
+    f"{opening} {noun} {rest}"
+    for noun in ("movie", "play")
+    for opening, rest in (("It is a good", "."), ("I like this", "."), ("This", "is great!"))
+]
+MODEL = """\
+import time
+
+def predict(texts):
+    return ["bad" if "film" in text.lower() else "good" for text in texts]
+
+def slow(texts):
+    time.sleep(0.5 * len(texts))
+    return predict(texts)
+"""
+NAMES = ("found.manifest.json", "found.md", "found.sear")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return filled(tmp_path)
+
+
+def filled(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "reviews.py").write_text(MODEL, "utf-8")
+    with (folder / "dev.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "label"), *((text, "good") for text in SENTENCES)])
+    return folder
+
+
+def started(folder: Path, *more: str, model: str = "reviews:predict") -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", "from sears_dsl.cli import main; main()", "discover",
+               "--model", model, "--data", "dev.csv", "--column", "text", "--label", "label",
+               "--scorer", "pivot", "--tau", "0.0008", "--beam", "6", "--jobs", "1",
+               "--minimum-flips", "1", "--holdout", "0", "-o", "found.sear", *more]  # fmt: skip
+    clean = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, env=clean)
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    _, told = process.communicate(timeout=300)
+    return told
+
+
+def done(folder: Path, *more: str, model: str = "reviews:predict") -> dict[str, bytes]:
+    process = started(folder, *more, model=model)
+    told = ended(process)
+    assert process.returncode == 0, told
+    return written(folder)
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    assert not (folder / "found.sear.partial").exists()
+    return {name: (folder / name).read_bytes() for name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    found = done(filled(tmp_path_factory.mktemp("whole")))
+    assert b"movie -> film" in found["found.sear"]
+    return found
+
+
+def test_any_number_of_processes_writes_the_same_bytes(
+    folder: Path, uninterrupted: dict[str, bytes]
+) -> None:
+    assert done(folder, "--jobs", "2") == uninterrupted
+
+
+def test_a_run_that_is_killed_again_and_again_writes_the_same_bytes(
+    folder: Path, uninterrupted: dict[str, bytes]
+) -> None:
+    """At moments of its own choosing: soon after the journal grew."""
+    kills = 0
+    process = started(folder, "--resume")
+    seen = -1
+    while process.poll() is None and kills < 3:
+        time.sleep(0.05)
+        size = sum(path.stat().st_size for path in folder.glob("found.sear.partial/*.sqlite3-wal"))
+        if size > seen >= 0:
+            process.send_signal(signal.SIGKILL)
+            ended(process)
+            kills += 1
+            process = started(folder, "--resume")
+        seen = size
+    ended(process)
+    assert process.returncode == 0
+    assert kills > 0
+    assert written(folder) == uninterrupted
+
+
+def test_ctrl_c_says_how_to_go_on_and_so_it_goes(
+    folder: Path, uninterrupted: dict[str, bytes]
+) -> None:
+    process = started(folder)
+    assert process.stderr is not None
+    while "paraphrasing" not in process.stderr.readline():
+        assert process.poll() is None
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    told = ended(process)
+    if process.returncode == 0:
+        pytest.skip("it was done before")
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+    if (folder / "found.sear.partial").exists():
+        assert "is in found.sear.partial: --resume goes on" in told
+    assert done(folder, "--resume") == uninterrupted
+
+
+def test_predictions_made_elsewhere_take_as_many_rounds_as_the_docs_say(
+    folder: Path, uninterrupted: dict[str, bytes]
+) -> None:
+    """Each start goes on with the paraphrases of the one before, unasked."""
+    rounds, told = 0, ""
+    while True:
+        process = started(folder, model="file:labels.csv")
+        told = ended(process)
+        if process.returncode == 0:
+            break
+        assert "run your model over labels.inputs.jsonl" in told
+        rounds += 1
+        assert rounds <= 4
+        lines = (folder / "labels.inputs.jsonl").read_text("utf-8").splitlines()
+        with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
+            out = csv.writer(file)
+            out.writerow(("id", "prediction"))
+            for row in map(json.loads, lines):
+                out.writerow((row["id"], "bad" if "film" in row["text"].lower() else "good"))
+    assert 3 <= rounds <= 4
+    assert written(folder)["found.sear"] == uninterrupted["found.sear"]
+
+
+def test_a_time_budget_ends_a_slow_model_and_keeps_what_it_said(folder: Path) -> None:
+    process = started(folder, "--budget-seconds", "8", model="reviews:slow")
+    told = ended(process)
+    assert process.returncode == 0, told
+    assert "the time budget cut short: " in told
+    assert "what was found out is in found.sear.partial: --resume goes on" in told
+    assert "rows are right" in told
+    again = started(folder, "--budget-seconds", "8", model="reviews:slow")
+    assert "found.sear.partial holds an interrupted run" in ended(again)
+    assert again.returncode == 2
