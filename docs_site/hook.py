@@ -21,7 +21,7 @@ from docs_site.language import language_pages
 from docs_site.page import Page
 from sears_dsl._resources import resource_folder
 from sears_dsl.catalogue import shipped
-from sears_dsl.cli.main import sears
+from sears_dsl.cli.commands import sears
 
 __all__ = ["on_config", "on_files", "on_post_build"]
 

@@ -24,7 +24,7 @@ from sears_dsl import _compiled
 from sears_dsl._documents import is_marked, mark, read_document
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.validated import record_tagger, tagger_findings, validated_with
-from sears_dsl.cli.main import sears
+from sears_dsl.cli.commands import sears
 from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.discovery.journal import Journal
 from sears_dsl.discovery.remembered import RememberedScorer, remembered_paraphrases

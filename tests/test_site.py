@@ -17,7 +17,7 @@ from docs_site.commands import command_pages
 from docs_site.findings import error_pages, explanations
 from docs_site.language import language_pages
 from sears_dsl._resources import resource_folder
-from sears_dsl.cli.main import sears
+from sears_dsl.cli.commands import sears
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = (resource_folder("grammar") / "README.md").read_text("utf-8")

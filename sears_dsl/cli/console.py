@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -46,9 +46,15 @@ def console(*, stderr: bool = False) -> Console:
     """A console that writes plain text when the stream is no terminal, and never wraps pipes."""
     from rich.console import Console
 
+    class Printer(Console):
+        """Leaves it to the command what is done when nobody reads on."""
+
+        def on_broken_pipe(self) -> NoReturn:
+            raise BrokenPipeError
+
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 200
-    return Console(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=width)
+    return Printer(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=width)
 
 
 def counted(number: int, noun: str) -> str:

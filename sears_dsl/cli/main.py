@@ -1,98 +1,80 @@
-"""The ``sears`` command itself: its sub-commands, and how errors leave it."""
+"""Where ``sears`` begins and ends: what signals do.
+
+Always holds: Ctrl-C, `kill` and a closed terminal end it in one line, from here on; while the
+commands are imported at once, later as an interrupt, which commands may answer; while Python shuts
+down they do nothing. Signals that are ignored (`nohup`) stay so. What comes before, the start of
+Python, is not ours. So this module imports next to nothing, and `commands` everything.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
 import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
+if TYPE_CHECKING:
+    from types import FrameType
 
-from sears_dsl import __version__
-from sears_dsl.cli.applying import apply_command, explain_command
-from sears_dsl.cli.auditing import audit_command, compare_command
-from sears_dsl.cli.augmenting import augment_command
-from sears_dsl.cli.cache import cache_group
-from sears_dsl.cli.catalogue import rules_command
-from sears_dsl.cli.comparing import diff_command
-from sears_dsl.cli.discovering import adversaries_command, discover_command
-from sears_dsl.cli.editing import lsp_command
-from sears_dsl.cli.exporting import export_command
-from sears_dsl.cli.fixing import fix_command
-from sears_dsl.cli.models import models_group
-from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
-from sears_dsl.cli.scoring import calibrate_command, score_command
-from sears_dsl.cli.vetting import vet_command, vetted_command
-from sears_dsl.cli.warming import say_when_compiling, warm_up_command
-from sears_dsl.errors import SearsError
+__all__ = ["main"]
 
-__all__ = ["main", "sears"]
-
-
-class _InOrder(click.Group):
-    """Lists the commands in the order in which a person meets them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group(
-    cls=_InOrder,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: sears explain paper/visual-questions 'What color is the tray?'",
-)
-@click.version_option(__version__, prog_name="sears")
-def sears() -> None:
-    """Search-and-replace rules over words and tags that find bugs in NLP models.
-
-    RULES are .sear files, folders of them, or names of shipped rulesets (`sears rules`).
-    """
-
-
-for _command in (
-    check_command,
-    fmt_command,
-    test_command,
-    apply_command,
-    explain_command,
-    diff_command,
-    rules_command,
-    discover_command,
-    adversaries_command,
-    vet_command,
-    vetted_command,
-    audit_command,
-    compare_command,
-    augment_command,
-    fix_command,
-    score_command,
-    calibrate_command,
-    models_group,
-    export_command,
-    lsp_command,
-    cache_group,
-    warm_up_command,
-):
-    sears.add_command(_command)
+# The exit code of `commands.run` after an interrupt.
+_INTERRUPTED = 128 + signal.SIGINT
 
 
 def main() -> None:
-    """Run ``sears``; every error on purpose leaves as a message and exit code 2."""
+    """Run ``sears``, and end this process where the exit code is not 0."""
+    received: list[int] = []
+
+    def interrupt(number: int, _: FrameType | None) -> NoReturn:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    before = _handlers()
+    _set_handlers(dict.fromkeys(before, _stop))
+    from sears_dsl.cli.commands import run
+
+    _set_handlers(dict.fromkeys(before, interrupt))
     try:
-        say_when_compiling()
-        sears(standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
-    except click.Abort:
-        click.echo("stopped", err=True)
-        sys.exit(130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except SearsError as error:
-        click.echo(f"sears: {error.render()}", err=True)
-        sys.exit(2)
-    except BrokenPipeError:
-        # The reader of our output went away (`sears … | head`): nothing to say, and nothing
-        # more to flush when Python shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        code = run()
+    finally:
+        _set_handlers(before)
+        atexit.register(_set_handlers, dict.fromkeys(before, signal.SIG_IGN))
+    if received and code == _INTERRUPTED:
+        code = 128 + received[0]
+    if code:
+        sys.exit(code)
+
+
+def _handlers() -> dict[int, Any]:
+    """The signals that are to end this process, with what they do now."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}  # they are for the main thread to set
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    handlers = {number: signal.getsignal(number) for number in (getattr(signal, n) for n in names)}
+    return {number: one for number, one in handlers.items() if one is not signal.SIG_IGN}
+
+
+def _set_handlers(handlers: Mapping[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def _stop(number: int, _: FrameType | None) -> NoReturn:
+    """End at once: an exception in the middle of an import may be taken for another one."""
+    with suppress(OSError):
+        os.write(2, b"\nstopped\n")
+    os._exit(128 + number)
+
+
+def __getattr__(name: str) -> Any:
+    """The click command, for those that want it without this process's end."""
+    if name != "sears":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sears_dsl.cli.commands import sears
+
+    return sears

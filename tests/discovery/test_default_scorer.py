@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from sears_dsl._defaults import DEFAULT_SCORER, SCORER_NAMES
-from sears_dsl.cli.main import sears
+from sears_dsl.cli.commands import sears
 from sears_dsl.discovery.scorers import load_scorer, search_tau, shipped, unfitted
 from sears_dsl.discovery.team import Recipe, load_team
 from sears_dsl.errors import UsageError

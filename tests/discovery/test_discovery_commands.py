@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl.cli.main import sears
+from sears_dsl.cli.commands import sears
 from sears_dsl.errors import DataError, ModelError
 
 pytestmark = pytest.mark.xdist_group("translation")

@@ -1,0 +1,120 @@
+"""The ``sears`` command: its sub-commands, and how errors leave it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from sears_dsl import __version__
+from sears_dsl.cli.applying import apply_command, explain_command
+from sears_dsl.cli.auditing import audit_command, compare_command
+from sears_dsl.cli.augmenting import augment_command
+from sears_dsl.cli.cache import cache_group
+from sears_dsl.cli.catalogue import rules_command
+from sears_dsl.cli.comparing import diff_command
+from sears_dsl.cli.discovering import adversaries_command, discover_command
+from sears_dsl.cli.editing import lsp_command
+from sears_dsl.cli.exporting import export_command
+from sears_dsl.cli.fixing import fix_command
+from sears_dsl.cli.models import models_group
+from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
+from sears_dsl.cli.scoring import calibrate_command, score_command
+from sears_dsl.cli.vetting import vet_command, vetted_command
+from sears_dsl.cli.warming import say_when_compiling, warm_up_command
+from sears_dsl.errors import SearsError
+
+__all__ = ["run", "sears"]
+
+
+class _ReaderGoneError(Exception):
+    """Nobody reads what is printed; click itself would end with the exit code of a failed gate."""
+
+
+class _Commands(click.Group):
+    """Lists the commands in the order in which a person meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Help and versions are printed here."""
+        try:
+            return super().make_context(*arguments, **options)
+        except BrokenPipeError as error:
+            raise _ReaderGoneError from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Everything else is printed here."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderGoneError from error
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: sears explain paper/visual-questions 'What color is the tray?'",
+)
+@click.version_option(__version__, prog_name="sears")
+def sears() -> None:
+    """Search-and-replace rules over words and tags that find bugs in NLP models.
+
+    RULES are .sear files, folders of them, or names of shipped rulesets (`sears rules`).
+    """
+
+
+for _command in (
+    check_command,
+    fmt_command,
+    test_command,
+    apply_command,
+    explain_command,
+    diff_command,
+    rules_command,
+    discover_command,
+    adversaries_command,
+    vet_command,
+    vetted_command,
+    audit_command,
+    compare_command,
+    augment_command,
+    fix_command,
+    score_command,
+    calibrate_command,
+    models_group,
+    export_command,
+    lsp_command,
+    cache_group,
+    warm_up_command,
+):
+    sears.add_command(_command)
+
+
+def run() -> int:
+    """Do what the arguments of this process say; gives back the exit code.
+
+    Every error on purpose leaves as a message and exit code 2.
+    """
+    try:
+        say_when_compiling()
+        sears(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except SearsError as error:
+        click.echo(f"sears: {error.render()}", err=True)
+        return 2
+    except _ReaderGoneError:
+        # The reader of our output went away (`sears … | head`): nothing to say, and nothing
+        # more to flush when Python shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

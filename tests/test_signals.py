@@ -1,0 +1,102 @@
+"""Whatever ends a command from outside, it ends in one line, or in none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+SEARS = str(Path(sys.executable).with_name("sears"))
+# Tells each module on standard error as soon as it is imported.
+TELLING = [sys.executable, "-X", "importtime", "-c", "from sears_dsl.cli import main; main()"]
+
+
+def _printed(stderr: str) -> list[str]:
+    lines = (line for line in stderr.splitlines() if not line.startswith("import time:"))
+    return [line for line in lines if line]
+
+
+@pytest.mark.parametrize(
+    ("module", "number"),
+    [
+        ("click.core", signal.SIGINT),
+        ("click", signal.SIGTERM),
+        ("sears_dsl.cli.auditing", signal.SIGINT),
+        ("sears_dsl.cli.commands", signal.SIGINT),
+        ("sears_dsl.language.ruleset", signal.SIGINT),
+        ("numpy._core.multiarray", signal.SIGINT),
+        ("numpy", signal.SIGHUP),
+        ("sears_dsl.engine.program", signal.SIGTERM),
+        ("sears_dsl.text.fast.weights", signal.SIGINT),
+    ],
+)
+def test_a_signal_while_modules_are_imported_ends_in_one_line(
+    tmp_path: Path, module: str, number: signal.Signals
+) -> None:
+    rows = tmp_path / "rows.txt"
+    rows.write_text("It is not a movie.\n" * 20_000)
+    command = [*TELLING, "apply", "contractions", str(rows), "-o", str(tmp_path / "out.jsonl")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.split("|")[-1].strip() == module:
+                break
+        process.send_signal(number)
+        rest = process.stderr.read()
+        assert process.wait(60) == 128 + number
+    assert _printed(rest) == ["stopped"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_any_time_ends_in_one_line_and_leaves_nobody_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    rows = tmp_path / "rows.txt"
+    rows.write_text("It is not a movie, and they do not like it.\n" * 400_000)
+    command = [SEARS, "apply", "contractions", str(rows), "-o", str(tmp_path / "out.jsonl")]
+    for seconds in (1.0, 2.5):
+        with subprocess.Popen(
+            [*command, "--jobs", "2"], stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as process:
+            time.sleep(seconds)
+            process.send_signal(number)
+            _, stderr = process.communicate(timeout=60)
+        assert process.returncode == 128 + number, stderr
+        assert [line for line in stderr.splitlines() if line][-1] == "stopped"
+        assert "Traceback" not in stderr
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    command = ["bash", "-c", 'trap "" HUP; exec "$@"', "bash", *TELLING, "check", "contractions"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.split("|")[-1].strip() == "sears_dsl.cli.auditing":
+                break
+        process.send_signal(signal.SIGHUP)
+        stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "0 errors" in stdout
+    assert _printed(stderr) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", ["--help", "rules", "explain contractions 'It is not so.'", "check contractions"]
+)
+def test_a_reader_that_went_away_is_no_failed_gate(arguments: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{SEARS} {arguments} | true; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout.strip(), done.stderr) == ("0", "")
