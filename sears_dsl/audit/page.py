@@ -200,7 +200,10 @@ def _silent(document: AuditDocument) -> str:
     silent = [each for each in document.rules if not each.changed]
     if not silent:
         return ""
-    listed = "".join(f"<li><code>{escaped(each.rule)}</code></li>" for each in silent[:200])
+    listed = "".join(
+        f'<li><code>{escaped(each.rule)}</code> <span class="muted">{escaped(each.id)}</span></li>'
+        for each in silent[:200]
+    )
     return (
         f'<details class="rule card"><summary><span>{len(silent):,} '
         f"{_plural(len(silent), 'rule')} changed no row</span></summary><div>"

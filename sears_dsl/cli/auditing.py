@@ -233,7 +233,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
         judgement = record.judgement
         failures = judgement.failures
         table.add_row(
-            Text(record.rule),
+            Text.assemble(record.rule, (f" ({record.id})", "dim")),
             Text(record.expect),
             Text(judgement.outcome, style=_STYLES[judgement.outcome]),
             f"{failures.count} of {failures.total}",

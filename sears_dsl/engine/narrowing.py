@@ -2,7 +2,8 @@
 
 In: an `Edit`; a text and its edits. Out: an `Edit`; the text in `Piece`s. Always holds: applying a
 narrowed edit gives the same text; nothing smaller than a word is cut off, and the blanks beside it;
-the pieces that are kept or removed are together the text. Costs the length of the edits.
+the pieces that are kept or removed are together the text, but for the blank that comes with an
+inserted word. Costs the length of the edits.
 """
 
 from __future__ import annotations
