@@ -58,7 +58,7 @@ class RuleReader:
         1 | What VREB -> So what
           |      ^^^^
           = help: did you mean VERB?
-                  as a literal it is quoted: "VREB"
+                  as a literal it is quoted: `"VREB"`
     """
 
     def __init__(self, ruleset: Ruleset, *, tagger: Tagger) -> None:
