@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.rule import RuleTest
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.text.contractions import separated
 from sears_dsl.text.pinned import parse_pinned
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Token, Tokens
@@ -106,4 +107,4 @@ def _tokens(texts: Sequence[str], tagger: Tagger) -> Tokens:
             plain.append(text)
             tokens.append(tagged.row(next_free))
             next_free += 1
-    return Tokens.from_rows(plain, tokens)
+    return separated(Tokens.from_rows(plain, tokens))

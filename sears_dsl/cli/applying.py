@@ -253,6 +253,7 @@ def explain_command(
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.engine.explain import explain
     from sears_dsl.errors import UsageError
+    from sears_dsl.text.contractions import separated
     from sears_dsl.text.pinned import parse_pinned
     from sears_dsl.text.tagger import load_tagger
 
@@ -262,7 +263,7 @@ def explain_command(
     rulesets = load_rulesets(names)
     chosen = load_tagger(tagger)
     pinned = parse_pinned(sentence)
-    text, tokens = pinned if pinned else (sentence, chosen.tag([sentence]).row(0))
+    text, tokens = pinned or (sentence, separated(chosen.tag([sentence])).row(0))
     explanations = [
         explain(rule, ruleset, text, tokens, split=chosen.split)
         for ruleset in rulesets

@@ -218,15 +218,16 @@ def _sessions(
 
 def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any], show: ShowStage) -> Workbench:
     from sears_dsl.text.cache import CachedTagger, TagCache
+    from sears_dsl.text.contractions import separated
     from sears_dsl.text.tagger import needs_cache
     from sears_dsl.vetting.workbench import Workbench
 
     show("tagging rows", 0, len(asked.data.rows))
     if options["no_cache"] or not needs_cache(options["tagger"]):
-        tokens = asked.tagger.tag(asked.data.texts)
+        tokens = separated(asked.tagger.tag(asked.data.texts))
     else:
         with TagCache() as cache:
-            tokens = CachedTagger(asked.tagger, cache).tag(asked.data.texts)
+            tokens = separated(CachedTagger(asked.tagger, cache).tag(asked.data.texts))
     scorer = None
     if options["scorer"] != "none":
         from sears_dsl.discovery.scorers import load_scorer

@@ -28,6 +28,7 @@ from sears_dsl.discovery.semantics import Scorer
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.language.rule import Rule
 from sears_dsl.statistics import wilson_interval
+from sears_dsl.text.contractions import separated
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
 
@@ -164,7 +165,7 @@ class HeldOutRows:
 
     @cached_property
     def _tokens(self) -> Tokens:
-        return self._tagger.tag(self._right.texts)
+        return separated(self._tagger.tag(self._right.texts))
 
     def changed(self, rules: Sequence[Rule]) -> NDArray[np.int64]:
         """How many of the rows each rule changes."""

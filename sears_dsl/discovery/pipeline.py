@@ -54,6 +54,7 @@ from sears_dsl.discovery.settings import Settings
 from sears_dsl.errors import DataError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.models.predictor import Predictor
+from sears_dsl.text.contractions import separated
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
 
@@ -357,7 +358,7 @@ def discover(
         sum(paraphraser.too_long(searched.texts)) if isinstance(paraphraser, BoundedSource) else 0
     )
     adversaries = run.adversaries(searched, paraphrases)
-    tokens = tagger.tag(searched.texts)
+    tokens = separated(tagger.tag(searched.texts))
     candidates = run.candidates(searched, paraphrases, adversaries, tokens)
     # Without held-out rows a third part says what joined rules do.
     parts = (2 if held else 3) if settings.join_contexts else 0

@@ -32,6 +32,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Piece, Rule
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.text.contractions import separated
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Token, Tokens
 
@@ -162,7 +163,7 @@ def _sites(
     adversaries: Sequence[Reworded], corpus: Tokens, rows: dict[str, int], tagger: Tagger
 ) -> Iterator[_Site]:
     """Where each adversary differs from its row; nothing for one that differs by spaces alone."""
-    paraphrases = tagger.tokenize([each.text for each in adversaries])
+    paraphrases = separated(tagger.tokenize([each.text for each in adversaries]))
     for number, adversary in enumerate(adversaries):
         row = rows.get(adversary.original)
         if row is None:

@@ -30,6 +30,7 @@ from sears_dsl.engine.units import apply_to_sentences, chain_sentences
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import distinct_ids
+from sears_dsl.text.contractions import separated
 from sears_dsl.text.tagger import ChunkTagger, FindingTagger, Tagger, load_tagger
 from sears_dsl.text.tokens import Tokens
 
@@ -319,7 +320,7 @@ class Matcher:
                 with self._alone:
                     tagger = self.tagger
                     cut = tagger.tag(chosen) if tier == TAGS else tagger.tokenize(chosen)
-                yield rows, cut
+                yield rows, separated(cut)
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text, as the tagger cuts them: (start, end) in characters."""

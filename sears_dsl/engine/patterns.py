@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Binding, TokenRange
-from sears_dsl.engine.predicates import PatternError, Predicates
+from sears_dsl.engine.predicates import PatternError, Predicates, spellings
 from sears_dsl.language.measure import MOST_VARIANTS
 from sears_dsl.language.rule import Anchor, Element, Group, Literal, Rule, RuleScope, Tag
 from sears_dsl.text.tokens import TokenType
@@ -229,14 +229,17 @@ class _Writer:
                 strand for alternative in body.alternatives for strand in self.sequence(alternative)
             ]
         if isinstance(body, Literal):
-            parts = self.split(body.text)
-            words = parts if len(parts) > 1 else (body.text,)
             of_word = self.predicates.of_word
-            return [_Strand(tests=tuple(of_word(word, body, self.scope) for word in words))]
+            return [
+                _Strand(tests=tuple(of_word(word, body, self.scope) for word in words))
+                for words in spellings(body, self.scope.options, self.split)
+            ]
         return [self._choice([_TagChoice(self._test(body), _tag_name(body))])]
 
     def _is_split(self, body: object) -> bool:
-        return isinstance(body, Literal) and len(self.split(body.text)) > 1
+        if not isinstance(body, Literal):
+            return False
+        return any(len(words) > 1 for words in spellings(body, self.scope.options, self.split))
 
     def _test(self, body: object) -> int:
         return self.predicates.of_test(body, self.scope, self.split)  # type: ignore[arg-type]

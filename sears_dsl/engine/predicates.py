@@ -12,6 +12,7 @@ nothing per token.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -38,9 +39,10 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
+from sears_dsl.text.contractions import contraction
 from sears_dsl.text.tokens import Int32Array, TokenType
 
-__all__ = ["Key", "PatternError", "Predicates", "Satisfied"]
+__all__ = ["Key", "PatternError", "Predicates", "Satisfied", "spellings"]
 
 Key: TypeAlias = tuple[str, *tuple[Any, ...]]
 """A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""
@@ -195,7 +197,7 @@ class Predicates:
         """
         match test:
             case Literal():
-                parts = split(test.text)
+                parts = [part for word in split(test.text) for part in contraction(word)]
                 if len(parts) > 1:
                     raise PatternError(
                         "E701",
@@ -203,7 +205,10 @@ class Predicates:
                         "but this place tests one",
                         advice=f"write a group: ({' '.join(parts)})",
                     )
-                return self.of_word(test.text, test, scope)
+                forms = spellings(test, scope.options, split)
+                return self.any_of(
+                    self.of_word(words[0], test, scope) for words in forms if len(words) == 1
+                )
             case Tag():
                 return self.of_tag(test.name, scope.options.tagset)
             case AttributeTest():
@@ -223,7 +228,10 @@ class Predicates:
     def of_word(self, word: str, literal: Literal, scope: RuleScope) -> int:
         """The predicate of one token of a literal, under the case option."""
         ignore = _ignores_case(literal, scope.options)
-        return self.intern(("lower", word.lower()) if ignore else ("text", word))
+        kind, spelled = ("lower", word.lower()) if ignore else ("text", word)
+        if not _any_apostrophe(literal, scope.options):
+            return self.intern((kind, spelled))
+        return self.any_of(self.intern((kind, each)) for each in _with_apostrophes(spelled))
 
     def of_tag(self, name: str, tagset: TagsetOption) -> int:
         """The predicate of a bare tag; a name that is coarse and fine is the coarse one."""
@@ -355,6 +363,51 @@ def _ignores_case(literal: Literal, options: Options) -> bool:
     if literal.quoted or literal.ignore_case or options.case == "exact":
         return literal.ignore_case
     return options.case == "ignore" or literal.text == literal.text.lower()
+
+
+def spellings(
+    literal: Literal, options: Options, split: Callable[[str], Sequence[str]]
+) -> list[tuple[str, ...]]:
+    """The sequences of tokens that a literal stands for, as it is written first.
+
+    A tokenizer may cut a word in one casing or with one apostrophe and leave it whole in another:
+    ``don't`` is two tokens and ``DOn't`` is one. Sequences that any token meets alike come once.
+    """
+    text = literal.text
+    ignore = _ignores_case(literal, options)
+    words = [text]
+    # Words of letters alone are cut as special cases only, in every casing or in lower case.
+    if ignore and not (text.isalpha() and len(split(text)) == 1):
+        casings = (text.lower(), text[:1].upper() + text[1:].lower(), text.upper())
+        words.extend(each for each in casings if each.lower() == text.lower())
+    any_apostrophe = _any_apostrophe(literal, options)
+    if any_apostrophe:
+        words = [each for word in words for each in (word, *_with_apostrophes(word))]
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for word in dict.fromkeys(words):
+        parts = tuple(split(word)) or (word,)
+        for cut in (parts, tuple(each for part in parts for each in contraction(part))):
+            folded = tuple(map(str.lower, cut)) if ignore else cut
+            if any_apostrophe:
+                folded = tuple(_with_apostrophes(part)[0] for part in folded)
+            found.setdefault(folded, cut)
+    return list(found.values())
+
+
+def _any_apostrophe(literal: Literal, options: Options) -> bool:
+    """Whether the apostrophes of a literal stand for each other."""
+    return not literal.quoted and options.case != "exact"
+
+
+def _with_apostrophes(word: str) -> Sequence[str]:
+    """A word with each kind of apostrophe; a mark alone is no apostrophe but a quotation mark."""
+    if not _HAS_APOSTROPHE.search(word) or not any(map(str.isalpha, word)):
+        return (word,)
+    return [_HAS_APOSTROPHE.sub(mark, word) for mark in _APOSTROPHES]
+
+
+_APOSTROPHES = "'’ʼ"
+_HAS_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 
 
 def single_test(body: object) -> Any:

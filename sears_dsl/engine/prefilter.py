@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.predicates import Predicates
 from sears_dsl.engine.program import Program
+from sears_dsl.text.contractions import contraction
 from sears_dsl.text.tokenizer import chunk_bounds
 
 __all__ = ["NOTHING", "TAGS", "TOKENS", "Prefilter", "Tier"]
@@ -144,7 +145,7 @@ class _Scanner:
         return self._find(texts)
 
     def _is_wanted(self, token: str) -> bool:
-        return fold(token) in self._words
+        return any(fold(part) in self._words for part in (token, *contraction(token)))
 
     def places(self, joined: str) -> NDArray[np.int64]:
         """Where words are found; one place at least in each chunk that contains a word."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sears_dsl._compiled import expect
 from sears_dsl.engine.kernels import NO_CHILD, Rules
 from sears_dsl.engine.patterns import Split, Variant, expand
-from sears_dsl.engine.predicates import PatternError, Predicates
+from sears_dsl.engine.predicates import PatternError, Predicates, spellings
 from sears_dsl.engine.preparation import build_table, build_trie
 from sears_dsl.language.rule import Element, Literal, Rule, RuleScope, Tag
 from sears_dsl.text.tokens import Int32Array
@@ -141,10 +141,10 @@ class _Patterns:
         if test is None:
             if isinstance(body, Tag):
                 test = self.predicates.of_tag(body.name, scope.options.tagset)
-            elif len(self.split(body.text)) > 1:
-                test = _COMPLEX
             else:
-                test = self.predicates.of_word(body.text, body, scope)
+                forms = spellings(body, scope.options, self.split)
+                one = len(forms) == 1 == len(forms[0])
+                test = self.predicates.of_word(body.text, body, scope) if one else _COMPLEX
             values[key] = test
         return test
 

@@ -37,6 +37,7 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
+from sears_dsl.text.contractions import contraction
 from sears_dsl.text.inflection import lemma
 from sears_dsl.text.tokens import Token
 
@@ -256,31 +257,72 @@ class _Walk:
             else:
                 self._stopped(state, element, state.position)
             return
-        tests = self._tests(body)
-        for offset, test in enumerate(tests):
-            place = state.position + offset
-            if place >= len(self.tokens) or not self.holds(test, self.tokens[place]):
-                self._stopped(state, element, place)
-                return
+        if isinstance(body, Literal):
+            yield from self._word(element, body, state)
+            return
+        place = state.position
+        if place >= len(self.tokens) or not self.holds(body, self.tokens[place]):
+            self._stopped(state, element, place)
+            return
         tags = state.tags
         if isinstance(body, Tag):
-            tags = (*tags, (body.name, state.position))
-        yield state._replace(position=state.position + len(tests), tags=tags)
+            tags = (*tags, (body.name, place))
+        yield state._replace(position=place + 1, tags=tags)
+
+    def _word(self, element: Element, literal: Literal, state: State) -> Iterator[State]:
+        """A literal in each way in which a tokenizer may cut it: see `_cuts`."""
+        for number, parts in enumerate(self._cuts(literal)):
+            for place, part in enumerate(parts, start=state.position):
+                if place >= len(self.tokens) or not self._is(literal, part, self.tokens[place]):
+                    self._stopped(state, element, place)
+                    break
+            else:
+                choices = (*state.choices, number)
+                yield state._replace(position=state.position + len(parts), choices=choices)
+
+    def _is(self, literal: Literal, part: str, token: Token) -> bool:
+        """Whether a token is a part of a literal, under the case option."""
+        options = self.file.options
+        word, wanted = token.text, part
+        if ignores_case(literal, options):
+            word, wanted = word.lower(), wanted.lower()
+        if not literal.quoted and options.case != "exact":
+            word, wanted = _straight(word), _straight(wanted)
+        return word == wanted
+
+    def _cuts(self, literal: Literal) -> list[list[str]]:
+        """How the tokenizer cuts a literal, in every casing and with every apostrophe it may have.
+
+        Contractions in capitals are also cut as rules see them (`text.contractions`).
+        """
+        words = [literal.text]
+        if ignores_case(literal, self.file.options):
+            low = literal.text.lower()
+            spelled = (low, low[:1].upper() + low[1:], literal.text.upper())
+            first = literal.text[:1].upper() + literal.text[1:].lower()
+            words += [word for word in (*spelled, first) if word.lower() == low]
+        if not literal.quoted and self.file.options.case != "exact":
+            straight = {word: _straight(word) for word in words if _has_letter(word)}
+            words += [word.replace("'", mark) for word in straight.values() for mark in "'’ʼ"]
+        cuts: list[list[str]] = []
+        for word in words:
+            whole = list(self.split(word)) or [word]
+            for cut in (whole, [each for part in whole for each in contraction(part)]):
+                alike = (
+                    len(cut) == len(other) and all(map(self._same(literal), cut, other))
+                    for other in cuts
+                )
+                if not any(alike):
+                    cuts.append(cut)
+        return cuts
+
+    def _same(self, literal: Literal) -> Callable[[str, str], bool]:
+        """Whether two parts of a literal are met by the same tokens."""
+        return lambda part, other: self._is(literal, part, Token(other, "", "", 0, 0))
 
     def _stopped(self, state: State, element: Element, position: int) -> None:
         if self.observe is not None:
             self.observe(state.done, element, position)
-
-    def _tests(self, test: Test) -> tuple[Test, ...]:
-        """One test a token: a literal that the tokenizer splits stands for several."""
-        if not isinstance(test, Literal):
-            return (test,)
-        parts = self.split(test.text)
-        if len(parts) < 2:
-            return (test,)
-        # The word as a whole decides how casing counts, so the parts are told explicitly.
-        ignore = ignores_case(test, self.file.options)
-        return tuple(Literal(part, quoted=True, ignore_case=ignore) for part in parts)
 
     def holds(self, test: Test | Group, token: Token, file: Ruleset | None = None) -> bool:
         """Whether one token passes a test that was written in ``file`` (None: that of the rule).
@@ -292,9 +334,7 @@ class _Walk:
             case Wildcard():
                 return True
             case Literal():
-                if ignores_case(test, self.file.options):
-                    return token.text.lower() == test.text.lower()
-                return token.text == test.text
+                return self._is(test, test.text, token)
             case Tag(name):
                 tagset = self.file.options.tagset
                 if name in COARSE[tagset]:
@@ -326,7 +366,9 @@ class _Walk:
                 )
 
     def _single(self, test: Test) -> Test:
-        if isinstance(test, Literal) and len(self.split(test.text)) > 1:
+        if not isinstance(test, Literal):
+            return test
+        if sum(len(contraction(part)) for part in self.split(test.text)) > 1:
             raise CompileError(
                 f"`{test.text}` is several tokens, where one token is tested",
                 help="write a group of sequences instead of a set or a negation",
@@ -366,6 +408,15 @@ def _written(reference: SetReference, file: Ruleset) -> Iterator[tuple[Test, Rul
                 waiting.append((member, place))
             else:
                 yield member, place
+
+
+def _straight(word: str) -> str:
+    """A word with straight apostrophes; a mark without a letter is no apostrophe."""
+    return word.replace("’", "'").replace("ʼ", "'") if _has_letter(word) else word
+
+
+def _has_letter(word: str) -> bool:
+    return any(character.isalpha() for character in word)
 
 
 def ignores_case(literal: Literal, options: Options) -> bool:

@@ -218,8 +218,12 @@ class Templates(Sequence[Template]):
         if tree.left or tree.right or not all(map(_is_plain, tree.antecedent)):
             return False
         arrays = self._program.rules
-        variant = arrays.first_variant[arrays.pattern_of[rule]]
-        return int(self._widths[variant]) == len(tree.antecedent)  # no word was split
+        pattern = int(arrays.pattern_of[rule])
+        first, last = arrays.first_variant[pattern], len(arrays.variants)
+        if pattern + 1 < len(arrays.first_variant):
+            last = arrays.first_variant[pattern + 1]
+        # No word was split, nor may be in another casing.
+        return last - first == 1 and int(self._widths[first]) == len(tree.antecedent)
 
 
 def _is_plain(element: Element) -> bool:
