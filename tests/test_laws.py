@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sears_dsl.engine.matcher import Matcher, Scope, compile_rules
 from sears_dsl.engine.matches import Binding, Rewrite
-from sears_dsl.engine.reference import candidates, find
+from sears_dsl.engine.reference import candidates, find, rewrite
+from sears_dsl.engine.spacing import begins_with_clitic
 from sears_dsl.engine.spans import apply_edits
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.rule import Literal, Options, Rule, SetDefinition, Tag
@@ -159,6 +160,96 @@ def test_the_prefilter_changes_no_result(
     quick = matcher.apply(rows, scope=scope, protected=protected)
     assert list(quick) == list(plain)
     assert quick.unrenderable == plain.unrenderable
+
+
+# Rules whose edits depend on what stands around them, and text with sentences and marks.
+EDGES = (
+    "movie -> <>", "the -> <>", "_ -> <>", ", -> <>", ", is -> is", "n't -> not", "n't -> $1 $1",
+    "is -> 's", "not -> n't", "is -> ~'s", "is -> ~, so", "is -> , so", "movie -> film,",
+    "<> -> so / <s> __ _", "<> -> so / __ is", "<> -> ~, / movie __", "<> -> , so / __ movie",
+    "i -> we", "i is -> we", "x:_ is y:_ -> $y is $x", "NOUN is -> is NOUN", "is NOUN -> NOUN $1",
+    "x:(DET? NOUN) -> so $x", "/[-\\/]/ -> or", "is? PUNCT -> <>", "do -> will",
+    "option case = exact\nNOUN is -> is NOUN", "option case = exact\n, NOUN -> NOUN ,",
+    "option case = exact\nis -> 's", "option case = exact\nNOUN -> NOUN ,",
+)  # fmt: skip
+edge_texts = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                *("movie", "The", "the", "A", "is", "Is", "I", "i", "don't", "not", "movie's"),
+                *("London", "IS", "DON'T", "10", *",.?;\"'()/-\u201d"),
+            ]
+        ),
+        st.sampled_from((" ", " ", " ", "  ", "", "", "\t", "\u00a0")),
+    ),
+    max_size=8,
+).map(lambda parts: "".join(word + space for word, space in parts))
+
+
+@settings(LAW, max_examples=5 * EXAMPLES)
+@given(
+    st.lists(st.sampled_from(EDGES), min_size=1, max_size=3),
+    st.lists(edge_texts, min_size=1, max_size=4),
+    st.sampled_from(("first", "all")),
+    st.data(),
+)
+def test_rewrites_are_those_of_the_reference(
+    written: list[str], rows: list[str], scope: Scope, data: st.DataObject
+) -> None:
+    parts = [parse(text) for text in written]
+    matcher = compile_rules(parts, tagger=TAGGER)
+    protected = data.draw(protections(rows))
+    tokens = TAGGER.tag(rows)
+    expected = []
+    for row, text in enumerate(rows):
+        for number, part in enumerate(parts):
+            edits, _ = rewrite(
+                part.rules[0], part, text, tokens.row(row),
+                split=TAGGER.split, extent=scope, protected=protected[row] if protected else (),
+            )  # fmt: skip
+            if edits:
+                new = apply_edits(text, edits)
+                expected.append(Rewrite(number, row, text, new, tuple(edits)))
+    twice = [*rows, *rows]  # so that new texts are shared
+    spans = None if protected is None else [*protected, *protected]
+    for quick in (True, False):
+        found = list(matcher.apply(twice, scope=scope, protected=spans, prefilter=quick))
+        half = len(found) // 2
+        assert found[:half] == expected
+        assert [each._replace(row=each.row - len(rows)) for each in found[half:]] == expected
+
+
+@LAW
+@given(st.sampled_from(EDGES), edge_texts, st.sampled_from(("first", "all")))
+def test_words_stay_apart_and_marks_and_clitics_are_attached(
+    written: str, text: str, scope: Scope
+) -> None:
+    ruleset = parse(written)
+    for done in compile_rules([ruleset], tagger=TAGGER).apply([text], scope=scope):
+        _check_edits(done, text)
+        shift = 0
+        for edit in done.edits:
+            start, end = edit.start + shift, edit.start + shift + len(edit.new)
+            shift += len(edit.new) - len(edit.old)
+            gap = start > 0 and done.text[start - 1].isspace()
+            if not edit.new:
+                joined = 0 < start < len(done.text) and done.text[start - 1 : start + 1].isalnum()
+                assert not joined
+                continue
+            # A mark or a clitic has a space before it only if the old one had.
+            if gap and (edit.new[0] in ",.;:!?" or begins_with_clitic(edit.new)):
+                assert not edit.old[:1].isalnum() or begins_with_clitic(edit.old)
+            glued = ruleset.rules[0].consequent[0].glued if ruleset.rules[0].consequent else False
+            if start and not glued and done.text[start - 1 : start + 1].isalnum():
+                assert edit.old[:1].isalnum()
+            if end < len(done.text) and done.text[end - 1 : end + 1].isalnum():
+                assert edit.old[-1:].isalnum()
+            before = text[: edit.start].rstrip()
+            if edit.new[0] in ",;:" and edit.new[1:2] not in tuple(",;:."):
+                assert before[-1:] not in tuple(",;:") or edit.old[:1] in tuple(",;:.!?\u2026")
+        if "  " not in text and not text[:1].isspace():
+            assert "  " not in done.text
+            assert not done.text[:1].isspace()
 
 
 @LAW

@@ -136,7 +136,7 @@ def test_each_place_of_a_row_is_edited_alike_but_deletions_see_their_neighbours(
 
 
 def test_a_row_without_tokens_may_get_an_insertion() -> None:
-    assert _applied("<> -> So / <s> __", rows=["", "It is"]).texts == ["So", "So It is"]
+    assert _applied("<> -> So / <s> __", rows=["", "It is"]).texts == ["So", "So it is"]
 
 
 def test_nothing_found_is_an_empty_sequence() -> None:

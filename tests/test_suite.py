@@ -20,6 +20,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,8 +31,9 @@ import pytest
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Edit
-from sears_dsl.engine.reference import find
-from sears_dsl.engine.rewrite import Renderer, apply_edits
+from sears_dsl.engine.reference import rewrite
+from sears_dsl.engine.rewrites import Rewrites
+from sears_dsl.engine.spans import apply_edits
 from sears_dsl.language.ruleset import Ruleset, parse
 from sears_dsl.text.pinned import PinnedTagger, parse_pinned
 from sears_dsl.text.tokens import Token, Tokens
@@ -143,15 +145,15 @@ def reference(case: Case) -> Result:
     ruleset = ruleset_of(case.rules)
     [rule] = ruleset.rules
     scope: Any = case.scope
-    bindings = find(
+    edits, missing = rewrite(
         rule,
         ruleset,
+        case.text,
         case.tokens,
         split=lexicon().split,
         extent=scope,
         protected=case.protected,
     )
-    edits, missing = Renderer(rule, ruleset).render_all(case.text, case.tokens, bindings)
     no_form = sum(each.is_inflection for each in missing)
     return Result(apply_edits(case.text, edits), tuple(edits), no_form)
 
@@ -166,7 +168,11 @@ def _compiled(matcher: Matcher, rule: int, case: Case) -> Result:
     scope: Any = case.scope
     protected = [case.protected]
     matches = matcher.find(tokens, scope=scope, protected=protected)
-    rewrites = matcher.rewrites(tokens, matches, protected=protected)
+    unrenderable: Counter[int] = Counter()
+    columns = matcher.rendering.rewrites(
+        tokens, matches, protected=protected, unrenderable=unrenderable, extent=scope
+    )
+    rewrites = Rewrites(columns, rule_ids=lambda: matcher.rule_ids, unrenderable=unrenderable)
     own = [rewrite for rewrite in rewrites if rewrite.rule == rule]
     if not own:
         return Result(case.text, (), rewrites.unrenderable[rule])

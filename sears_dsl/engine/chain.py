@@ -175,7 +175,11 @@ def _round(
             heads = np.concatenate([[True], left.rows[1:] != left.rows[:-1]])
             is_first = left.rules == left.rules[heads][np.cumsum(heads) - 1]
             done = matcher.rendering.rewrites(
-                tokens, left.select(is_first), protected=protected, unrenderable=unrenderable
+                tokens,
+                left.select(is_first),
+                protected=protected,
+                unrenderable=unrenderable,
+                extent=scope,
             )
             changed = [
                 rewrite.row

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sears_dsl.engine.matches import Binding
-from sears_dsl.engine.reference import Split, candidates, find, is_protected
-from sears_dsl.engine.rewrite import Renderer, Unrendered, apply_edits
+from sears_dsl.engine.reference import Split, candidates, find, rewrite
+from sears_dsl.engine.spans import apply_edits
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Rule
 from sears_dsl.text.tokens import Token
@@ -100,11 +100,12 @@ def explain(
     """
     name = rule_id(rule)
     total = len(rule.left) + len(rule.antecedent) + len(rule.right)
-    found = find(rule, scope, tokens, split=split, protected=protected)
-    if found:
-        rendered = Renderer(rule, scope).render(text, tokens, found[0])
-        if not isinstance(rendered, Unrendered):
-            new = apply_edits(text, [rendered])
+    edits, missing = rewrite(rule, scope, text, tokens, split=split, protected=protected)
+    if edits or missing:
+        found = find(rule, scope, tokens, split=split, protected=protected)
+        if edits:
+            [rendered] = edits
+            new = apply_edits(text, edits)
             reason = f"`{rendered.old}` became `{rendered.new}`"
             if not rendered.old:
                 reason = f"`{rendered.new.strip()}` was inserted"
@@ -112,13 +113,13 @@ def explain(
                 reason = f"`{rendered.old.strip()}` was deleted"
             return Explanation(name, True, new, total, total, None, "", reason)
         place = _quoted(text, tokens, found[0])
-        reason = f"it matched {place}, but {rendered.value}"
+        reason = f"it matched {place}, but {missing[0].value}"
         return Explanation(name, False, None, total, total, None, "", reason)
     trace = _Trace()
     for binding in candidates(rule, scope, tokens, split=split, observe=trace):
-        if is_protected(binding, tokens, protected):
-            reason = f"it matched {_quoted(text, tokens, binding)}, which is protected"
-            return Explanation(name, False, None, total, total, None, "", reason)
+        # It would have fired, were it not for what is protected.
+        reason = f"it matched {_quoted(text, tokens, binding)}, which is protected"
+        return Explanation(name, False, None, total, total, None, "", reason)
     return _stopped(name, total, trace.best, tokens)
 
 

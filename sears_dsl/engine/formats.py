@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from sears_dsl._compiled import kernel
 from sears_dsl._growing import Growing
-from sears_dsl.engine.forms import Characters, number_sequences, touches
+from sears_dsl.engine.forms import Characters, is_word, number_sequences, touches
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.pieces import kept_punctuation
-from sears_dsl.engine.spacing import CLITIC_INITIALS, begins_with_clitic
+from sears_dsl.engine.spacing import begins_attached, begins_with_clitic, ends_with_mark
 from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
 from sears_dsl.text.tokens import Int32Array, Tokens
 
@@ -31,6 +31,8 @@ __all__ = ["Format", "Formats", "Slot", "Written", "copied_places", "format_of",
 _BARE, _SPACED, _NEXT = range(3)
 _SPACE = ord(" ") + 1
 _NOWHERE = -1
+# Bits of `_edges`.
+_STANDS_APART, _BEGINS_ATTACHED, _ENDS_WITH_MARK = 1, 2, 4
 
 
 class Slot(NamedTuple):
@@ -64,6 +66,8 @@ class Formats:
         has: bool (formats,): whether there is one.
         slots: int32 (slots, 4): the slots of all formats, one format after another.
         slot_offsets: int64 (formats + 1,): where those of each begin.
+        edge_slots: int32 (formats, 2): which slots copy what new text begins and ends with, -1
+            where that is constant.
     """
 
     def __init__(self) -> None:
@@ -71,12 +75,14 @@ class Formats:
         self.has = Growing(np.zeros(0, np.bool_))
         self.slots = Growing(np.zeros((0, 4), np.int32))
         self.slot_offsets = Growing(np.zeros(1, np.int64))
+        self.edge_slots = Growing(np.zeros((0, 2), np.int32))
 
     def append(self, one: Format | None) -> None:
         """Add a format."""
         if one is not None and one.slots:
             self.slots.extend(one.slots)
         self.slot_offsets.extend([len(self.slots)])
+        self.edge_slots.extend([(-1, -1) if one is None else _edge_slots(one)])
         self.has.extend([one is not None])
         self.known.append(one)
 
@@ -111,6 +117,11 @@ def format_of(rule: Rule) -> Format | None:
         Format(pieces=('Which', ''), slots=(Slot(copied=1, mode=1, left=-1, right=-1),))
     """
     if not rule.consequent or rule.consequent[0].glued:
+        return None
+    first, last = rule.consequent[0], rule.consequent[-1]
+    if isinstance(first, Text) and begins_attached(first.text):
+        return None
+    if isinstance(last, Text) and ends_with_mark(last.text):
         return None
     kept = kept_punctuation(rule)
     copied = copied_places(rule)
@@ -175,19 +186,22 @@ def write_formats(
     words: dict[str, int] = {}
     word_of = np.array([words.setdefault(t.text, len(words)) for t in tokens.types], np.int32)
     is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
-    may_be_clitic = np.array([word[:1] in CLITIC_INITIALS for word in words], np.bool_)
+    kinds = np.array([_edges(word) for word in words], np.uint8)
     arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends, *characters)
     lows = tokens.row_offsets[matches.rows] + matches.starts
+    highs = tokens.row_offsets[matches.rows] + matches.ends
     described, offsets, done = _describe_slots(
         keys,
         has,
         matches.rows,
         lows,
+        highs,
         formats.slot_offsets.array,
         formats.slots.array,
+        formats.edge_slots.array,
         word_of,
         is_clitic,
-        may_be_clitic,
+        kinds,
         *arrays,
     )
     numbers, examples = number_sequences(described, offsets)
@@ -209,17 +223,34 @@ def write_formats(
     return Written(done, np.array(ids, np.int32)[numbers], list(texts))
 
 
+def _edges(word: str) -> int:
+    """What the edges of a token say of new text that it begins or ends, or in whose place it is."""
+    apart = not word[:1].isalnum() or begins_with_clitic(word)
+    kind = _STANDS_APART if apart else 0
+    kind += _BEGINS_ATTACHED if begins_attached(word) else 0
+    return kind + (_ENDS_WITH_MARK if ends_with_mark(word) else 0)
+
+
+def _edge_slots(form: Format) -> tuple[int, int]:
+    """The slots that copy what new text begins and ends with; -1 where it is constant."""
+    first = 0 if form.slots and not form.pieces[0] and form.slots[0].copied >= 0 else -1
+    last = len(form.slots) - 1 if form.slots and not form.pieces[-1] else -1
+    return first, last
+
+
 @kernel
 def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are made
     keys: Any,
     has: Any,
     rows: Any,
     lows: Any,
+    highs: Any,
     slot_offsets: Any,
     slots: Any,
+    edge_slots: Any,
     word_of: Any,
     is_clitic: Any,
-    may_be_clitic: Any,
+    kinds: Any,
     row_offsets: Any,
     type_ids: Any,
     starts: Any,
@@ -240,8 +271,18 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
     for match in range(count):
         key, low = keys[match], lows[match]
         told = has[key]
+        first = kinds[word_of[type_ids[low]]]
+        text = text_offsets[rows[match]]
         if touches(low, rows[match], row_offsets, starts, ends):
-            told = told and not may_be_clitic[word_of[type_ids[low]]]
+            beside = is_word(points[text + starts[low] - 1])
+            told = told and not first & _STANDS_APART and not beside
+        if touches(highs[match], rows[match], row_offsets, starts, ends):
+            told = told and not is_word(points[text + ends[highs[match] - 1]])
+        for side in range(2):
+            slot = edge_slots[key, side]
+            if slot >= 0:
+                copied = kinds[word_of[type_ids[low + slots[slot_offsets[key] + slot, 0]]]]
+                told = told and not copied & (_BEGINS_ATTACHED, _ENDS_WITH_MARK)[side]
         for slot in range(slot_offsets[key], slot_offsets[key + 1]):
             at = low + slots[slot, 0]
             if slots[slot, 1] == _NEXT and starts[at] - ends[at - 1] > 1:

@@ -3,8 +3,9 @@
 In: numbers in sequences, or instances as windows of tokens. Out: a number for each. Always holds:
 two sequences have one number exactly if they are equal; numbers count from 0 in the order in which
 they first come. A window is described by a sequence that two instances share exactly if they have
-one key, the same tokens, the same characters between these, and touch their neighbours on the same
-sides. Costs some 10 ns a number in a sequence.
+one key, the same tokens, the same characters between these, touch their neighbours on the same
+sides, and both begin a sentence or neither does, where that counts. Costs some 10 ns a number in a
+sequence.
 """
 
 from __future__ import annotations
@@ -16,11 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl._compiled import kernel
+from sears_dsl.engine.casing import CLOSING, OPENING, STOPS
 from sears_dsl.engine.kernels import first_slot
 
-__all__ = ["Characters", "characters_of", "describe_windows", "number_sequences", "touches"]
+__all__ = [
+    "Characters",
+    "begin_sentences",
+    "characters_of",
+    "describe_windows",
+    "is_word",
+    "neighbours",
+    "number_sequences",
+    "touches",
+]
 
 _HASH_BITS = 30
+_SPACES = (133, 160, 5760, 8232, 8233, 8239, 8287, 12288)
+_OPENING, _CLOSING, _STOPS = (tuple(map(ord, marks)) for marks in (OPENING, CLOSING, STOPS))
 
 Characters = tuple[NDArray[np.uint32], NDArray[np.int64]]
 """The characters of some texts, one after another, and where each text begins."""
@@ -92,8 +105,81 @@ def touches(place: Any, row: Any, row_offsets: Any, starts: Any, ends: Any) -> A
 
 
 @kernel
+def is_word(point: Any) -> Any:
+    """Whether a code point is a letter or a digit, or may be one."""
+    return point > 127 or 47 < point < 58 or 64 < point < 91 or 96 < point < 123
+
+
+@kernel
+def neighbours(  # noqa: PLR0917 - arrays in the order in which they are made
+    rows: Any,
+    lows: Any,
+    highs: Any,
+    row_offsets: Any,
+    starts: Any,
+    ends: Any,
+    characters: Any,
+    text_offsets: Any,
+) -> Any:
+    """What touches each window on its left and on its right.
+
+    Returns:
+        uint8 (2, windows): 2 for what may be a letter or digit, 1 for something else, 0 for white
+        space or nothing.
+    """
+    count = rows.shape[0]
+    found = np.zeros((2, count), np.uint8)
+    for window in range(count):
+        row, low, high = rows[window], lows[window], highs[window]
+        if low == high:
+            continue
+        at = text_offsets[row]
+        if touches(low, row, row_offsets, starts, ends):
+            found[0, window] = 1 + is_word(characters[at + starts[low] - 1])
+        if touches(high, row, row_offsets, starts, ends):
+            found[1, window] = 1 + is_word(characters[at + ends[high - 1]])
+    return found
+
+
+@kernel
+def _is_space(point: Any) -> Any:
+    """`str.isspace` for one code point."""
+    if point < 128:
+        return 8 < point < 14 or 27 < point < 33
+    return 8191 < point < 8203 or np.int64(point) in _SPACES
+
+
+@kernel
+def begin_sentences(rows: Any, places: Any, characters: Any, text_offsets: Any) -> Any:
+    """For each place in a row whether a word there begins a sentence; see `casing.begins_sentence`.
+
+    Args:
+        rows: int32 (places,).
+        places: characters of the rows.
+        characters: of the texts, see `characters_of`.
+        text_offsets: where the characters of each row begin.
+    """
+    found = np.zeros(places.shape[0], np.bool_)
+    for number in range(places.shape[0]):
+        begin = text_offsets[rows[number]]
+        at = begin + places[number]
+        while at > begin and np.int64(characters[at - 1]) in _OPENING:
+            at -= 1
+        if at > begin:
+            if not _is_space(characters[at - 1]):
+                continue
+            while at > begin and _is_space(characters[at - 1]):
+                at -= 1
+            while at > begin and np.int64(characters[at - 1]) in _CLOSING:
+                at -= 1
+        found[number] = at == begin or np.int64(characters[at - 1]) in _STOPS
+    return found
+
+
+@kernel
 def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are made
     keys: Any,
+    opens: Any,
     rows: Any,
     lows: Any,
     highs: Any,
@@ -107,7 +193,8 @@ def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are m
     """A sequence for each window: its key, tokens and what lies between them.
 
     Args:
-        keys: int32 (windows,), each below 2 ** 29.
+        keys: int32 (windows,), each below 2 ** 28.
+        opens: bool (windows,): whether they begin a sentence, where that counts.
         rows: their rows.
         lows: the first token of each, counted in the batch.
         highs: one past the last.
@@ -138,7 +225,7 @@ def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are m
         row, low, high = rows[window], lows[window], highs[window]
         before = touches(low, row, row_offsets, starts, ends)
         after = touches(high, row, row_offsets, starts, ends)
-        values[at] = 4 * keys[window] + 2 * before + after
+        values[at] = 8 * keys[window] + 4 * opens[window] + 2 * before + after
         at += 1
         for token in range(low, high):
             values[at] = type_ids[token]

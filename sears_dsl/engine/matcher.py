@@ -189,8 +189,8 @@ class Matcher:
         Args:
             tokens: the rows in which the matches were found.
             matches: what `find` gave under ``first`` or ``all``.
-            protected: the spans that were given to `find`; an edit must not take white space
-                out of them either.
+            protected: the spans that were given to `find`; an edit that would take white space
+                out of them is left out (`apply` looks for another instance then).
         """
         unrenderable: Counter[int] = Counter()
         rewritten = self.rendering.rewrites(
@@ -243,7 +243,7 @@ class Matcher:
             spans = None if protected is None else [protected[row] for row in rows]
             matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
             done = self.rendering.rewrites(
-                tokens, matches, protected=spans, unrenderable=unrenderable
+                tokens, matches, protected=spans, unrenderable=unrenderable, extent=scope
             )
             parts.append(replace(done, rows=np.array(rows, np.int32)[done.rows]))
         return Rewrites(RewriteColumns.merged(parts), rule_ids=self._ids, unrenderable=unrenderable)

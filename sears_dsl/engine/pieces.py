@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
     """A piece of new text.
 
     ``tokens`` are those that it copies; ``tight`` says on which sides (left, right) punctuation
-    that is kept touched its neighbours.
+    that is kept touched its neighbours; ``as_is`` that the rule itself says its casing.
     """
 
     text: str
@@ -57,6 +57,7 @@ class Chunk(NamedTuple):
     literal: bool
     tokens: TokenRange | None = None
     tight: tuple[bool, bool] = (False, False)
+    as_is: bool = False
 
 
 class Instance(NamedTuple):
@@ -116,6 +117,8 @@ def _tag_part(piece: TagCopy, number: int) -> Part:
 
 
 def _reference_part(piece: Reference, target: Callable[[Binding], TokenRange]) -> Part:
+    as_is = not _CASE_FUNCTIONS.keys().isdisjoint(piece.functions)
+
     def part(instance: Instance) -> Chunk | Unrendered:
         place = target(instance.binding)
         word = _copied(instance, place)
@@ -130,7 +133,8 @@ def _reference_part(piece: Reference, target: Callable[[Binding], TokenRange]) -
             if form.unique is None:
                 return _refused(form)
             word, fine = keep_casing(form.unique, word), function
-        return Chunk(word, piece.glued, literal=False, tokens=place if word else None)
+        copied = place if word else None
+        return Chunk(word, piece.glued, literal=False, tokens=copied, as_is=as_is)
 
     return part
 

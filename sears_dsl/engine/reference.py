@@ -18,7 +18,8 @@ from typing import Literal as OneOf
 
 import re2  # type: ignore[import-untyped, unused-ignore]
 
-from sears_dsl.engine.matches import Binding, TokenRange
+from sears_dsl.engine.matches import Binding, Edit, TokenRange
+from sears_dsl.engine.rewrite import Renderer, Unrendered, render_untouching
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     Anchor,
@@ -44,7 +45,7 @@ from sears_dsl.text.tokens import Token
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["Extent", "Observer", "Split", "State", "candidates", "find", "is_protected"]
+__all__ = ["Extent", "Observer", "Split", "State", "candidates", "find", "is_protected", "rewrite"]
 
 Extent: TypeAlias = OneOf["first", "all"]
 Split: TypeAlias = Callable[[str], tuple[str, ...]]
@@ -119,6 +120,37 @@ def find(
             break
         next_start = max(binding.end, binding.start + 1)
     return found
+
+
+def rewrite(
+    rule: Rule,
+    file: Ruleset,
+    text: str,
+    tokens: Sequence[Token],
+    *,
+    split: Split,
+    extent: Extent = "first",
+    protected: Sequence[tuple[int, int]] = (),
+) -> tuple[list[Edit], list[Unrendered]]:
+    """The edits that a rule makes in one row, and why those of other instances are missing.
+
+    An instance whose edit would touch a protected span, such as the white space that a deletion
+    takes along, is none; others are looked for.
+
+    Args:
+        rule: what to look for.
+        file: where it was written.
+        text: the row.
+        tokens: its tokens.
+        split: how the tokenizer splits a word of the rule into tokens.
+        extent: see `find`.
+        protected: character spans that stay as they are.
+    """
+    every = candidates(rule, file, tokens, split=split)
+    possible = [each for each in every if not is_protected(each, tokens, protected)]
+    return render_untouching(
+        Renderer(rule, file), text, tokens, possible, first=extent == "first", protected=protected
+    )
 
 
 def candidates(

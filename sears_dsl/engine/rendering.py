@@ -21,12 +21,26 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.columns import RewriteColumns
 from sears_dsl.engine.formats import Written, write_formats
-from sears_dsl.engine.forms import characters_of, describe_windows, number_sequences
-from sears_dsl.engine.matches import Binding, Edit, Matches
+from sears_dsl.engine.forms import (
+    Characters,
+    begin_sentences,
+    characters_of,
+    describe_windows,
+    neighbours,
+    number_sequences,
+)
+from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
 from sears_dsl.engine.patterns import Split, bind
 from sears_dsl.engine.program import Program
-from sears_dsl.engine.rewrite import Unrendered
-from sears_dsl.engine.search import Protected
+from sears_dsl.engine.rewrite import (
+    ALONE,
+    Around,
+    Renderer,
+    Unrendered,
+    apply_edits,
+    render_untouching,
+)
+from sears_dsl.engine.search import Extent, Protected, search
 from sears_dsl.engine.spans import SpanMap
 from sears_dsl.engine.templates import Template, Templates
 from sears_dsl.language.rule import Rule, RuleScope
@@ -51,6 +65,8 @@ class Rendering:
     def __init__(
         self, rules: Sequence[tuple[Rule, RuleScope]], program: Program, split: Split
     ) -> None:
+        self._rules = rules
+        self._program = program
         self._predicates = program.predicates
         self._templates = Templates(rules, program, split)
 
@@ -72,6 +88,7 @@ class Rendering:
         *,
         protected: Protected | None,
         unrenderable: Counter[int],
+        extent: Extent | None = None,
     ) -> RewriteColumns:
         """One rewrite for each row and rule that changes it, in the order of the matches.
 
@@ -80,16 +97,64 @@ class Rendering:
             matches: sorted by row, rule and start; those of a rule in a row do not overlap.
             protected: for each row the spans that no edit may touch.
             unrenderable: here instances are counted, by rule, whose words have no inflection.
+            extent: under which the matches were found. Where an edit would take white space out
+                of a protected span, another instance is looked for; None looks for none.
         """
         if not len(matches):
             return RewriteColumns.of([])
         forms = self._forms(tokens, matches)
-        missing = np.flatnonzero(forms.outcomes == _MISSING)
-        unrenderable.update(matches.rules[missing].tolist())
-        edits = _Edits(tokens, matches, forms)
+        missing = forms.outcomes == _MISSING
+        edits = _Edits(tokens, matches, forms, protected)
+        elsewhere: list[Rewrite] = []
         if protected is not None and any(protected):
-            edits.drop_touching(protected)
-        return edits.columns()
+            touching = edits.touching(protected)
+            edits.there[touching] = False
+            if extent is not None and len(touching):
+                anew = np.isin(matches.rows, matches.rows[touching])
+                edits.there[anew] = missing[anew] = False
+                some = matches.select(anew)
+                elsewhere = self._elsewhere(tokens, some, protected, extent, unrenderable)
+        unrenderable.update(matches.rules[missing].tolist())
+        return RewriteColumns.merged([edits.columns(), RewriteColumns.of(elsewhere)])
+
+    def _elsewhere(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        protected: Protected,
+        extent: Extent,
+        unrenderable: Counter[int],
+    ) -> list[Rewrite]:
+        """Rewrites of rows in which an edit would touch what is protected.
+
+        Instances that would are left out one by one, until none of those that are left does.
+        """
+        rows = np.unique(matches.rows).tolist()
+        part = tokens.select(rows)
+        spans = [[span for span in protected[row] if span[0] < span[1]] for row in rows]
+        every = search(self._program, part, extent="every", protected=spans)
+        wanted = set(zip(matches.rows.tolist(), matches.rules.tolist(), strict=True))
+        instances: dict[tuple[int, int], list[int]] = {}
+        for index in np.lexsort((every.variants, every.starts)).tolist():
+            place, rule = int(every.rows[index]), int(every.rules[index])
+            if (rows[place], rule) in wanted:
+                instances.setdefault((place, rule), []).append(index)
+        found: list[Rewrite] = []
+        for (place, rule), indices in sorted(instances.items()):
+            text = part.texts[place]
+            edits, missing = render_untouching(
+                Renderer(*self._rules[rule]),
+                text,
+                part.view(place),
+                [self.binding(part, every, index) for index in indices],
+                first=extent == "first",
+                protected=spans[place],
+            )
+            unrenderable[rule] += sum(each.is_inflection for each in missing)
+            if edits:
+                new = apply_edits(text, edits)
+                found.append(Rewrite(rule, rows[place], text, new, tuple(edits)))
+        return found
 
     # ------------------------------------------------------------ inside
 
@@ -108,16 +173,37 @@ class Rendering:
         rest = np.flatnonzero(~told.done)
         some = matches.select(rest)
         keys, lows, highs = (column[rest] for column in windows)
+        opens = np.zeros(len(rest), np.bool_)
+        cased = np.flatnonzero(self._templates.cased.array[keys] & (some.starts < some.ends))
+        first = tokens.row_offsets[some.rows[cased]] + some.starts[cased]
+        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], *characters)
         arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends)
-        described = describe_windows(keys, some.rows, lows, highs, *arrays, *characters)
+        described = describe_windows(keys, opens, some.rows, lows, highs, *arrays, *characters)
         numbers, examples = number_sequences(*described)
         forms = [
             self._form(self._templates[keys[example]], tokens, some, example, texts)
             for example in examples.tolist()
         ]
-        become = np.array(forms, np.int32).reshape(-1, 2)[numbers]
+        become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
         outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
+        outcomes[rest[self._reaching(tokens, some, become, characters)]] = _PLACED
         return _Forms(self._templates, windows.templates, outcomes, new_ids, texts)
+
+    def _reaching(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        become: NDArray[np.int32],
+        characters: Characters,
+    ) -> NDArray[np.int64]:
+        """Matches whose new text depends on what touches them: see `Renderer.edges`."""
+        replaced = np.flatnonzero(become[:, 0] == _REPLACED)
+        some, edges = matches.select(replaced), become[replaced, 2:]
+        base = tokens.row_offsets[some.rows]
+        arrays = (tokens.row_offsets, tokens.starts, tokens.ends)
+        beside = neighbours(some.rows, base + some.starts, base + some.ends, *arrays, *characters)
+        reaching: NDArray[np.int64] = replaced[(edges <= beside.T).any(axis=1)]
+        return reaching
 
     def _form(
         self,
@@ -126,14 +212,20 @@ class Rendering:
         matches: Matches,
         example: int,
         texts: dict[str, int],
-    ) -> tuple[int, int]:
-        """What matches become that look like the example, and the number of its new text."""
+    ) -> tuple[int, int, int, int]:
+        """What matches become that look like the example: outcome, number of its text, edges."""
         new = self._written(template, tokens, matches, example)
         if isinstance(new, Unrendered):
-            return (_MISSING if new.is_inflection else _SILENT), -1
-        empty = matches.starts[example] == matches.ends[example]
-        placed = empty or not template.renderer.takes_its_place(new)
-        return (_PLACED if placed else _REPLACED), texts.setdefault(new, len(texts))
+            return (_MISSING if new.is_inflection else _SILENT), -1, 0, 0
+        left = right = ALONE
+        if matches.starts[example] < matches.ends[example]:
+            row = int(matches.rows[example])
+            base = int(tokens.row_offsets[row])
+            start = tokens.starts[base + matches.starts[example]]
+            end = tokens.ends[base + matches.ends[example] - 1]
+            left, right = template.renderer.edges(tokens.texts[row][start:end], new)
+        outcome = _PLACED if left == ALONE else _REPLACED
+        return outcome, texts.setdefault(new, len(texts)), left, right
 
     def _written(
         self, template: Template, tokens: Tokens, matches: Matches, index: int
@@ -193,20 +285,24 @@ class _Forms:
 class _Span(NamedTuple):
     """The characters of a match, and where the token before ends (-1: there is none).
 
-    An insertion has none: its start is -1.
+    ``following`` is where the next match begins. An insertion has no characters: its start is -1.
     """
 
     row: int
     start: int
     end: int
     previous: int
+    following: int
 
 
 class _Edits:
     """The edits that matches make; each match makes one or none."""
 
-    def __init__(self, tokens: Tokens, matches: Matches, forms: _Forms) -> None:
+    def __init__(
+        self, tokens: Tokens, matches: Matches, forms: _Forms, protected: Protected | None
+    ) -> None:
         self.tokens = tokens
+        self.protected = protected
         self.matches = matches
         self.there = forms.outcomes == _REPLACED
         self.new_ids = forms.new_ids.copy()
@@ -244,13 +340,14 @@ class _Edits:
             renderer = forms.templates[template].renderer
             new, row = news[forms.new_ids[index]], span.row
             edit: Edit | Unrendered
+            around = Around(before, span.following, self.protected[row] if self.protected else ())
             if span.start < 0:
                 place = int(self.matches.starts[index])
-                edit = renderer.inserted(texts[row], self.tokens.view(row), place, new)
+                edit = renderer.inserted(texts[row], self.tokens.view(row), place, new, around)
             else:
                 previous = span.previous if span.previous >= 0 else None
                 edit = renderer.placed(
-                    texts[row], span.start, span.end, new, previous=previous, before=before
+                    texts[row], span.start, span.end, new, previous=previous, around=around
                 )
             self.there[index] = isinstance(edit, Edit)
             if isinstance(edit, Edit):
@@ -268,17 +365,32 @@ class _Edits:
         ends[full] = tokens.ends[base[full] + matches.ends[full] - 1]
         inner = np.flatnonzero(matches.starts > 0)
         previous[inner] = tokens.ends[base[inner] + matches.starts[inner] - 1]
-        columns = (matches.rows, starts, ends, previous)
+        columns = (matches.rows, starts, ends, previous, self._barriers()[chosen])
         return map(_Span, *(column.tolist() for column in columns))
 
-    def drop_touching(self, protected: Protected) -> None:
-        """Leave out edits that take white space out of protected spans."""
+    def _barriers(self) -> Int32Array:
+        """Where the next match of a group begins, or the end of its row."""
+        matches, tokens = self.matches, self.tokens
+        lengths = np.fromiter(map(len, tokens.texts), np.int32, len(tokens.texts))
+        barriers = lengths[matches.rows]
+        inner = np.ones(len(matches), np.bool_)
+        inner[self.groups] = False
+        later = np.flatnonzero(inner)
+        at = tokens.row_offsets[matches.rows[later]] + matches.starts[later]
+        within = at < tokens.row_offsets[matches.rows[later] + 1]
+        barriers[later[within] - 1] = tokens.starts[at[within]]
+        return barriers
+
+    def touching(self, protected: Protected) -> NDArray[np.int64]:
+        """Edits that take white space out of protected spans, by their matches."""
+        found = []
         for index in np.flatnonzero(self.there).tolist():
             spans = protected[self.matches.rows[index]]
             if spans:
                 step = SpanMap([Edit(int(self.starts[index]), int(self.ends[index]), "", "")])
                 if any(start < end and step.touching(start, end) for start, end in spans):
-                    self.there[index] = False
+                    found.append(index)
+        return np.array(found, np.int64)
 
     def columns(self) -> RewriteColumns:
         """The groups that make an edit at all."""

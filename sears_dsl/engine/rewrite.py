@@ -2,22 +2,40 @@
 
 In: a rule (once, as a `Renderer`), then rows with their tokens and `Binding`s. Out: an `Edit`, or
 an `Unrendered` that says why there is none. Always holds: the edit covers the replaced span, and
-beyond it only the white space that a deletion or ``~`` takes along; the edits of one row are in
-bounds, ordered and disjoint. Whatever the rule alone decides is computed when the `Renderer` is
-made: a consequent of plain text costs one slice and one comparison an instance; references cost
-some string work, inflections a cached look-up.
+beyond it only white space and doubled marks that it takes along, and a word whose capital it
+changes; the edits of one row are in bounds, ordered and disjoint. Whatever the rule alone decides
+is computed when the `Renderer` is made: a consequent of plain text costs one slice and one
+comparison an instance; references cost some string work, inflections a cached look-up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
+from sears_dsl.engine.casing import (
+    CAPITAL,
+    PLAIN,
+    UPPER,
+    begins_sentence,
+    capitalized,
+    cased,
+    shape_of,
+    uncapitalized,
+)
 from sears_dsl.engine.inflection_check import compile_diagnostics
 from sears_dsl.engine.matches import Binding, Edit
 from sears_dsl.engine.pieces import Chunk, Instance, Part, Unrendered, kept_punctuation, parts_of
-from sears_dsl.engine.spacing import attached, begins_with_clitic, deletion, insertion, stand_apart
-from sears_dsl.engine.spans import apply_edits
+from sears_dsl.engine.spacing import (
+    begins_with_clitic,
+    deletion,
+    insertion,
+    reaches_out,
+    replacement,
+    stands_before,
+)
+from sears_dsl.engine.spans import SpanMap, apply_edits
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
@@ -33,20 +51,60 @@ from sears_dsl.language.rule import (
 from sears_dsl.text.tokens import Token
 
 __all__ = [
+    "ALONE",
+    "TOUCHED",
+    "WORD",
+    "Around",
     "Rendered",
     "Renderer",
     "Unrendered",
     "apply_edits",
     "compile_diagnostics",
     "follows_case",
+    "render_untouching",
 ]
 
 
 Rendered: TypeAlias = Edit | Unrendered
+Spans: TypeAlias = Sequence[tuple[int, int]]
+
+ALONE, TOUCHED, WORD = 0, 1, 2
+"""When the edge of new text needs more than its place; numbers of `forms.neighbours`."""
 
 
-# The casing of a replaced span, as far as literals follow it.
-_PLAIN, _CAPITAL, _UPPER = 0, 1, 2
+class Around(NamedTuple):
+    """What stands around the edit of one instance.
+
+    Attributes:
+        before: the edits of the same rule in the row so far, in order.
+        barrier: where the next instance begins, or the row ends.
+        protected: spans of characters whose casing stays as it is.
+    """
+
+    before: Sequence[Edit] = ()
+    barrier: int = sys.maxsize
+    protected: Spans = ()
+
+    @property
+    def limit(self) -> int:
+        """Where the last edit ends: nothing left of it can be taken along."""
+        return self.before[-1].end if self.before else 0
+
+    def forbids(self, start: int, end: int) -> bool:
+        """Whether characters start:end must not change their casing."""
+        return end > self.barrier or any(low < end and start < high for low, high in self.protected)
+
+    def begins_with_capital(self, text: str, start: int) -> bool:
+        """Whether a span, or what was deleted just before it, began a sentence with a capital."""
+        for edit in reversed(self.before):
+            between = text[edit.end : start]
+            if edit.new or (between and not between.isspace()):
+                break
+            start = edit.start + len(edit.old) - len(edit.old.lstrip())
+        return text[start].isupper() and begins_sentence(text, start)
+
+
+NOTHING = Around()
 
 
 class Renderer:
@@ -84,7 +142,7 @@ class Renderer:
                 if isinstance(piece, Text)
             ]
             self._constants = tuple(
-                _joined("", (), chunks, shape) for shape in (_PLAIN, _CAPITAL, _UPPER)
+                _joined("", (), chunks, shape) for shape in (PLAIN, CAPITAL, UPPER)
             )
         else:
             self._parts = list(parts_of(rule, kept))
@@ -101,6 +159,8 @@ class Renderer:
         binding: Binding,
         *,
         before: Sequence[Edit] = (),
+        following: int | None = None,
+        protected: Spans = (),
     ) -> Rendered:
         """The edit that one instance makes.
 
@@ -110,43 +170,82 @@ class Renderer:
             binding: the instance.
             before: the edits of the same row so far, in order; a deletion beside one of them
                 takes no white space twice.
+            following: the first token of the instance after this one, which stays untouched.
+            protected: spans of characters whose casing stays as it is.
         """
         new = self.new_text(text, tokens, binding)
         if isinstance(new, Unrendered):
             return new
+        barrier = len(text)
+        if following is not None and following < len(tokens):
+            barrier = tokens[following].start
+        around = Around(before, barrier, protected)
         if binding.start == binding.end:
-            return self.inserted(text, tokens, binding.start, new)
+            return self.inserted(text, tokens, binding.start, new, around)
         end = tokens[binding.start - 1].end if binding.start > 0 else None
         first, last = tokens[binding.start].start, tokens[binding.end - 1].end
-        return self.placed(text, first, last, new, previous=end, before=before)
+        return self.placed(text, first, last, new, previous=end, around=around)
 
     def new_text(self, text: str, tokens: Sequence[Token], binding: Binding) -> str | Unrendered:
-        """What takes the place of the span, before white space around it is thought of.
+        """What takes the place of the span, before its edges are thought of.
 
         It depends on the rule, on how the instance lies on its tokens, on these with the
-        characters between them, and on whether they touch their neighbours; on nothing else.
+        characters between them, on whether they touch their neighbours, and on whether the span
+        begins a sentence, if the rule follows the casing of the text; on nothing else.
         """
         if binding.start == binding.end:
-            return self._written(text, tokens, binding, _PLAIN) or Unrendered.UNCHANGED
+            return self._written(text, tokens, binding, PLAIN) or Unrendered.UNCHANGED
         start = tokens[binding.start].start
         old = text[start : tokens[binding.end - 1].end]
-        shape = _shape(old) if self._follows_case else _PLAIN
-        new = self._written(text, tokens, binding, shape)
+        opens = self._follows_case and begins_sentence(text, start)
+        shape = shape_of(old, opens=opens) if self._follows_case else PLAIN
+        new = self._written(text, tokens, binding, shape, opens=opens and shape == CAPITAL)
         if isinstance(new, Unrendered) or not new or self._attached:
             return new
-        if binding.start > 0 and tokens[binding.start - 1].end == start:
-            new = stand_apart(old, new)
         return Unrendered.UNCHANGED if new == old else new
 
-    def takes_its_place(self, new: str) -> bool:
-        """Whether new text of a span takes just the place of the old one, white space apart."""
-        return bool(new) and not self._attached
+    @property
+    def follows_case(self) -> bool:
+        """Whether new text depends on the casing of the old one, and on the start of a sentence."""
+        return self._follows_case
 
-    def inserted(self, text: str, tokens: Sequence[Token], place: int, new: str) -> Edit:
-        """The edit that puts new text between two tokens, before the one at this place."""
+    def edges(self, old: str, new: str) -> tuple[int, int]:
+        """When new text of a span needs more than its place: see `placed`.
+
+        Returns:
+            For the left and the right side: `ALONE` if it needs more however its neighbour stands,
+            `TOUCHED` if it does where there is no white space between, `WORD` if it does where a
+            letter or digit touches it.
+        """
+        if not new or self._attached or reaches_out(old, new):
+            return ALONE, ALONE
+        plain = old[0].isalnum() and not begins_with_clitic(old)
+        return (WORD if plain else TOUCHED), WORD
+
+    def inserted(
+        self, text: str, tokens: Sequence[Token], place: int, new: str, around: Around = NOTHING
+    ) -> Rendered:
+        """The edit that puts new text between two tokens, before the one at this place.
+
+        At the start of a sentence the new text takes the capital, and the word that had it keeps
+        it only if it may be a name.
+        """
         previous = tokens[place - 1] if place else None
         following = tokens[place] if place < len(tokens) else None
-        return insertion(text, previous, following, new, glued=self._attached)
+        edit = insertion(text, previous, following, new, glued=self._attached)
+        if edit is None:
+            return Unrendered.UNCHANGED
+        if following is None or edit.start != following.start or not self._follows_case:
+            return edit
+        word = following.text
+        if not word[0].isupper() or not begins_sentence(text, following.start):
+            return edit
+        at, head = capitalized(edit.new)
+        new, start = head + edit.new[at:], edit.start
+        lowered = uncapitalized(word, no_name=False)
+        if lowered == word or around.forbids(start, following.end):
+            return edit._replace(new=new)
+        return Edit(start, following.end, word, new + lowered)
 
     def placed(
         self,
@@ -156,7 +255,7 @@ class Renderer:
         new: str,
         *,
         previous: int | None,
-        before: Sequence[Edit] = (),
+        around: Around = NOTHING,
     ) -> Rendered:
         """The edit that puts new text in the place of a span, or deletes it.
 
@@ -166,20 +265,29 @@ class Renderer:
             end: one past its last.
             new: what `new_text` gave.
             previous: where the token before the span ends; None at the row's start.
-            before: as in `render`.
+            around: the other edits of the row, and what is protected.
         """
-        limit = before[-1].end if before else 0
-        if not new:
-            left = apply_edits(text[:start], before)
-            return deletion(text, start, end, before=left, limit=limit)
-        if self._attached and previous is not None:
-            edit = attached(text, start, end, new, limit=max(limit, previous))
-        else:
-            edit = Edit(start, end, text[start:end], new)
+        before = stands_before(text, start, around.before)
+        limit = max(around.limit, previous or 0)
+        edit: Edit | None = None
+        if new:
+            glued = self._attached and previous is not None
+            edit = replacement(text, start, end, new, glued=glued, before=before, limit=limit)
+        if edit is None:
+            edit = deletion(
+                text, start, end, before=before, limit=around.limit, barrier=around.barrier
+            )
+            if self._follows_case and around.begins_with_capital(text, start):
+                edit = _passed_on(text, edit, around)
         return Unrendered.UNCHANGED if edit.new == edit.old else edit
 
     def render_all(
-        self, text: str, tokens: Sequence[Token], bindings: Iterable[Binding]
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        bindings: Sequence[Binding],
+        *,
+        protected: Spans = (),
     ) -> tuple[list[Edit], list[Unrendered]]:
         """The edits of a row's instances, and why those of the others are missing.
 
@@ -187,11 +295,15 @@ class Renderer:
             text: the row.
             tokens: its tokens.
             bindings: instances that do not overlap, leftmost first.
+            protected: as in `render`.
         """
         edits: list[Edit] = []
         missing: list[Unrendered] = []
-        for binding in bindings:
-            rendered = self.render(text, tokens, binding, before=edits)
+        for binding, following in _with_following(bindings):
+            rendered = self.render(
+                text, tokens, binding,
+                before=edits, following=following, protected=protected,
+            )  # fmt: skip
             if isinstance(rendered, Edit):
                 edits.append(rendered)
             else:
@@ -199,7 +311,13 @@ class Renderer:
         return edits, missing
 
     def _written(
-        self, text: str, tokens: Sequence[Token], binding: Binding, shape: int
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        binding: Binding,
+        shape: int,
+        *,
+        opens: bool = False,
     ) -> str | Unrendered:
         if self._constants is not None:
             return self._constants[shape]
@@ -210,17 +328,91 @@ class Renderer:
             if isinstance(chunk, Unrendered):
                 return chunk
             if chunk.text:
-                chunks.append(chunk)
+                chunks.append(_moved(chunk, instance, first=not chunks) if opens else chunk)
         return _joined(text, tokens, chunks, shape)
 
 
+def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
+    """A copy at the start of a sentence: the first takes the capital, the former first loses it.
+
+    It loses it only if it is no name: a function word, or what the rule calls by another tag.
+    """
+    if chunk.tokens is None or chunk.as_is:
+        return chunk
+    if first:
+        end, head = capitalized(chunk.text)
+        return chunk._replace(text=head + chunk.text[end:])
+    start = instance.binding.start
+    if chunk.tokens.start != start:
+        return chunk
+    token = instance.tokens[start]
+    called = any(start in places for places in instance.binding.tags.values())
+    no_name = called and token.coarse != "PROPN" and not token.fine.startswith("NNP")
+    return chunk._replace(text=uncapitalized(chunk.text, no_name=no_name))
+
+
+def _passed_on(text: str, edit: Edit, around: Around) -> Edit:
+    """A deletion that gives its capital to the next word, unless that has to stay as it is."""
+    end, word = capitalized(text, edit.end)
+    if not word or around.forbids(edit.end, end):
+        return edit
+    return Edit(edit.start, end, text[edit.start : end], edit.new + word)
+
+
+def render_untouching(
+    renderer: Renderer,
+    text: str,
+    tokens: Sequence[Token],
+    instances: Sequence[Binding],
+    *,
+    first: bool,
+    protected: Spans,
+) -> tuple[list[Edit], list[Unrendered]]:
+    """The edits of those instances of a row that touch no protected span.
+
+    Args:
+        renderer: of their rule.
+        text: the row.
+        tokens: its tokens.
+        instances: every one of the row, in the order of preference; they may overlap.
+        first: whether one is wanted, or all that do not overlap.
+        protected: spans of characters that stay as they are.
+    """
+    left = list(instances)
+    while True:
+        chosen: list[Binding] = []
+        for binding in left:
+            if not chosen or binding.start >= max(chosen[-1].end, chosen[-1].start + 1):
+                chosen.append(binding)
+        if first:
+            del chosen[1:]
+        edits: list[Edit] = []
+        missing: list[Unrendered] = []
+        for binding, following in _with_following(chosen):
+            rendered = renderer.render(
+                text, tokens, binding,
+                before=edits, following=following, protected=protected,
+            )  # fmt: skip
+            if isinstance(rendered, Unrendered):
+                missing.append(rendered)
+                continue
+            step = SpanMap([rendered])
+            if any(start < end and step.touching(start, end) for start, end in protected):
+                place = (binding.start, binding.end)
+                left = [each for each in left if (each.start, each.end) != place]
+                break
+            edits.append(rendered)
+        else:
+            return edits, missing
+
+
+def _with_following(bindings: Sequence[Binding]) -> Iterator[tuple[Binding, int | None]]:
+    """Each instance, and the first token of the one after it."""
+    for number, binding in enumerate(bindings, start=1):
+        yield binding, bindings[number].start if number < len(bindings) else None
+
+
 # ---------------------------------------------------------------- casing
-
-
-def _shape(old: str) -> int:
-    if old.isupper() and sum(map(str.isalpha, old)) > 1:
-        return _UPPER
-    return _CAPITAL if old[0].isupper() or old[0].istitle() else _PLAIN
 
 
 def follows_case(rule: Rule, scope: RuleScope) -> bool:
@@ -269,7 +461,7 @@ def _joined(text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: 
     for chunk in chunks:
         if previous is not None:
             pieces.append(_space_between(text, tokens, previous, chunk))
-        pieces.append(_cased(chunk.text, shape, first=not pieces) if chunk.literal else chunk.text)
+        pieces.append(cased(chunk.text, shape, first=not pieces) if chunk.literal else chunk.text)
         previous = chunk
     return "".join(pieces)
 
@@ -282,11 +474,3 @@ def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk
     if left.tight[1] or right.tight[0] or begins_with_clitic(right.text):
         return ""
     return " "
-
-
-def _cased(word: str, shape: int, *, first: bool) -> str:
-    if shape == _UPPER:
-        return word.upper()
-    if shape == _CAPITAL and first and word[:1].islower():
-        return word[0].title() + word[1:]
-    return word

@@ -1,40 +1,46 @@
-"""White space around new text: what a deletion, an insertion and glue take along or add.
+"""White space around new text: what an edit takes along or adds, so that words stay apart.
 
-In: a text and the place of a change in it. Out: the `Edit` that makes it. Always holds: only
-white space next to the place is taken along; what is inserted stands apart from words by one
-space, and attached to where it belongs (clitics and closing punctuation to the left, opening
-punctuation to the right). Costs a few character tests.
+In: a text and the place of a change in it. Out: the `Edit` that makes it, or None where nothing is
+left to write. Always holds: only white space and doubled marks next to the place are taken along; a
+word that stood apart from its neighbour still does; what is inserted is attached to where it
+belongs (clitics and closing punctuation to the left, opening punctuation to the right). Costs a few
+character tests.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sears_dsl.engine.matches import Edit
 from sears_dsl.text.tokens import Token
 
 __all__ = [
-    "CLITIC_INITIALS",
-    "attached",
+    "begins_attached",
     "begins_with_clitic",
     "deletion",
+    "ends_with_mark",
     "insertion",
     "is_punctuation",
-    "stand_apart",
+    "opens",
+    "reaches_out",
+    "replacement",
+    "stands_before",
 ]
 
-CLITICS = frozenset(
-    f"{mark}{rest}" for mark in "'’" for rest in ("s", "re", "ve", "ll", "d", "m")
-) | {"n't", "n’t"}
-"""Words that are written without a space before them, in lower case."""
-
-CLITIC_INITIALS = "'’nN"
-"""What a clitic begins with."""
-
+_CLITIC_INITIALS = "'’ʼnN"
+_CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W|\Z)", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"\A\w*")
 _CLOSING = frozenset(",.;:!?)]}%…’”")
 _OPENING = frozenset("([{“‘")
 # Straight quotes are both; which one is told by the side on which they touch a word.
 _QUOTES = frozenset("\"'")
+# New text that begins with one of these is attached to the word before it.
+_ATTACHED = frozenset(",.;:!?")
+# What is not written where a mark stands already.
+_MARKS = frozenset(",;:.")
+_STOPS = frozenset(",;:.!?…")
 
 
 def begins_with_clitic(text: str) -> bool:
@@ -44,16 +50,65 @@ def begins_with_clitic(text: str) -> bool:
         >>> begins_with_clitic("'s"), begins_with_clitic("N'T"), begins_with_clitic("'twas")
         (True, True, False)
     """
-    if text[:1] not in CLITIC_INITIALS or not text:
-        return False
-    first, _, _ = text.partition(" ")
-    return first.lower() in CLITICS
+    return text[:1] in _CLITIC_INITIALS and _CLITIC.match(text) is not None
+
+
+def begins_attached(text: str) -> bool:
+    """Whether new text that begins so is attached to the word before it."""
+    return text[:1] in _ATTACHED or begins_with_clitic(text)
+
+
+def ends_with_mark(text: str) -> bool:
+    """Whether the text ends with a mark that is not written twice."""
+    return text[-1] in _MARKS
+
+
+def reaches_out(old: str, new: str) -> bool:
+    """Whether new text may take along what stands around the old one, without touching it."""
+    if begins_attached(new) and not _is_attached(old):
+        return True
+    first, last = new[0] in _MARKS, ends_with_mark(new)
+    return (first and old[0] not in _STOPS) or (last and old[-1] not in _STOPS)
 
 
 @lru_cache(maxsize=1 << 12)
 def is_punctuation(text: str) -> bool:
     """Whether there is no letter and no digit in the text."""
     return not any(character.isalnum() for character in text)
+
+
+def opens(before: str) -> bool:
+    """Whether a text ends with something that opens: a bracket, or a quote that touches no word.
+
+    Example:
+        >>> opens('he said ('), opens('he said "'), opens('he said "yes"'), opens("")
+        (True, True, False, False)
+    """
+    if before[-1:] in _QUOTES:
+        return len(before) < 2 or before[-2].isspace() or before[-2] in _OPENING
+    return before[-1:] in _OPENING
+
+
+def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
+    """The end of what stands before a place after some edits: its white space and the last word.
+
+    Args:
+        text: the original row.
+        place: a character of it.
+        before: edits that end there or earlier, in order.
+    """
+    pieces: list[str] = []
+    for edit in reversed(before):
+        between = text[edit.end : place]
+        if between and not between.isspace():
+            break
+        pieces += [between, edit.new]
+        place = edit.start
+        if edit.new and not edit.new.isspace():
+            return "".join(reversed(pieces))
+    word = _space_before(text, place, 0)
+    pieces.append(text[max(0, word - 8) : place])
+    return "".join(reversed(pieces))
 
 
 def _space_before(text: str, place: int, limit: int) -> int:
@@ -69,15 +124,24 @@ def _space_after(text: str, place: int) -> int:
     return place
 
 
-def deletion(text: str, start: int, end: int, *, before: str, limit: int = 0) -> Edit:
+def _next(text: str, place: int) -> str:
+    """The next character that is no white space, if there is one."""
+    place = _space_after(text, place)
+    return text[place : place + 1]
+
+
+def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrier: int) -> Edit:
     """Delete characters start:end with one of the gaps beside them.
+
+    Of two marks that would come together (``a, really, b``) one goes; two words stay apart.
 
     Args:
         text: the original row.
         start: first character of the span.
         end: one past its last.
-        before: what stands before the span after the edits so far.
+        before: what stands before the span after the edits so far, see `stands_before`.
         limit: where the edit before this one ends; nothing left of it can be taken along.
+        barrier: where the next span begins; nothing right of it can be taken along.
     """
     left = _space_before(text, start, limit)
     right = _space_after(text, end)
@@ -88,45 +152,128 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int = 0) ->
     elif not following:
         right = end  # at its end the left gap goes
     elif following in _CLOSING or (right == end and following in _QUOTES):
+        if kept[-1] in _STOPS and following in _STOPS:
+            return _without_mark(text, start, end, kept=kept, limit=limit, barrier=barrier)
         right = end
     elif right == end:
         left = start
     elif len(kept) == len(before):
         # Nothing to take on the left; the word before keeps its space unless it opens something.
         left = start
-        if kept[-1] not in _OPENING and kept[-1] not in _QUOTES:
+        if not opens(kept):
             right = end
     elif kept[-1] not in _OPENING and text[left:start] == " ":
         right = end
     else:
         left = start
-    return Edit(left, right, text[left:right], "")
+    apart = _would_join(before if left == start else kept, text[right : right + 1])
+    return Edit(left, right, text[left:right], " " if apart else "")
 
 
-def attached(text: str, start: int, end: int, new: str, *, limit: int = 0) -> Edit:
-    """Replace characters start:end and the white space before them: new text glued to the left."""
-    left = _space_before(text, start, limit)
+def _without_mark(text: str, start: int, end: int, *, kept: str, limit: int, barrier: int) -> Edit:
+    """Delete a span between two marks and one of these: the first one before a full stop."""
+    left, right = _space_before(text, start, limit), _space_after(text, end)
+    if kept[-1] in ",;:" and text[right] in ",;:" and right < barrier:
+        return Edit(left, right + 1, text[left : right + 1], "")
+    if kept[-1] in ",;:" and left > limit and text[left - 1] == kept[-1]:
+        return Edit(left - 1, right, text[left - 1 : right], "")
+    return Edit(left, end, text[left:end], "")
+
+
+def _would_join(before: str, after: str) -> bool:
+    return bool(before and after) and before[-1].isalnum() and after.isalnum()
+
+
+def replacement(
+    text: str, start: int, end: int, new: str, *, glued: bool, before: str, limit: int
+) -> Edit | None:
+    """Put new text in the place of characters start:end; None: nothing is left of it.
+
+    Args:
+        text: the original row.
+        start: first character of the span.
+        end: one past its last.
+        new: what takes its place.
+        glued: whether it is attached to the token before, as ``~`` says.
+        before: as for `deletion`.
+        limit: where the edit before this one, and the token before, end.
+    """
+    old = text[start:end]
+    kept = before.rstrip()
+    new, doubled = _single(
+        new,
+        before=kept[-1:] if old[:1] not in _STOPS else "",
+        after=_next(text, end) if old[-1:] not in _STOPS else "",
+    )
+    if not new:
+        return None
+    left = start
+    if (glued and not doubled) or (not _is_attached(old) and _may_attach(kept, new)):
+        left = _space_before(text, start, limit)
+    elif not glued and _wants_space(before, old, new):
+        new = " " + new
+    if _joins_after(old, new, text[end : end + 4]):
+        new += " "
     return Edit(left, end, text[left:end], new)
 
 
-def stand_apart(old: str, new: str) -> str:
-    """New text for a span that touches the token before it.
+def _single(new: str, *, before: str, after: str) -> tuple[str, bool]:
+    """New text without marks that stand there already, and whether it began with one."""
+    if new[-1:] in _MARKS and after in _STOPS and after and new[-2:-1] not in _STOPS:
+        new = new[:-1].rstrip()
+    doubled = new[:1] in _MARKS and before in _STOPS and bool(new and before)
+    if doubled and new[1:2] not in _STOPS:
+        return new[1:].lstrip(), True
+    return new, False
 
-    A word in place of a clitic gets a space (``don't`` → ``do not``).
 
-    Example:
-        >>> stand_apart("n't", "not"), stand_apart("'s", "'re"), stand_apart("?", "!")
-        (' not', "'re", '!')
+def _may_attach(kept: str, new: str) -> bool:
+    """Whether new text is attached to what stands before it, white space left out."""
+    if not kept or opens(kept) or not begins_attached(new):
+        return False
+    return new[0] in _ATTACHED or kept[-1].isalnum() or kept[-1] in _QUOTES
+
+
+def _is_attached(old: str) -> bool:
+    """Whether a replaced span begins with what is attached to the word before it, or could be."""
+    return not old[:1].isalnum() or begins_with_clitic(old)
+
+
+def _wants_space(before: str, old: str, new: str) -> bool:
+    """Whether a word that takes the place of a span would touch what the span could touch.
+
+    ``don't`` → ``do not``, ``yes, or no`` → ``yes or no``, ``cannot`` → ``can never``.
     """
-    if new[0].isalnum() and begins_with_clitic(old) and not begins_with_clitic(new):
-        return " " + new
-    return new
+    last = before[-1:]
+    if not last or last.isspace() or begins_with_clitic(new):
+        return False
+    if old[0] in _CLOSING or begins_with_clitic(old):
+        stands = last.isalnum() or (last in _CLOSING | _QUOTES and not opens(before))
+        return stands and new[0] not in _CLOSING | _QUOTES
+    if not old[0].isalnum():
+        return _would_join(before, new[0])
+    return last.isalpha() and new[0].isalpha() and not _same_word(old, new)
+
+
+def _joins_after(old: str, new: str, after: str) -> bool:
+    """Whether a word would touch the word after the span, and its last word did not."""
+    if not new[-1].isalnum() or not after[:1].isalnum() or begins_with_clitic(after[:4]):
+        return False
+    if not old[-1].isalnum():
+        return True
+    return new[-1].isalpha() and after[0].isalpha() and not _same_word(old[::-1], new[::-1])
+
+
+def _same_word(old: str, new: str) -> bool:
+    """Whether two texts begin with the same word, casing apart."""
+    one, other = (_FIRST_WORD.findall(text)[0] for text in (old, new))
+    return bool(one.lower() == other.lower())
 
 
 def insertion(
     text: str, previous: Token | None, following: Token | None, new: str, *, glued: bool
-) -> Edit:
-    """Insert a text between two tokens.
+) -> Edit | None:
+    """Insert a text between two tokens; None: nothing is left to write.
 
     Args:
         text: the original row.
@@ -135,18 +282,28 @@ def insertion(
         new: what is inserted.
         glued: attached to the token before.
     """
+    new, doubled = _single(
+        new,
+        before=previous.text[-1:] if previous else "",
+        after=following.text[:1] if following else "",
+    )
+    if not new:
+        return None
     if previous is None:
         if following is None:
             return Edit(0, 0, "", new)
         space = "" if following.text[0] in _CLOSING else " "
         return Edit(following.start, following.start, "", new + space)
-    if glued or begins_with_clitic(new):
-        return Edit(previous.end, previous.end, "", new)
+    before = text[max(0, previous.end - 2) : previous.end]
+    if (glued and not doubled) or (begins_attached(new) and not opens(before)):
+        after = text[previous.end : previous.end + 4]
+        space = " " if _would_join(new, after[:1]) and not begins_with_clitic(after) else ""
+        return Edit(previous.end, previous.end, "", new + space)
     if following is None:
         return Edit(previous.end, previous.end, "", " " + new)
     if previous.end < following.start:
         return Edit(following.start, following.start, "", new + " ")
-    space_before = "" if _opens(text, previous.end) else " "
+    space_before = "" if opens(before) else " "
     space_after = "" if _attaches(following.text) else " "
     return Edit(following.start, following.start, "", space_before + new + space_after)
 
@@ -154,11 +311,3 @@ def insertion(
 def _attaches(token: str) -> bool:
     """Whether a token that touches the one before it belongs to it."""
     return token[0] in _CLOSING or token[0] in _QUOTES or begins_with_clitic(token)
-
-
-def _opens(text: str, end: int) -> bool:
-    """Whether the character before a place opens something."""
-    character = text[end - 1]
-    if character in _QUOTES:
-        return end < 2 or text[end - 2].isspace()
-    return character in _OPENING

@@ -73,6 +73,11 @@ class Template:
         )
 
     @cached_property
+    def follows_case(self) -> bool:
+        """Whether new text may depend on where a sentence begins."""
+        return follows_case(*self._rule)
+
+    @cached_property
     def renderer(self) -> Renderer:
         """Writes the new text."""
         return Renderer(*self._rule)
@@ -107,6 +112,7 @@ class Templates(Sequence[Template]):
 
     Attributes:
         formats: their formats.
+        cased: bool (templates,): whether new text may depend on where a sentence begins.
     """
 
     def __init__(
@@ -119,6 +125,7 @@ class Templates(Sequence[Template]):
         self._made: list[Template] = []
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
+        self.cased = Growing(np.zeros(0, np.bool_))
         self._variants: dict[int, Sequence[Variant]] = {}
         self._plain: dict[tuple[object, ...], int] = {}
 
@@ -198,7 +205,9 @@ class Templates(Sequence[Template]):
             return self._make(rule, order)
         tree, scope = self._rules[rule]
         cased = follows_case(tree, scope)
-        key = (len(tree.antecedent), _written(tree), cased)
+        # A first word that a tag calls no name may lose its capital.
+        called = cased and isinstance(tree.antecedent[0].body, Tag)
+        key = (len(tree.antecedent), _written(tree), cased, called)
         number = self._plain.get(key)
         if number is None:
             number = self._make(rule, order, None if cased else format_of(tree))
@@ -209,6 +218,7 @@ class Templates(Sequence[Template]):
         template = Template(self._rules[rule], partial(self.variants, rule), order, form)
         self._made.append(template)
         self._read_context.extend([template.reads_context])
+        self.cased.extend([template.follows_case])
         self.formats.append(form)
         return len(self._made) - 1
 

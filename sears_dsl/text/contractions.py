@@ -19,8 +19,8 @@ from sears_dsl.text.tokens import Tokens, TokenType
 __all__ = ["contraction", "separated"]
 
 _NOT = ("n't", "PART", "RB")
-_MODALS = ("ca", "could", "dare", "may", "might", "must", "need", "ought", "sha")
-_MODALS += ("should", "wo", "would")
+_BEFORE_HAVE = ("could", "might", "must", "should", "would")
+_MODALS = (*_BEFORE_HAVE, "ca", "dare", "may", "need", "ought", "sha", "wo")
 _FORMS = {
     **dict.fromkeys(_MODALS, ("AUX", "MD")),
     **dict.fromkeys(("do", "have", "are", "ai"), ("AUX", "VBP")),
@@ -35,9 +35,7 @@ _SUBJECTS = {
     "there": ("PRON", "EX"),
 }
 _SINGULAR = ("he", "she", "it", "that", "this")
-_BEFORE_HAVE = ("could", "might", "must", "should", "would")
-_BEFORE_NOT_HAVE = (*_BEFORE_HAVE, "ca", "did", "do", "does", "had", "may", "need", "ought", "sha")
-_BEFORE_NOT_HAVE += ("wo",)
+_BEFORE_NOT_HAVE = {*_MODALS, "did", "do", "does", "had"} - {"dare"}
 _HAVE = ("'ve", "AUX", "VB")
 _WHOLE = (
     (("can", "AUX", "MD"), ("not", "PART", "RB")),
