@@ -95,15 +95,19 @@ def make_private_folder(folder: Path) -> None:
     that is there must lead nowhere: what is written into it, or removed, lies in it.
 
     Raises:
-        OSError: it cannot be made, or is or holds a link.
+        OSError: it cannot be made; it is or holds a link, or holds a pipe; it is another account's.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.is_symlink() or any(each.is_symlink() for each in folder.iterdir()):
+    within = list(folder.iterdir())
+    if any(each.is_symlink() for each in (folder, *within)):
         raise OSError(
-            errno.ELOOP,
-            f"{folder.name} is or holds a link to another place; remove it",
-            str(folder),
+            errno.ELOOP, "it is, or holds, a link to another place; remove it", str(folder)
         )
+    if not all(each.is_file() or each.is_dir() for each in within):
+        raise OSError(errno.EINVAL, "it holds what is no file and no folder", str(folder))
+    # In a folder of everybody's, such as /tmp, another account may have made it beforehand.
+    if os.name != "nt" and folder.stat().st_uid not in (os.geteuid(), folder.parent.stat().st_uid):
+        raise OSError(errno.EPERM, "it belongs to another account", str(folder))
 
 
 def mark(folder: Path) -> None:

@@ -109,6 +109,7 @@ def assert_ours(result: Result, said: str = "") -> None:
 # ---------------------------------------------------------------- manifests beside rule files
 
 COMMANDS: dict[str, tuple[str, ...]] = {
+    "export": ("r.sear", "--data", "d.csv", "-o", "suite.pkl", "--column", "text"),
     "augment": ("r.sear", "d.csv", "-o", "a.csv", "--column", "text", "--label", "label"),
     "audit": ("r.sear", "--model", "obedient:predict", "--data", "d.csv", "--column", "text",
               "--label", "label", "--scorer", "none", "-o", "audit"),
@@ -486,6 +487,21 @@ def test_a_repository_cannot_have_files_written_elsewhere(folder: Path) -> None:
     commit = git("commit-tree", tree, "-m", "a")
     assert_ours(run("diff", f"{commit}:r.sear", "r.sear"), "named '../out.sear'")
     assert_ours(run("diff", "--", "--output=x:r.sear", "r.sear"), "is no git revision")
+
+
+def test_a_pipe_in_the_place_of_a_lock_is_told(folder: Path) -> None:
+    for command, (name, arguments) in RUNS.items():
+        (folder / name).mkdir()
+        os.mkfifo(folder / name / "lock")
+        assert_ours(run(command, *arguments), "what is no file and no folder")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")
+def test_a_folder_of_another_account_is_not_taken(folder: Path) -> None:
+    for command, (name, arguments) in RUNS.items():
+        (folder / name).mkdir()
+        os.chown(folder / name, 12345, 12345)
+        assert_ours(run(command, *arguments), "it belongs to another account")
 
 
 def test_what_is_not_of_a_run_stays_in_its_folder(folder: Path) -> None:

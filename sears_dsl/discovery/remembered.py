@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.journal import Journal
 from sears_dsl.discovery.semantics import Scorer
+from sears_dsl.errors import UsageError
 
 __all__ = [
     "GROUP",
@@ -53,8 +54,8 @@ class Found(Protocol):
 class ParaphraseSource(Protocol):
     """Something that rewords sentences."""
 
-    def paraphrase(self, sentences: Sequence[str]) -> Sequence[Sequence[Found]]:
-        """The paraphrases of each sentence, best first."""
+    def paraphrase(self, sentences: Sequence[str]) -> Sequence[Sequence[Found | str]]:
+        """The paraphrases of each sentence, best first: texts, or objects with a ``text``."""
 
 
 @runtime_checkable
@@ -211,7 +212,7 @@ def remembered_paraphrases(
         answered = map(source.paraphrase, wanted())
     for found in answered:
         answers = {
-            text: [each.text for each in of_text]
+            text: [_text_of(each) for each in of_text]
             for text, of_text in zip(drawn.popleft(), found, strict=True)
         }
         journal.put_many("paraphrases", answers)
@@ -219,6 +220,16 @@ def remembered_paraphrases(
         if on_portion is not None:
             on_portion(len(known), len(distinct))
     return [known.get(text) for text in sentences]
+
+
+def _text_of(found: Found | str) -> str:
+    text = found if isinstance(found, str) else getattr(found, "text", None)
+    if not isinstance(text, str):
+        raise UsageError(
+            f"a {type(found).__name__} is no paraphrase",
+            help="give a list of texts for each sentence, or of objects with a `text`",
+        )
+    return text
 
 
 def _are_texts(found: object) -> bool:

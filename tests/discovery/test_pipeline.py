@@ -16,6 +16,7 @@ from sears_dsl.discovery.journal import Journal
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.discovery.manifest import read_manifest
 from sears_dsl.discovery.pipeline import discover
+from sears_dsl.discovery.remembered import remembered_paraphrases
 from sears_dsl.discovery.report import Participants, write_discovery
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.errors import DataError, ModelError, UsageError
@@ -314,3 +315,18 @@ def test_an_ample_budget_changes_nothing() -> None:
 def test_settings_that_mean_nothing_are_refused() -> None:
     with pytest.raises(UsageError, match="delta is 1"):
         Settings(delta=1.0)
+
+
+@pytest.mark.parametrize("strange", [None, 5, ["a text"], b"a text"])
+def test_paraphrases_may_be_texts_and_nothing_strange(strange: object) -> None:
+    class Plain:
+        def __init__(self, answer: object) -> None:
+            self.answer = answer
+
+        def paraphrase(self, sentences: Sequence[str]) -> list[list[object]]:
+            return [[self.answer] for _ in sentences]
+
+    with Journal(None, task="t") as journal:
+        assert remembered_paraphrases(Plain("so"), ["a", "b"], journal) == [["so"], ["so"]]
+    with Journal(None, task="t") as journal, pytest.raises(UsageError, match="is no paraphrase"):
+        remembered_paraphrases(Plain(strange), ["a"], journal)
