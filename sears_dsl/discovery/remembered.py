@@ -206,8 +206,9 @@ def remembered_paraphrases(
 
     if on_portion is not None:
         on_portion(len(known), len(distinct))
+    answered: Iterator[Sequence[Sequence[Found | str]]]
     if isinstance(source, StreamingSource):
-        answered = source.paraphrase_each(wanted())
+        answered = iter(source.paraphrase_each(wanted()))
     else:
         answered = map(source.paraphrase, wanted())
     for found in answered:
