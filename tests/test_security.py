@@ -185,6 +185,19 @@ def test_a_process_with_the_current_folder_on_its_path_runs_nothing(folder: Path
         assert "--tagger" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["site-packages", "dist-packages", "lib"])
+def test_a_package_below_the_current_folder_is_not_installed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    place = folder / name
+    place.mkdir()
+    for each in ("xx_evil_model", "xx_evil_model-1.0.dist-info"):
+        (folder / each).rename(place / each)
+    monkeypatch.syspath_prepend(str(place))
+    with pytest.raises(TaggerError, match="there is no spaCy model 'xx_evil_model'"):
+        load_named("spacy:xx_evil_model")
+
+
 def test_what_a_person_names_is_taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "mine.py").write_text(
         "from sears_dsl.text.pinned import PinnedTagger\n\ndef make():\n    return PinnedTagger()\n"

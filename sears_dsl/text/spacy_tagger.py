@@ -13,6 +13,8 @@ memory is bounded.
 from __future__ import annotations
 
 import re
+import site
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -226,18 +228,24 @@ class SpacyTagger(Closing):
 def check_installed(package: str) -> None:
     """Make sure that a spaCy model is an installed package, without importing it.
 
-    One that Python would find elsewhere, in the current folder or on PYTHONPATH, is none.
+    One that lies elsewhere is none, nor one below the current folder, unless that is where the
+    environment lies in which sears runs.
 
     Raises:
         TaggerError: it is not installed.
     """
     folder = _package_folder(package)
-    place = None if folder is None else folder.parent
+    if folder is None:
+        raise _missing(package)
+    place = folder.parent.resolve()
+    environments = (sys.prefix, sys.base_prefix, site.getusersitepackages())
     if (
-        place is None
-        or place.name not in _INSTALLED_IN
-        or place.resolve() == Path.cwd()
+        place.name not in _INSTALLED_IN
         or not list(metadata.distributions(name=package, path=[str(place)]))
+        or (
+            place.is_relative_to(Path.cwd().resolve())
+            and not any(place.is_relative_to(Path(each).resolve()) for each in environments)
+        )
     ):
         raise _missing(package)
 
