@@ -24,8 +24,6 @@ __all__ = ["Adversaries", "Adversary", "best_of_each_row", "find_adversaries"]
 # far for one that keeps the meaning: each look is a question to the scorer.
 _BASE_ROWS = 400
 _LOOKS = 3
-# Pairs that the scorer gets at once: some seconds of work.
-_PORTION = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,7 @@ def find_adversaries(
     tau: float,
     ask: Callable[[Sequence[int], Sequence[str]], Sequence[str | None]] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    portion: int = 1024,
 ) -> Adversaries:
     """The paraphrases that flip a model's answer and keep the meaning.
 
@@ -92,6 +91,7 @@ def find_adversaries(
         ask: what the model says of right rows with other texts, None where there was no time to
             ask; `RightRows.ask` if None.
         stop: asked between portions of questions to the scorer; True leaves the rest out.
+        portion: pairs that the scorer gets at once.
 
     Example:
         >>> import numpy as np
@@ -125,28 +125,33 @@ def find_adversaries(
         if answer is not None
     }
     flips = sorted(pair for pair, answer in known.items() if right.flipped(pair[0], answer))
-    # Most flips lose the meaning, which is cheaper to see than how far they are from it.
+    # First, and a portion of it alone where time is short: without a base rate nothing is proven.
+    rows, flipping = _base(
+        right, list(known), set(flips), scorer=scorer, tau=tau, stop=stop, portion=portion
+    )
     kept: list[tuple[int, str]] = []
-    for first in range(0, len(flips), _PORTION):
+    scores: list[float] = []
+    for first in range(0, len(flips), portion):
         if stop():
             break
-        some = flips[first : first + _PORTION]
+        # Most flips lose the meaning, which is cheaper to see than how far they are from it.
+        some = flips[first : first + portion]
         keeps = scorer.at_least([(right.texts[number], text) for number, text in some], tau)
-        kept += [pair for pair, keep in zip(some, keeps, strict=True) if keep]
-    scores = scorer.scores([(right.texts[number], text) for number, text in kept])
+        good = [pair for pair, keep in zip(some, keeps, strict=True) if keep]
+        kept += good
+        scores += scorer.scores([(right.texts[number], text) for number, text in good]).tolist()
     adversaries = [
         Adversary(
             row=number,
             original=right.texts[number],
             text=text,
-            score=float(score),
+            score=score,
             label=right.predictions[number],
             prediction=known[number, text],
         )
         for (number, text), score in zip(kept, scores, strict=True)
     ]
     adversaries.sort(key=lambda each: (each.row, -each.score, each.text))
-    rows, flipping = _base(right, list(known), set(flips), scorer=scorer, tau=tau, stop=stop)
     return Adversaries(
         tuple(adversaries),
         paraphrases=len(known),
@@ -164,6 +169,7 @@ def _base(
     scorer: Scorer,
     tau: float,
     stop: Callable[[], bool],
+    portion: int,
 ) -> tuple[int, int]:
     """Of how many rows a paraphrase keeps the meaning, and how many of these paraphrases flip.
 
@@ -172,7 +178,8 @@ def _base(
     of_row: dict[int, list[str]] = {}
     for number, text in paraphrases:
         of_row.setdefault(number, []).append(text)
-    open_rows = sorted(of_row, key=lambda number: (_lot(right.texts[number]), number))[:_BASE_ROWS]
+    order = sorted(of_row, key=lambda number: (_lot(right.texts[number]), number))
+    open_rows = order[: min(_BASE_ROWS, portion)]
     drawn = {number: sorted(of_row[number], key=_lot)[:_LOOKS] for number in open_rows}
     rows = flipping = 0
     for look in range(_LOOKS):

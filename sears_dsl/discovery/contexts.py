@@ -45,8 +45,6 @@ __all__ = ["Joined", "Trials", "join_contexts"]
 
 # Flips of a change that are asked about first; if none of them keeps the meaning, no more are.
 _FIRST_LOOK = 6
-# Pairs that the scorer gets at once: some seconds of work.
-_PAIRS = 1024
 # Rows from which on a tag is judged: of fewer nearly any share keeps the meaning by chance.
 _LEAST_ROWS = 5
 
@@ -139,6 +137,7 @@ def join_contexts(
     minimum_flips: int,
     parts: NDArray[np.integer],
     stop: Callable[[], bool] = lambda: False,
+    portion: int = 1024,
 ) -> list[Joined]:
     """Rules over the contexts in which changes keep the meaning.
 
@@ -155,6 +154,7 @@ def join_contexts(
         parts: int (rows,): the part of each row, from 0.
         stop: asked between portions of questions; True leaves it at the changes that were asked
             about completely, those that flip most first.
+        portion: pairs that the scorer gets at once.
 
     Returns:
         At most four rules a change and part (coarse or fine tags, before or after), without those
@@ -193,7 +193,7 @@ def join_contexts(
     least = -(-minimum_flips // count)
     part_of = parts[applications.rows]
     there, starts = set(rules), _first_starts([rules[rule] for rule in plain], tokens, tagger)
-    meaning = _Meaning(applications, scorer, tau, stop)
+    meaning = _Meaning(applications, scorer, tau, stop, portion)
     joined: dict[Rule, int] = {}
     for part in range(count):
         of_part = {
@@ -236,7 +236,9 @@ class _Meaning:
         scorer: Scorer,
         tau: float,
         stop: Callable[[], bool],
+        portion: int,
     ) -> None:
+        self._portion = portion
         self._applications = applications
         self._scorer = scorer
         self._tau = tau
@@ -249,10 +251,10 @@ class _Meaning:
             return
         wanted = np.fromiter(dict.fromkeys(np.concatenate(rewrites).tolist()), np.int64)
         wanted = wanted[self.known[wanted] < 0]
-        for first in range(0, len(wanted), _PAIRS):
+        for first in range(0, len(wanted), self._portion):
             if self._stop():
                 return
-            some = wanted[first : first + _PAIRS]
+            some = wanted[first : first + self._portion]
             self.known[some] = self._scorer.at_least(self._applications.pairs(some), self._tau)
 
     def promising(

@@ -72,6 +72,10 @@ class Progress(NamedTuple):
 OnProgress = Callable[[Progress], None]
 
 
+# Pairs that a scorer gets at once: so many are a second of work or so, and so many half a minute.
+_TIMED, _UNTIMED = 64, 1024
+
+
 @dataclass(kw_only=True)
 class _Run:
     data: LabelledRows
@@ -126,8 +130,13 @@ class _Run:
         in_time = self.budget.stage("adversaries")
         return find_adversaries(
             right, paraphrases, scorer=self.remembered, tau=self.tau, ask=ask,
-            stop=lambda: not in_time(),
+            stop=lambda: not in_time(), portion=self.portion,
         )  # fmt: skip
+
+    @property
+    def portion(self) -> int:
+        """Pairs that the scorer gets at once: few where time is limited."""
+        return _TIMED if self.budget.limited else _UNTIMED
 
     def ask(
         self,
@@ -238,7 +247,7 @@ class _Run:
             trials.rules, trials.applications, trials.flips, tokens,
             tagger=self.tagger, scorer=self.remembered, tau=self.tau,
             delta=self.settings.delta, minimum_flips=self.settings.minimum_flips,
-            parts=trials.parts, stop=lambda: not in_time(),
+            parts=trials.parts, stop=lambda: not in_time(), portion=self.portion,
         )  # fmt: skip
         if not joined:
             return trials
@@ -266,6 +275,7 @@ class _Run:
             tau=self.tau,
             delta=self.settings.delta,
             minimum_flips=self.settings.minimum_flips,
+            batch=self.portion,
             in_waves=self.budget.limited,
             stop=lambda: not in_time(),
             progress=self._scoring,
@@ -277,11 +287,17 @@ class _Run:
 
 
 def _most_promising(applications: Applications, candidates: Candidates) -> NDArray[np.int64]:
-    """The rewrites, those of rules that many adversaries proposed first."""
+    """The rewrites rule by rule, those that many rewordings proposed first, then those on few rows.
+
+    A rule counts only if the model was asked about all that it writes.
+    """
     sources = np.array([len(of_rule) for of_rule in candidates.sources], np.int64)
-    best = np.zeros(len(applications.texts), np.int64)
-    np.maximum.at(best, applications.rewrites, sources[applications.rules])
-    return np.argsort(-best, kind="stable")
+    order = np.lexsort((applications.changed, -sources))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    first = np.full(len(applications.texts), len(order), np.int64)
+    np.minimum.at(first, applications.rewrites, ranks[applications.rules])
+    return np.argsort(first, kind="stable")
 
 
 def adversaries_of(

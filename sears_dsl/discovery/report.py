@@ -117,8 +117,8 @@ def _why(found: FoundRule, tau: float) -> str:
     rows = "rows apart from those that chose its contexts" if found.joined else "right rows"
     said = (
         f"flips {found.flips} of {found.changed} {rows} that it changes "
-        f"({percent(found.flips / found.changed)}, 95% {percent(low)} to {percent(high)}); "
-        f"S >= {tau:.3g} in {percent(found.at_tau / found.changed)} of them "
+        f"({percent(found.flips / max(1, found.changed))}, 95% {percent(low)} to {percent(high)}); "
+        f"S >= {tau:.3g} in {percent(found.at_tau / max(1, found.changed))} of them "
         f"({percent(float(kept_low))} to {percent(float(kept_high))}), "
         f"mean S {found.mean_score:.2f}"
     )
@@ -179,11 +179,11 @@ def _record(found: FoundRule) -> RuleRecord:
         rule=found.text,
         changed=found.changed,
         flips=found.flips,
-        flip_rate=found.flips / found.changed,
+        flip_rate=found.flips / max(1, found.changed),
         flip_interval=found.interval,
         q_value=found.q_value,
         at_tau=found.at_tau,
-        share_at_tau=found.at_tau / found.changed,
+        share_at_tau=found.at_tau / max(1, found.changed),
         share_interval=(float(low), float(high)),
         mean_score=found.mean_score,
         gain=found.gain,

@@ -1,0 +1,144 @@
+"""A time budget: every stage has its share, what is done counts, and what was lacking is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sears_dsl.cli.discovering import _why_nothing
+from sears_dsl.discovery.budget import Budget, Stage
+from sears_dsl.discovery.found import Discovery
+from sears_dsl.discovery.labelled import LabelledRows
+from sears_dsl.discovery.pipeline import discover
+from sears_dsl.discovery.settings import Settings
+from sears_dsl.text.pinned import PinnedTagger
+
+TAGGER = PinnedTagger({"is": ("AUX", "VBZ"), "was": ("AUX", "VBD"), "and": ("CCONJ", "CC")})
+WORDS = ("movie", "play", "story")
+
+
+class Reworded(NamedTuple):
+    text: str
+
+
+@dataclass
+class World:
+    """A clock, and a paraphraser, a model and a scorer that take their time."""
+
+    paraphrase_seconds: float = 0.0
+    answer_seconds: float = 0.0
+    score_seconds: float = 0.0
+    keeps: bool = True
+    now: float = 0.0
+    identity: str = "world"
+    name: str = "world"
+    tau: float = 0.5
+    asked: list[str] = field(default_factory=list)
+
+    def clock(self) -> float:
+        return self.now
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[Reworded]]:
+        self.now += self.paraphrase_seconds * len(sentences)
+        return [
+            [Reworded(text.replace(word, word + "x"))]
+            for text in sentences
+            for word in WORDS
+            if word in text
+        ]
+
+    def predict(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
+        self.now += self.answer_seconds * len(rows)
+        return ["0" if "x " in row["text"] else "1" for row in rows]
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        self.now += self.score_seconds * len(pairs)
+        return np.full(len(pairs), 0.9 if self.keeps else 0.1)
+
+    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
+        return self.scores(pairs) >= tau
+
+
+def run(world: World, *, seconds: float | None, rows: int = 600, flips: int = 3) -> Discovery:
+    texts = [
+        f"This {WORDS[number % 3]} {('is', 'was', 'and')[number % 5 % 3]} {number} ."
+        for number in range(rows)
+    ]
+    return discover(
+        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
+        world,
+        paraphraser=world,
+        scorer=world,
+        tagger=TAGGER,
+        settings=Settings(budget_seconds=seconds, holdout=0, minimum_flips=flips),
+        clock=world.clock,
+    )
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        {"paraphrase_seconds": 1.0, "answer_seconds": 0.01, "score_seconds": 0.01},
+        {"paraphrase_seconds": 0.1, "answer_seconds": 0.03, "score_seconds": 0.02},
+        {"paraphrase_seconds": 0.01, "answer_seconds": 0.01, "score_seconds": 0.1},
+    ],
+)
+def test_whatever_is_slow_rules_are_tried_and_found_in_time(slow: dict[str, float]) -> None:
+    free = World(**slow)
+    run(free, seconds=None)
+    world = World(**slow)
+    seconds = free.now * 2 / 3
+    found = run(world, seconds=seconds)
+    assert found.budget_reached
+    assert found.funnel.candidates > 0
+    assert found.rules
+    # Beyond the end goes what the last numbers take, and the portion that each stage was at.
+    assert world.now < 1.5 * seconds
+
+
+def test_what_is_saved_by_one_stage_is_there_for_the_others() -> None:
+    now = [0.0]
+    budget = Budget(100, lambda: now[0])
+    paraphrases = budget.stage("paraphrases")
+    assert paraphrases()
+    rules = budget.stage("rules")
+    now[0] = 10.0
+    assert rules()
+    now[0] = 10 + 90 * 4 / 14 - 0.1
+    assert rules()
+    now[0] += 0.2
+    assert not rules()
+    assert budget.reached == ["rules"]
+
+
+def test_every_stage_has_some_time_while_any_is_left() -> None:
+    now = [0.0]
+    budget = Budget(100, lambda: now[0])
+    stages: tuple[Stage, ...] = (
+        "paraphrases", "answers", "adversaries", "rules", "contexts", "filter",
+    )  # fmt: skip
+    for stage in stages:
+        in_time = budget.stage(stage)
+        assert in_time(), stage
+        while in_time():
+            now[0] += 0.5
+    assert now[0] < 100
+
+
+def test_advice_follows_from_what_was_lacking() -> None:
+    spent = run(World(paraphrase_seconds=10.0), seconds=1.0)
+    assert not spent.rules
+    assert "536 rows not reworded" in _why_nothing(spent)
+    assert "--budget-seconds" in _why_nothing(spent)
+    few = run(World(), seconds=None, rows=6)
+    assert "flips 3 rows" in _why_nothing(few)
+    assert "--minimum-flips" in _why_nothing(few)
+    lost = run(World(keeps=False), seconds=None)
+    assert "none of them keeps the meaning" in _why_nothing(lost)
+    assert "--tau" in _why_nothing(lost)
+    assert "--budget-seconds" not in _why_nothing(lost)
