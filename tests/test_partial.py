@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -410,3 +411,43 @@ def test_kept_columns_and_spans_are_resumed_too(tmp_path: Path, mode: Any) -> No
         ).read_bytes()
         assert cut.tally == whole.tally
         assert cut.tally.touched == 13
+
+
+KEEPING = """
+import sys
+sys.path.insert(0, {tests!r})
+from word_matcher import WordRecipe
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.text.batches import ReadOptions
+from sears_dsl.text.spans import SpanColumn
+def request(**options):
+    seconds = options.pop("seconds", 0)
+    return ApplyRequest(recipe=WordRecipe(seconds=seconds), input={source!r}, output={output!r},
+                        columns=("text",), spans=(SpanColumn("text", "spans"),), keep=("all",),
+                        reading=ReadOptions(rows=3), **options)
+if __name__ == "__main__":
+    apply_file(request(seconds=0.2, jobs=2))
+"""
+
+
+def test_a_killed_run_that_keeps_columns_is_resumed(tmp_path: Path) -> None:
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.parquet"
+    rows = [{"text": f"What a movie {n}", "n": n, "spans": [[7, 12 + n % 2]]} for n in range(40)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    script = tmp_path / "run.py"
+    tests = str(Path(__file__).parent)
+    script.write_text(KEEPING.format(tests=tests, source=str(source), output=str(output)))
+    names = runpy.run_path(str(script))
+    whole = apply_file(names["request"]())
+    expected = output.read_bytes()
+    output.unlink()
+    process = subprocess.Popen([sys.executable, str(script)])
+    wait_for(output.with_name("out.parquet.sears-partial") / "00000002.part")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not output.exists()
+    report = apply_file(names["request"](resume=True))
+    assert output.read_bytes() == expected
+    assert report.note.startswith("resumed after ")
+    assert report.tally == whole.tally
+    assert report.tally.touched == len(rows)

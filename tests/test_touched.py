@@ -222,3 +222,16 @@ def test_dropped_rows_are_no_rows_of_any_rule(tmp_path: Path) -> None:
     assert [row["title"] for row in after] == ["Which film"]
     assert report.rules["film"].rows == report.rules["which"].rows == 1
     assert (report.tally.touched, report.tally.records) == (1, 1)
+
+
+@pytest.mark.parametrize("argument", ["protected", "intact"])
+def test_a_span_over_several_sentences_has_no_gap_between_them(argument: str) -> None:
+    insertions = compiled("<> -> ok / . __", "<> -> oh / <s> __")
+    text = "It is so. It is no."
+    for unit in ("text", "sentence"):
+        options: dict[str, Any] = {argument: [[(3, 17)]], "unit": unit}
+        [done] = insertions.chain([text], scope="first", **options)
+        assert done.span_map.map(3, 17) is not None
+        assert "is so. It is no" in done.text
+    [done] = insertions.chain([text], scope="first", unit="sentence")
+    assert done.text.lower() == "oh it is so. ok oh it is no. ok"

@@ -45,7 +45,7 @@ class _Sentences:
                 if self.protected is not None and protected is not None:
                     self.protected.append(
                         [
-                            (max(low, start) - start, min(high, end) - start)
+                            (low - start, high - start)  # not cut: its inside goes on
                             for low, high in protected[row]
                             if low < end and start < high
                         ]
