@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sears_dsl.api import apply
+    from sears_dsl.catalogue import load
     from sears_dsl.engine.matcher import Matcher, compile_rules
     from sears_dsl.engine.matches import Edit, Matches, Rewrite
     from sears_dsl.engine.spans import SpanMap
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from sears_dsl.language.rule import Metadata, Options, Rule
-    from sears_dsl.language.ruleset import Ruleset, load, parse
+    from sears_dsl.language.ruleset import Ruleset, parse
     from sears_dsl.rule_tests import RuleTestResult, run_tests
     from sears_dsl.text.cache import TagCache
     from sears_dsl.text.tagger import Tagger, load_tagger
@@ -42,6 +43,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "sears_dsl.api": ("apply",),
+    "sears_dsl.catalogue": ("load",),
     "sears_dsl.engine.matcher": ("Matcher", "compile_rules"),
     "sears_dsl.engine.matches": ("Edit", "Matches", "Rewrite"),
     "sears_dsl.engine.spans": ("SpanMap",),
@@ -58,7 +60,7 @@ _HOME = {
         "UsageError",
     ),
     "sears_dsl.language.rule": ("Metadata", "Options", "Rule"),
-    "sears_dsl.language.ruleset": ("Ruleset", "load", "parse"),
+    "sears_dsl.language.ruleset": ("Ruleset", "parse"),
     "sears_dsl.rule_tests": ("RuleTestResult", "run_tests"),
     "sears_dsl.text.cache": ("TagCache",),
     "sears_dsl.text.tagger": ("Tagger", "load_tagger"),

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sears_dsl.errors import UsageError
+
 if TYPE_CHECKING:
     from sears_dsl.batch.rewriting import Mode, Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
@@ -51,6 +53,7 @@ def apply(
     Raises:
         RuleSyntaxError: a rule file with errors.
         DataError: a column that is not there, a value that is no text.
+        UsageError: a dataset or rules of a kind that is not known, or a name that stands for none.
 
     Example:
         >>> import sears_dsl as sears
@@ -60,14 +63,14 @@ def apply(
     """
     from sears_dsl.batch.memory import apply_to
     from sears_dsl.batch.validated import tagger_findings
-    from sears_dsl.catalogue import load_rulesets
     from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.language.ruleset import Ruleset
 
-    single = isinstance(ruleset, (Ruleset, str, Path))
-    rulesets: list[Ruleset] = []
-    for given in [ruleset] if single else ruleset:  # type: ignore[union-attr]
-        rulesets += [given] if isinstance(given, Ruleset) else load_rulesets([str(given)])
+    if isinstance(dataset, str) and not Path(dataset).exists():
+        raise UsageError(
+            f"there is no file {dataset!r}; a string names a file with the rows",
+            help="give texts as a list: sears.apply([text], rules)",
+        )
+    rulesets = _rulesets(ruleset)
     matcher = compile_rules(rulesets, tagger=tagger)
     for finding in tagger_findings(rulesets, lambda: matcher.tagger):
         warnings.warn(finding.render(), stacklevel=2)
@@ -80,4 +83,31 @@ def apply(
         unit=unit,
         protect=protect,
         keep=keep,
+    )
+
+
+def _rulesets(given: object) -> list[Ruleset]:
+    """Rulesets, loaded where they are named.
+
+    Raises:
+        UsageError: it is nothing that holds rules.
+    """
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.language.rule import Rule
+    from sears_dsl.language.ruleset import Ruleset
+
+    if isinstance(given, Ruleset):
+        return [given]
+    if isinstance(given, (str, Path)):
+        return load_rulesets([str(given)])
+    if isinstance(given, Sequence):
+        return [ruleset for each in given for ruleset in _rulesets(each)]
+    if isinstance(given, Rule):
+        raise UsageError(
+            "a Rule alone does not say under which options it is read",
+            help="make it a ruleset: sears.Ruleset.from_rules([rule])",
+        )
+    raise UsageError(
+        f"rules are a Ruleset, a name of rules or a list of these, not {type(given).__name__}",
+        help="sears.parse('movie -> film') makes a ruleset of text, sears.load('a.sear') of a file",
     )

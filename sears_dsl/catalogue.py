@@ -15,9 +15,10 @@ from sears_dsl._resources import resource_folder
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
-from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.ruleset import load as load_file
 
-__all__ = ["LEFT_OUT", "find_rule_files", "load_rulesets", "ruleset_page", "shipped"]
+__all__ = ["LEFT_OUT", "find_rule_files", "load", "load_rulesets", "ruleset_page", "shipped"]
 
 LEFT_OUT = ".left-out.sear"
 """How the name of a file ends that holds what reviewers rejected."""
@@ -75,6 +76,31 @@ def _files_of(name: str) -> Iterator[Path]:
     yield from chosen
 
 
+def load(name: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
+    """Load one ruleset.
+
+    Args:
+        name: a rule file, a folder with one, or the name of a shipped ruleset such as
+            ``synonyms/reviews``.
+        allow_imports_outside: whether imports may lead out of the folder of the file.
+
+    Raises:
+        UsageError: there is no such file or ruleset, or several.
+        RuleSyntaxError: findings in the file.
+
+    Example:
+        >>> load("paper/sentiment").rules[0].name is not None
+        True
+    """
+    files = find_rule_files([str(name)])
+    if len(files) > 1:
+        raise UsageError(
+            f"{name} stands for {len(files)} files",
+            help=f"load one of them, such as {files[0]}; sears.apply takes them all",
+        )
+    return load_file(files[0], allow_imports_outside=allow_imports_outside)
+
+
 def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) -> list[Ruleset]:
     """Load what the names stand for; see `find_rule_files`.
 
@@ -85,7 +111,7 @@ def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) 
     named = list(names)
     own = {Path(name) for name in named}
     return [
-        load(file, allow_imports_outside=allow_imports_outside)
+        load_file(file, allow_imports_outside=allow_imports_outside)
         for file in find_rule_files(named)
         if file in own or not file.name.endswith(LEFT_OUT)
     ]

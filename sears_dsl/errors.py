@@ -125,15 +125,25 @@ def _window(source: str, span: Span) -> tuple[str, str]:
     """The part of a line to show and the caret under it; tabs and controls take one column."""
     clean = "".join(character if character.isprintable() else " " for character in source)
     start = span.column - 1
-    width = max(1, min(span.end_column, len(clean) + 1) - span.column)
-    if len(clean) <= _WINDOW:
-        return clean, " " * start + "^" * width
-    left = max(0, start - _WINDOW // 2)
-    right = min(len(clean), left + _WINDOW)
+    end = max(start + 1, min(span.end_column - 1, len(clean)))
+    left, right = 0, len(clean)
+    if len(clean) > _WINDOW:
+        left = max(0, start - _WINDOW // 2)
+        right = min(len(clean), left + _WINDOW)
     prefix = "…" if left else ""
     suffix = "…" if right < len(clean) else ""
-    indent = " " * (start - left + len(prefix))
-    return prefix + clean[left:right] + suffix, indent + "^" * min(width, right - start or 1)
+    indent = " " * (_columns(clean[left:start]) + len(prefix))
+    caret = "^" * max(1, _columns(clean[start : min(end, right)]))
+    return prefix + clean[left:right] + suffix, indent + caret
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 - for the few lines that need it
+
+    return cell_len(text)
 
 
 def _shown(text: str) -> str:

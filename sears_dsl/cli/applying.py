@@ -1,4 +1,4 @@
-"""``sears apply`` and ``sears explain``: rules on data, and why a rule did or did not fire."""
+"""``sears apply``: rules on data."""
 
 from __future__ import annotations
 
@@ -22,14 +22,10 @@ from sears_dsl.cli.warming import quietly
 
 if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyReport, ApplyRequest, Progress
-    from sears_dsl.engine.explain import Explanation
     from sears_dsl.errors import Diagnostic
-    from sears_dsl.text.tokens import Token
 
-__all__ = ["apply_command", "explain_command"]
+__all__ = ["apply_command"]
 
-# So many rules are all explained; of more, those that did not match a single token are counted.
-_FEW = 10
 # So many rules, and so many rows with a span in the way, are in a summary.
 _MOST = 12
 _FEW_REASONS = 3
@@ -235,81 +231,3 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str) -> N
         out.print(f"{counted(tally.misplaced, 'row')} with a span that is not where it says")
     for row, why in tally.reasons[:_FEW_REASONS]:
         out.print(Text(f"  row {row}: {why}"))
-
-
-@click.command("explain", epilog="Example: sears explain rules.sear 'What color is the tray?'")
-@click.argument("rules", nargs=-1, required=True, metavar="RULES... SENTENCE")
-@click.option("--rule", "wanted", multiple=True, help="Only the rule of this id; repeatable.")
-@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
-              help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
-def explain_command(
-    rules: tuple[str, ...], *, wanted: tuple[str, ...], tagger: str, as_json: bool
-) -> None:
-    """Why a rule fires in a sentence, or which token stops it.
-
-    The sentence may pin its tags: "What/PRON/WP color/NOUN/NN ?".
-    """
-    from sears_dsl.catalogue import load_rulesets
-    from sears_dsl.engine.explain import explain
-    from sears_dsl.errors import UsageError
-    from sears_dsl.text.contractions import separated
-    from sears_dsl.text.pinned import parse_pinned
-    from sears_dsl.text.tagger import load_tagger
-
-    *names, sentence = rules
-    if not names:
-        raise click.UsageError("name the rules and then a sentence: sears explain RULES '…'")
-    rulesets = load_rulesets(names)
-    chosen = load_tagger(tagger)
-    pinned = parse_pinned(sentence)
-    text, tokens = pinned or (sentence, separated(chosen.tag([sentence])).row(0))
-    explanations = [
-        explain(rule, ruleset, text, tokens, split=chosen.split)
-        for ruleset in rulesets
-        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
-        if not wanted or rule_id in wanted
-    ]
-    if wanted and not explanations:
-        raise UsageError(f"no rule has the id {wanted[0]}", help="`sears rules NAME` lists the ids")
-    if as_json:
-        from dataclasses import asdict
-
-        echo_json(
-            {
-                "text": text,
-                "tokens": [token._asdict() for token in tokens],
-                "rules": [asdict(explanation) for explanation in explanations],
-            }
-        )
-        return
-    _print_explanations(tokens, explanations)
-
-
-def _print_explanations(tokens: list[Token], explanations: list[Explanation]) -> None:
-    """The tokens with their tags, then the rules that fire, then those that nearly did."""
-    from rich.table import Table
-    from rich.text import Text
-
-    out = console()
-    grid = Table("", "token", "coarse", "fine", box=None, pad_edge=False)
-    for position, token in enumerate(tokens):
-        grid.add_row(str(position), Text(token.text), token.coarse, token.fine)
-    out.print(grid)
-    fired = [each for each in explanations if each.fired]
-    silent = [each for each in explanations if not each.fired]
-    near = [each for each in silent if each.furthest]
-    for each in fired:
-        out.print(Text(f"\nfires: {each.rule_id}", "bold green"))
-        out.print(Text(f"  {each.reason}\n  {each.rewrite}"))
-    for each in sorted(near, key=lambda each: each.furthest - each.total):
-        out.print(Text(f"\nsilent: {each.rule_id}", "bold"))
-        out.print(Text(f"  {each.reason}"))
-    rest = len(silent) - len(near)
-    if len(explanations) <= _FEW:
-        for each in silent:
-            if not each.furthest:
-                out.print(Text(f"\nsilent: {each.rule_id}", "bold"))
-                out.print(Text(f"  {each.reason}"))
-    elif rest:
-        out.print(f"\n{counted(rest, 'rule')} did not match a single token (--rule ID tells why)")

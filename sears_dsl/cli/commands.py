@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sears_dsl import __version__
-from sears_dsl.cli.applying import apply_command, explain_command
+from sears_dsl.cli.applying import apply_command
 from sears_dsl.cli.auditing import audit_command, compare_command
 from sears_dsl.cli.augmenting import augment_command
 from sears_dsl.cli.cache import cache_group
@@ -17,6 +17,7 @@ from sears_dsl.cli.catalogue import rules_command
 from sears_dsl.cli.comparing import diff_command
 from sears_dsl.cli.discovering import adversaries_command, discover_command
 from sears_dsl.cli.editing import lsp_command
+from sears_dsl.cli.explaining import explain_command, try_command
 from sears_dsl.cli.exporting import export_command
 from sears_dsl.cli.fixing import fix_command
 from sears_dsl.cli.models import models_group
@@ -73,6 +74,7 @@ for _command in (
     test_command,
     apply_command,
     explain_command,
+    try_command,
     diff_command,
     rules_command,
     discover_command,

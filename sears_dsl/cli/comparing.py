@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,7 +62,15 @@ def diff_command(
     with _version(old, outside) as before, _version(new, outside) as after:
         difference = diff_rulesets(before, after)
         rows = (
-            _row_differences(before, after, data, column=column, form=file_format, tagger=tagger)
+            _row_differences(
+                before,
+                after,
+                data,
+                renamed={change.old_id: change.new_id for change in difference.renamed},
+                column=column,
+                form=file_format,
+                tagger=tagger,
+            )
             if data is not None
             else []
         )
@@ -148,9 +156,16 @@ def _git(*arguments: str) -> bytes:
 
 
 def _row_differences(
-    old: Ruleset, new: Ruleset, data: str, *, column: str | None, form: str | None, tagger: str
+    old: Ruleset,
+    new: Ruleset,
+    data: str,
+    *,
+    renamed: Mapping[str, str],
+    column: str | None,
+    form: str | None,
+    tagger: str,
 ) -> list[dict[str, object]]:
-    """Rows that a rule of the two versions rewrites differently, by rule id."""
+    """Rows that a rule of the two versions rewrites differently, by its id in the new one."""
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.text.cache import TagCache
     from sears_dsl.text.dataset import Dataset, default_column, require_column
@@ -163,15 +178,14 @@ def _row_differences(
         dataset = Dataset(data, format_name=form)
         name = column or default_column(dataset.first, where=data)
         require_column(dataset.names, name, where=data)
+        old_ids = tuple(renamed.get(rule, rule) for rule in matchers[0].rule_ids)
+        names = (old_ids, matchers[1].rule_ids)
         for batch in dataset.batches():
             values = batch.columns[name]
             texts = [value if isinstance(value, str) else "" for value in values]
             before, after = (
-                {
-                    (rewrite.row, matcher.rule_ids[rewrite.rule]): rewrite.text
-                    for rewrite in matcher.apply(texts)
-                }
-                for matcher in matchers
+                {(each.row, ids[each.rule]): each.text for each in matcher.apply(texts)}
+                for matcher, ids in zip(matchers, names, strict=True)
             )
             for row, rule in sorted(before.keys() | after.keys()):
                 was, now = before.get((row, rule)), after.get((row, rule))

@@ -46,11 +46,12 @@ from sears_dsl.language.words import (
     strange_character,
 )
 
-__all__ = ["print_entries", "print_rule", "print_statements", "print_test", "rule_id"]
+__all__ = ["print_entries", "print_rule", "print_statements", "print_test", "rule_id", "rule_ids"]
 
 _VALUE = re.compile(r"[^\s\"()\[\]{}|?&=][^\s\"()\[\]{}|?&]*")
 _KEYWORD = re.compile(r"(?:sear|ruleset|import|option|set|rule)(?= )")
 _LABEL = re.compile(r"[\w.-]+")
+_ID_BYTES = 5
 _HIDING = frozenset("?()[]{}|")
 
 
@@ -64,7 +65,33 @@ def rule_id(rule: Rule) -> str:
     """
     if rule.name is not None:
         return rule.name
-    return "r-" + hashlib.blake2b(print_rule(rule).encode(), digest_size=5).hexdigest()
+    return _hashed(print_rule(rule), _ID_BYTES)
+
+
+def rule_ids(rules: Sequence[Rule]) -> tuple[str, ...]:
+    """The ids of the rules of a file; different rules have different ones.
+
+    Ten digits of a hash meet by chance once in a file of a million rules. Then the later rule has
+    twenty, so that no id depends on what follows it.
+    """
+    names = {rule.name for rule in rules if rule.name is not None}
+    texts: dict[str, str] = {}
+    ids: list[str] = []
+    for rule in rules:
+        if rule.name is not None:
+            ids.append(rule.name)
+            continue
+        text = print_rule(rule)
+        for size in (_ID_BYTES, 2 * _ID_BYTES, 4 * _ID_BYTES):
+            name = _hashed(text, size)
+            if name not in names and texts.setdefault(name, text) == text:
+                break
+        ids.append(name)
+    return tuple(ids)
+
+
+def _hashed(text: str, size: int) -> str:
+    return "r-" + hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 
 def print_rule(rule: Rule) -> str:

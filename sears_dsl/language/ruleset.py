@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language import sets
 from sears_dsl.language.layout import Entry
-from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_id
+from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_ids
 from sears_dsl.language.rule import (
     Options,
     Rule,
@@ -28,7 +28,13 @@ from sears_dsl.language.rule import (
     SetReference,
     Test,
 )
-from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, Statement
+from sears_dsl.language.statements import (
+    HeaderLine,
+    ImportLine,
+    OptionLine,
+    Statement,
+    VersionLine,
+)
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher
@@ -99,7 +105,7 @@ class Ruleset:
     @cached_property
     def rule_ids(self) -> tuple[str, ...]:
         """The id of each rule: the declared name, or ``r-`` and a hash."""
-        return tuple(map(rule_id, self.rules))
+        return rule_ids(self.rules)
 
     @cached_property
     def written_sets(self) -> dict[str, tuple[Test, ...]]:
@@ -162,10 +168,45 @@ class Ruleset:
         """
         rules = tuple(entry.node for entry in self.layout if isinstance(entry.node, Rule))
         if self.layout and rules == self.rules:
-            return print_entries(self.layout, self.trailing)
+            return print_entries(self._laid_out(), self.trailing)
         return print_statements(self._statements()) or print_entries((), self.trailing)
 
-    def _statements(self) -> Iterable[Statement]:
+    def _laid_out(self) -> Sequence[Entry]:
+        """The layout, with the header, options and sets that this ruleset has.
+
+        They are those of the layout unless the ruleset was made from another one; lines that stay
+        keep their comments.
+        """
+        nodes = [entry.node for entry in self.layout]
+        options = {node.name: node.value for node in nodes if isinstance(node, OptionLine)}
+        said = (
+            [(node.name, node.version) for node in nodes if isinstance(node, HeaderLine)],
+            [(node.path, node.name) for node in nodes if isinstance(node, ImportLine)],
+            replace(Options(), **options),  # type: ignore[arg-type] - checked when it was read
+            tuple(node for node in nodes if isinstance(node, SetDefinition)),
+        )
+        own = (
+            [(self.name, self.version)] if self.name is not None else [],
+            [(each.path, each.name) for each in self.imports],
+            self.options,
+            self.sets,
+        )
+        if said == own:
+            return self.layout
+        before = {_kind(entry.node): entry for entry in self.layout}
+        header = [node for node in nodes if isinstance(node, VersionLine)]
+        header += [node for node in self._statements(stated=options) if not isinstance(node, Rule)]
+        rules = [entry for entry in self.layout if isinstance(entry.node, Rule)]
+        entries = [
+            replace(before[_kind(node)], node=node) if _kind(node) in before else Entry(node)
+            for node in header
+        ]
+        if entries and rules and not rules[0].leading:
+            rules[0] = replace(rules[0], leading=("",))
+        return [*entries, *rules]
+
+    def _statements(self, *, stated: Container[str] = ()) -> Iterable[Statement]:
+        """What this ruleset says in order; defaults of options only where they are ``stated``."""
         nowhere = Span(1, 1, 1)
         if self.name is not None:
             yield HeaderLine(self.name, self.version or "0", nowhere)
@@ -174,7 +215,7 @@ class Ruleset:
         default = Options()
         for option in ("case", "language", "tagset"):
             value = getattr(self.options, option)
-            if value != getattr(default, option):
+            if value != getattr(default, option) or option in stated:
                 yield OptionLine(option, value, nowhere, nowhere)
         yield from self.sets
         yield from self.rules
@@ -195,6 +236,12 @@ class Ruleset:
         tail = f"<p>and {more:,} more</p>" if more else ""
         caption = f"<caption>{html.escape(title)}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{tail}"
+
+
+def _kind(node: Statement) -> tuple[type[Statement], str]:
+    """What a statement defines; versions and headers have no name of their own."""
+    named = isinstance(node, ImportLine | OptionLine | SetDefinition)
+    return type(node), node.name if named else ""
 
 
 def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = False) -> Ruleset:

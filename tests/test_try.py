@@ -1,0 +1,190 @@
+"""``sears try``, and the other places where a person gives rules by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from strategies import OPTIONS, rulesets
+
+import sears_dsl as sears
+from sears_dsl.cli.commands import sears as command
+from sears_dsl.errors import Diagnostic, Span, UsageError
+from sears_dsl.language.printer import rule_id, rule_ids
+from sears_dsl.language.rule import Options
+from sears_dsl.language.ruleset import Ruleset, parse
+
+
+def run(*arguments: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(command, arguments, input=stdin)
+
+
+def test_a_rule_is_tried_in_place() -> None:
+    done = run("try", "movie -> film", "A movie.")
+    assert done.exit_code == 0
+    assert "A film." in done.output
+    assert "`movie` became `film`" in done.output
+    done = run("try", "What NOUN -> Which NOUN", "What/PRON/WP is/AUX/VBZ it ?")
+    assert "`NOUN` was wanted and `is` (AUX/VBZ) stands there" in done.output
+
+
+def test_several_texts_and_lines_are_tried() -> None:
+    done = run("try", "movie -> film", "A movie.", "-", stdin="a book\nMovies, a movie\n")
+    assert done.output.splitlines() == [
+        "fires   A film.",
+        "silent  a book",
+        "        no token matches `movie`, the first element",
+        "fires   Movies, a film",
+    ]
+    told = json.loads(run("try", "movie -> film", "A movie.", "no", "--json").output)
+    assert [each["rules"][0]["fired"] for each in told] == [True, False]
+
+
+def test_a_file_of_rules_may_be_given_in_place() -> None:
+    rules = "option case = exact\nset M = movie | film\n@M -> show\nA -> The"
+    assert "fires   A show" in run("try", rules, "A film", "A movie").output
+
+
+def test_a_wrong_rule_is_told(tmp_path: Path) -> None:
+    for rule, told in (("NUON -> x", "E201"), ("be -> $1.VBD", "E350"), ("# nothing", "no rule")):
+        done = run("try", rule, "A movie.")
+        assert told in str(done.exception)
+    warned = run("try", "movie -> film // note", "A movie.")
+    assert "W611" in warned.output
+    (tmp_path / "a.sear").write_text("movie -> film\n")
+    assert "sears explain" in str(run("try", str(tmp_path / "a.sear"), "A movie.").exception)
+
+
+def test_a_renamed_rule_differs_once(tmp_path: Path) -> None:
+    (tmp_path / "old.sear").write_text("rule wh: movie -> film\nrule b: big -> large\n")
+    (tmp_path / "new.sear").write_text("rule wh2: movie -> film\nrule b: big -> great\n")
+    (tmp_path / "rows.csv").write_text("text\na movie\na big movie\n")
+    paths = [str(tmp_path / name) for name in ("old.sear", "new.sear")]
+    done = run("diff", *paths, "--on", str(tmp_path / "rows.csv"), "--json")
+    told = json.loads(done.output)
+    assert [(each["row"], each["rule"]) for each in told["rows"]] == [(2, "b")]
+    assert told["renamed"][0]["new"] == "wh2"
+
+
+def test_check_tells_the_findings_of_every_file(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.sear").write_text("be -> $1.VBD\n")
+    done = run("check", str(tmp_path / "a.sear"), str(tmp_path / "b.sear"))
+    assert done.exit_code == 2
+    assert done.output.count("error[E350]") == 2
+    (tmp_path / "a.sear").write_text("NUON -> x\n" * 30)
+    done = run("check", str(tmp_path / "a.sear"), str(tmp_path / "b.sear"))
+    assert done.output.count("error[") == 20
+    assert "more findings; `sears check --all` prints them" in done.output
+    everything = run("check", "--all", str(tmp_path / "a.sear"), str(tmp_path / "b.sear"))
+    assert everything.output.count("error[") > 30
+    assert "E350" in everything.output
+
+
+def test_swapped_arguments_are_one_error(tmp_path: Path) -> None:
+    (tmp_path / "f.sear").write_text("movie -> film\n")
+    (tmp_path / "y.csv").write_text("id,text\n" + "1,a movie\n" * 1_000)
+    done = run(
+        "apply", str(tmp_path / "y.csv"), str(tmp_path / "f.sear"), "-o", str(tmp_path / "o.csv")
+    )
+    told = str(done.exception)
+    assert "E407" in told
+    assert len(told.splitlines()) < 5
+
+
+# ---------------------------------------------------------------- from Python
+
+
+def test_load_takes_the_names_that_apply_takes(tmp_path: Path) -> None:
+    assert sears.load("synonyms/reviews").rules
+    (tmp_path / "a.sear").write_text("movie -> film\n")
+    assert sears.load(tmp_path / "a.sear").rules == sears.load(str(tmp_path)).rules
+    with pytest.raises(UsageError, match="no rule file, folder or shipped ruleset"):
+        sears.load(tmp_path / "none.sear")
+    with pytest.raises(UsageError, match="stands for"):
+        sears.load("synonyms")
+
+
+def test_wrong_kinds_of_arguments_get_a_sentence() -> None:
+    rules = parse("movie -> film")
+    for wrong, told in (
+        (rules.rules[0], "from_rules"),
+        ([rules.rules[0]], "from_rules"),
+        (7, "not int"),
+        (None, "not NoneType"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            sears.apply(["a movie"], wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="as a list") as caught:
+        sears.apply("a good place", rules)
+    assert "--" not in str(caught.value)
+    assert len(sears.apply(["a movie"], (rules, rules))) == 2
+
+
+# ---------------------------------------------------------------- ids, layout, carets
+
+
+def test_rules_whose_hashes_meet_have_different_ids() -> None:
+    first, second = parse("mwiqd -> zz\nrvhje -> zz").rules
+    assert rule_id(first) == rule_id(second) == "r-e4bb1861a5"
+    ids = parse("mwiqd -> zz\nrvhje -> zz").rule_ids
+    assert ids[0] == "r-e4bb1861a5"
+    assert len(ids[1]) == 22
+    assert rule_ids((second, first))[0] == ids[0]
+    assert rule_ids((first, first)) == (ids[0], ids[0])
+    assert parse("rule r-e4bb1861a5: a -> b\nmwiqd -> zz").rule_ids[1] != "r-e4bb1861a5"
+    done = sears.apply(["mwiqd rvhje"], parse("mwiqd -> zz\nrvhje -> zz"))
+    assert len({record["rule"] for record in done}) == 2
+
+
+def test_a_ruleset_with_other_options_is_printed_with_them() -> None:
+    text = (
+        "# top\nsear 1\noption case = exact  # why\nset A = a | b  # members\n\n"
+        "# the rule\n@A x -> y  # end\n  # note\n  severity: low\n"
+    )
+    ruleset = parse(text)
+    assert ruleset.format() == text
+    other = replace(ruleset, options=Options(case="ignore", tagset="sears2018"))
+    assert parse(other.format()) == other
+    for comment in ("# top", "# why", "# members", "# the rule", "# end", "# note"):
+        assert comment in other.format()
+    smart = replace(ruleset, options=Options())
+    assert parse(smart.format()) == smart
+    assert "option case = smart  # why" in smart.format()
+    without = replace(ruleset, sets=(), rules=ruleset.rules)
+    assert "set A" not in without.format()
+    named = replace(parse("movie -> film\n"), name="demo", version="1.0.0")
+    assert named.format() == "ruleset demo 1.0.0\n\nmovie -> film\n"
+
+
+@settings(deadline=None, max_examples=30)
+@given(rulesets(), OPTIONS)
+def test_what_is_printed_is_what_the_ruleset_says(ruleset: Ruleset, options: Options) -> None:
+    read = parse(ruleset.format())
+    other = replace(read, options=replace(options, tagset=read.options.tagset))
+    assert parse(other.format()) == other
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "columns"),
+    [
+        ("日本 NUON -> x", "NUON", (5, 4)),
+        ("e\u0301 NUON -> x", "NUON", (2, 4)),
+        ("👍🏽 a -> 日本x", "日本x", None),
+        ("a -> 日本", "日本", (5, 4)),
+        ("plain NUON -> x", "NUON", (6, 4)),
+    ],
+)
+def test_carets_stand_under_what_they_mean(
+    source: str, word: str, columns: tuple[int, int] | None
+) -> None:
+    start = source.index(word) + 1
+    finding = Diagnostic("E201", "x", Span(1, start, start + len(word)), source=source)
+    caret = finding.render().splitlines()[3].removeprefix("  | ")
+    if columns is not None:
+        assert (len(caret) - len(caret.lstrip()), caret.count("^")) == columns
+    assert caret.strip(" ^") == ""
