@@ -177,25 +177,15 @@ class Ruleset:
         They are those of the layout unless the ruleset was made from another one; lines that stay
         keep their comments.
         """
-        nodes = [entry.node for entry in self.layout]
-        options = {node.name: node.value for node in nodes if isinstance(node, OptionLine)}
-        said = (
-            [(node.name, node.version) for node in nodes if isinstance(node, HeaderLine)],
-            [(node.path, node.name) for node in nodes if isinstance(node, ImportLine)],
-            replace(Options(), **options),  # type: ignore[arg-type] - checked when it was read
-            tuple(node for node in nodes if isinstance(node, SetDefinition)),
-        )
-        own = (
-            [(self.name, self.version)] if self.name is not None else [],
-            [(each.path, each.name) for each in self.imports],
-            self.options,
-            self.sets,
-        )
-        if said == own:
+        nodes = [entry.node for entry in self.layout if not isinstance(entry.node, Rule)]
+        stated = {node.name for node in nodes if isinstance(node, OptionLine)}
+        header: list[Statement] = [node for node in nodes if isinstance(node, VersionLine)]
+        header += [node for node in self._statements(stated=stated) if not isinstance(node, Rule)]
+        if {print_statements([node]) for node in nodes} == {
+            print_statements([node]) for node in header
+        }:
             return self.layout
         before = {_kind(entry.node): entry for entry in self.layout}
-        header = [node for node in nodes if isinstance(node, VersionLine)]
-        header += [node for node in self._statements(stated=options) if not isinstance(node, Rule)]
         rules = [entry for entry in self.layout if isinstance(entry.node, Rule)]
         entries = [
             replace(before[_kind(node)], node=node) if _kind(node) in before else Entry(node)
@@ -240,8 +230,8 @@ class Ruleset:
 
 def _kind(node: Statement) -> tuple[type[Statement], str]:
     """What a statement defines; versions and headers have no name of their own."""
-    named = isinstance(node, ImportLine | OptionLine | SetDefinition)
-    return type(node), node.name if named else ""
+    name = node.name if isinstance(node, ImportLine | OptionLine | SetDefinition) else ""
+    return type(node), name
 
 
 def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = False) -> Ruleset:
