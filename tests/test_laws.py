@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sears_dsl.engine.matcher import Matcher, Scope, compile_rules
 from sears_dsl.engine.matches import Binding, Rewrite
 from sears_dsl.engine.reference import candidates, find, rewrite
-from sears_dsl.engine.spacing import begins_with_clitic
+from sears_dsl.engine.spacing import begins_with_clitic, opens
 from sears_dsl.engine.spans import apply_edits
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.rule import Literal, Options, Rule, SetDefinition, Tag
@@ -170,6 +170,9 @@ EDGES = (
     "i -> we", "i is -> we", "x:_ is y:_ -> $y is $x", "NOUN is -> is NOUN", "is NOUN -> NOUN $1",
     "x:(DET? NOUN) -> so $x", "/[-\\/]/ -> or", "is? PUNCT -> <>", "do -> will",
     "option case = exact\nNOUN is -> is NOUN", "option case = exact\n, NOUN -> NOUN ,",
+    "option repair = on\nmovie -> old film", "option repair = on\nthe -> a",
+    "option repair = on\nis -> <>", "option repair = on\n<> -> old / __ movie",
+    "option case = exact\noption repair = on\nDET NOUN -> DET old NOUN",
     "option case = exact\nis -> 's", "option case = exact\nNOUN -> NOUN ,",
 )  # fmt: skip
 edge_texts = st.lists(
@@ -236,15 +239,19 @@ def test_words_stay_apart_and_marks_and_clitics_are_attached(
                 joined = 0 < start < len(done.text) and done.text[start - 1 : start + 1].isalnum()
                 assert not joined
                 continue
-            # A mark or a clitic has a space before it only if the old one had.
-            if gap and (edit.new[0] in ",.;:!?" or begins_with_clitic(edit.new)):
+            # A mark or a clitic has a space before it only if the old one had, or nothing to be
+            # attached to.
+            before = done.text[:start].rstrip()
+            alone = not before or opens(before)
+            if gap and not alone and edit.new[0] in ",.;:!?":
+                assert not edit.old[:1].isalnum() or begins_with_clitic(edit.old)
+            if gap and before[-1:].isalnum() and begins_with_clitic(edit.new):
                 assert not edit.old[:1].isalnum() or begins_with_clitic(edit.old)
             glued = ruleset.rules[0].consequent[0].glued if ruleset.rules[0].consequent else False
             if start and not glued and done.text[start - 1 : start + 1].isalnum():
                 assert edit.old[:1].isalnum()
             if end < len(done.text) and done.text[end - 1 : end + 1].isalnum():
                 assert edit.old[-1:].isalnum()
-            before = text[: edit.start].rstrip()
             if edit.new[0] in ",;:" and edit.new[1:2] not in tuple(",;:."):
                 assert before[-1:] not in tuple(",;:") or edit.old[:1] in tuple(",;:.!?\u2026")
         if "  " not in text and not text[:1].isspace():

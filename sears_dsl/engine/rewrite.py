@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from sears_dsl.engine.articles import agreed
 from sears_dsl.engine.casing import (
     CAPITAL,
     PLAIN,
@@ -126,12 +127,13 @@ class Renderer:
         Edit(start=0, end=11, old='The film is', new='It is')
     """
 
-    __slots__ = ("_attached", "_constants", "_follows_case", "_parts", "rule")
+    __slots__ = ("_attached", "_constants", "_follows_case", "_parts", "_repairs", "rule")
 
     def __init__(self, rule: Rule, scope: RuleScope) -> None:
         self.rule = rule
         self._attached = bool(rule.consequent) and rule.consequent[0].glued
         self._follows_case = follows_case(rule, scope)
+        self._repairs = scope.options.repair == "on"
         kept = kept_punctuation(rule)
         self._parts: list[Part] = []
         self._constants: tuple[str, ...] | None = None
@@ -217,7 +219,7 @@ class Renderer:
             `TOUCHED` if it does where there is no white space between, `WORD` if it does where a
             letter or digit touches it.
         """
-        if not new or self._attached or reaches_out(old, new):
+        if not new or self._attached or self._repairs or reaches_out(old, new):
             return ALONE, ALONE
         plain = old[0].isalnum() and not begins_with_clitic(old)
         return (WORD if plain else TOUCHED), WORD
@@ -235,17 +237,9 @@ class Renderer:
         edit = insertion(text, previous, following, new, glued=self._attached)
         if edit is None:
             return Unrendered.UNCHANGED
-        if following is None or edit.start != following.start or not self._follows_case:
-            return edit
-        word = following.text
-        if not word[0].isupper() or not begins_sentence(text, following.start):
-            return edit
-        at, head = capitalized(edit.new)
-        new, start = head + edit.new[at:], edit.start
-        lowered = uncapitalized(word, no_name=False)
-        if lowered == word or around.forbids(start, following.end):
-            return edit._replace(new=new)
-        return Edit(start, following.end, word, new + lowered)
+        if following is not None and edit.start == following.start and self._follows_case:
+            edit = _before_first_word(text, edit, following, around)
+        return self._agreeing(text, edit, around)
 
     def placed(
         self,
@@ -279,7 +273,15 @@ class Renderer:
             )
             if self._follows_case and around.begins_with_capital(text, start):
                 edit = _passed_on(text, edit, around)
+        edit = self._agreeing(text, edit, around)
         return Unrendered.UNCHANGED if edit.new == edit.old else edit
+
+    def _agreeing(self, text: str, edit: Edit, around: Around) -> Edit:
+        """The edit with articles that agree, under ``option repair = on``."""
+        if not self._repairs:
+            return edit
+        wider = agreed(text, edit, limit=around.limit)
+        return edit if around.forbids(wider.start, edit.start) else wider
 
     def render_all(
         self,
@@ -349,6 +351,19 @@ def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
     called = any(start in places for places in instance.binding.tags.values())
     no_name = called and token.coarse != "PROPN" and not token.fine.startswith("NNP")
     return chunk._replace(text=uncapitalized(chunk.text, no_name=no_name))
+
+
+def _before_first_word(text: str, edit: Edit, following: Token, around: Around) -> Edit:
+    """An insertion that takes the capital of the word after it, if that begins a sentence."""
+    word = following.text
+    if not word[0].isupper() or not begins_sentence(text, following.start):
+        return edit
+    at, head = capitalized(edit.new)
+    new = head + edit.new[at:]
+    lowered = uncapitalized(word, no_name=False)
+    if lowered == word or around.forbids(edit.start, following.end):
+        return edit._replace(new=new)
+    return Edit(edit.start, following.end, word, new + lowered)
 
 
 def _passed_on(text: str, edit: Edit, around: Around) -> Edit:

@@ -207,10 +207,11 @@ class Templates(Sequence[Template]):
         cased = follows_case(tree, scope)
         # A first word that a tag calls no name may lose its capital.
         called = cased and isinstance(tree.antecedent[0].body, Tag)
-        key = (len(tree.antecedent), _written(tree), cased, called)
+        repairs = scope.options.repair == "on"
+        key = (len(tree.antecedent), _written(tree), cased, called, repairs)
         number = self._plain.get(key)
         if number is None:
-            number = self._make(rule, order, None if cased else format_of(tree))
+            number = self._make(rule, order, None if cased or repairs else format_of(tree))
             self._plain[key] = number
         return number
 

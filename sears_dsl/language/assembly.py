@@ -26,6 +26,7 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
     CaseOption,
     Options,
+    RepairOption,
     Rule,
     SetDefinition,
     SetReference,
@@ -43,6 +44,7 @@ __all__ = ["assemble", "read_file"]
 
 _CASES = get_args(CaseOption)
 _TAGSETS = get_args(TagsetOption)
+_REPAIRS = get_args(RepairOption)
 _DEEPEST_IMPORT = 50
 _LARGEST_FILE = 16 << 20
 _NAME_FILE = "give the path of a .sear file"
@@ -269,7 +271,7 @@ class _Assembly:
             )
 
     def _option(self, node: OptionLine) -> None:
-        known = ("case", "language", "tagset")
+        known = ("case", "language", "tagset", "repair")
         if node.name not in known:
             self._add(
                 "E210", f"there is no option `{node.name}`", node.span, nearest(node.name, known)
@@ -277,7 +279,7 @@ class _Assembly:
             return
         if node.name in self._options:
             self._add("E315", f"option `{node.name}` is given twice", node.span, "keep one of them")
-        values = {"case": _CASES, "tagset": _TAGSETS}.get(node.name)
+        values = {"case": _CASES, "tagset": _TAGSETS, "repair": _REPAIRS}.get(node.name)
         if values is not None and node.value not in values:
             self._add(
                 "E211",
@@ -303,6 +305,7 @@ class _Assembly:
             case=cast(CaseOption, self._options.get("case", default.case)),
             language=self._options.get("language", default.language),
             tagset=cast(TagsetOption, self._options.get("tagset", default.tagset)),
+            repair=cast(RepairOption, self._options.get("repair", default.repair)),
         )
 
     def _define(self, node: SetDefinition) -> None:

@@ -15,7 +15,7 @@ from typing import get_args
 
 from sears_dsl.language.leaves import Reads
 from sears_dsl.language.metadata import KEYS
-from sears_dsl.language.rule import CaseOption, TagsetOption
+from sears_dsl.language.rule import CaseOption, RepairOption, TagsetOption
 from sears_dsl.language.words import code, nearest, quote
 
 __all__ = ["Finding", "explain"]
@@ -144,6 +144,7 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
 _VALUES_OF_OPTIONS = {
     "case": get_args(CaseOption),
     "tagset": get_args(TagsetOption),
+    "repair": get_args(RepairOption),
     "language": ("en",),
 }
 

@@ -38,6 +38,7 @@ __all__ = [
     "Piece",
     "Reference",
     "Regex",
+    "RepairOption",
     "Rule",
     "RuleScope",
     "RuleTest",
@@ -54,6 +55,7 @@ __all__ = [
 AttributeName: TypeAlias = OneOf["text", "lower", "lemma", "pos", "tag"]
 CaseOption: TypeAlias = OneOf["smart", "exact", "ignore"]
 TagsetOption: TypeAlias = OneOf["ud2", "sears2018"]
+RepairOption: TypeAlias = OneOf["off", "on"]
 
 INFLECTIONS = ("VB", "VBD", "VBG", "VBN", "VBZ", "NN", "NNS", "JJR", "JJS")
 """Functions that inflect one token."""
@@ -290,6 +292,7 @@ class Options:
     case: CaseOption = "smart"
     language: str = "en"
     tagset: TagsetOption = "ud2"
+    repair: RepairOption = "off"
 
 
 class RuleScope(Protocol):

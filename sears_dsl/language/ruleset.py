@@ -203,7 +203,7 @@ class Ruleset:
         for each in self.imports:
             yield ImportLine(each.path, each.name, nowhere)
         default = Options()
-        for option in ("case", "language", "tagset"):
+        for option in ("case", "language", "tagset", "repair"):
             value = getattr(self.options, option)
             if value != getattr(default, option) or option in stated:
                 yield OptionLine(option, value, nowhere, nowhere)
