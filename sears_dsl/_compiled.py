@@ -466,8 +466,8 @@ class _OnDisk:
         target.refresh()
         try:
             content = self._file(signature, target.codegen()).read_bytes()
-        except FileNotFoundError:
-            return None
+        except OSError:
+            return None  # most often there is none; what cannot be read is compiled anew
         if content[:_DIGEST] != _digest(content[_DIGEST:]):
             return None  # torn; it will be written anew
         parts = pickle.loads(content[_DIGEST:])  # noqa: S301 - written by `save_overload`

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.preparation import mark_protected
+from sears_dsl.engine.units import inside
 from sears_dsl.language.ruleset import parse
 from sears_dsl.text.pinned import PinnedTagger
 
@@ -72,3 +73,19 @@ def test_many_spans_in_a_long_row_cost_no_more_than_the_row() -> None:
     found = matcher.find(tokens, scope="all", protected=[every_e])
     assert time.monotonic() - begin < 10  # the naive walk takes half an hour of plain Python
     assert np.bincount(found.rules).tolist() == [0, 10_000]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), max_size=6), _SPANS)
+def test_sentences_have_the_protected_spans_that_reach_into_them(
+    cuts: list[tuple[int, int]], spans: list[list[int]]
+) -> None:
+    sentences: list[Span] = []
+    for gap, length in cuts:
+        start = (sentences[-1][1] if sentences else 0) + gap % 3
+        sentences.append((start, start + length))
+    protected = [(low, high) for low, high in spans]
+    naive_spans = [
+        sorted((low - start, high - start) for low, high in protected if low < end and start < high)
+        for start, end in sentences
+    ]
+    assert [sorted(each) for each in inside(protected, sentences)] == naive_spans

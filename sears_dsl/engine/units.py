@@ -7,7 +7,7 @@ is. Costs one pass of the sentence splitter more than whole rows do.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sears_dsl.engine.chain import ChainedRow, ChainedRows, Step, chain_rows
@@ -19,7 +19,7 @@ from sears_dsl.engine.spans import apply_edits
 if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher, Scope
 
-__all__ = ["apply_to_sentences", "chain_sentences"]
+__all__ = ["apply_to_sentences", "chain_sentences", "inside"]
 
 
 class _Sentences:
@@ -42,14 +42,24 @@ class _Sentences:
                 self.texts.append(texts[row][start:end])
                 self.rows.append(row)
                 self.starts.append(start)
-                if self.protected is not None and protected is not None:
-                    self.protected.append(
-                        [
-                            (low - start, high - start)  # not cut: its inside goes on
-                            for low, high in protected[row]
-                            if low < end and start < high
-                        ]
-                    )
+            if self.protected is not None and protected is not None:
+                self.protected.extend(inside(protected[row], spans))
+
+
+def inside(
+    protected: Sequence[tuple[int, int]], sentences: Sequence[tuple[int, int]]
+) -> Iterator[list[tuple[int, int]]]:
+    """For each sentence the protected spans that reach into it, in its offsets.
+
+    They are not cut: the inside of a span goes on behind the sentence.
+    """
+    waiting = sorted(protected, reverse=True)
+    begun: list[tuple[int, int]] = []
+    for start, end in sentences:
+        while waiting and waiting[-1][0] < end:
+            begun.append(waiting.pop())
+        begun = [span for span in begun if start < span[1]]
+        yield [(low - start, high - start) for low, high in begun]
 
 
 def apply_to_sentences(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl._compiled import kernel
+from sears_dsl._growing import Growing
 from sears_dsl.text.fast.decoding import Perceptron
 from sears_dsl.text.fast.sentences import sentence_bounds
 from sears_dsl.text.fast.tokenizer import Cut, FastTokenizer
@@ -132,17 +133,17 @@ class _Kinds:
     def __init__(self, wanted: Callable[[str], bool]) -> None:
         self._wanted = wanted
         self._words: Words | None = None
-        self._found = np.zeros(0, np.bool_)
+        self._found = Growing(np.zeros(0, np.bool_))
 
     def of(self, words: Words) -> NDArray[np.bool_]:
         """For each word whether it is wanted."""
         if self._words is not words:
-            self._words, self._found = words, np.zeros(0, np.bool_)
+            self._words, self._found = words, Growing(np.zeros(0, np.bool_))
         new = range(len(self._found), len(words))
         if new:
-            told = map(self._wanted, words.texts(new))
-            self._found = np.append(self._found, np.fromiter(told, np.bool_, len(new)))
-        return self._found
+            self._found.extend(list(map(self._wanted, words.texts(new))))
+        found: NDArray[np.bool_] = self._found.array
+        return found
 
 
 class _Types:
