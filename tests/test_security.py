@@ -771,3 +771,5 @@ def test_what_is_no_journal_is_told(folder: Path, content: bytes) -> None:
     os.unlink("j.jsonl")
     os.mkfifo("j.jsonl")
     assert_ours(run("vetted", "r.sear", "j.jsonl"), "no regular file")
+    with pytest.raises(DataError, match="no regular file"):
+        vetting.Journal(folder / "j.jsonl", ruleset=load("r.sear"), reviewer="me")

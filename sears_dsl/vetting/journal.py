@@ -14,6 +14,7 @@ The first line names the format, the ruleset and the reviewer:
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -166,6 +167,9 @@ class Journal(Closing):
         self._now = now
         self._sha256 = ruleset_digest(ruleset)
         try:
+            # Asked before it is opened: reading a pipe waits for somebody to write into it.
+            if path.exists() and not path.is_file():
+                raise OSError(errno.EINVAL, "it is no regular file")
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise DataError(
