@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -138,6 +139,7 @@ def early(folder: Path, *options: str) -> tuple[str, float]:
     )
     (folder / "dev.csv").write_text("text,label\n" + "A good film.,good\n" * 4, "utf-8")
     (folder / "numbers.csv").write_text("text,label\n" + "A good film.,1\n" * 4, "utf-8")
+    (folder / "half.jsonl").write_text('{"text": "A \\ud83d film.", "label": "good"}\n')
     given = {"--model": "reviews:predict", "--data": "dev.csv", "--label": "label",
              "-o": "found.sear"}  # fmt: skip
     given |= dict(zip(options[::2], options[1::2], strict=True))
@@ -173,6 +175,7 @@ def early(folder: Path, *options: str) -> tuple[str, float]:
         (("--data", "none.csv"), "none.csv cannot be read"),
         (("--data", "numbers.csv"), "it says 'good'; the labels are '1'; do they mean the same?"),
         (("-o", "dev.csv/found.sear"), "could not be made"),
+        (("--data", "half.jsonl"), "row 1: text holds half of a character (U+D83D)"),
         (("-o", "found.txt"), "a ruleset's name ends in .sear"),
         (("--pivot", "nope"), "is neither a folder nor pulled"),
         (("--tagger", "nope"), "nope"),
@@ -188,6 +191,12 @@ def test_what_can_fail_early_fails_before_torch_is_imported(
     assert not list(tmp_path.glob("*.partial"))
 
 
+def test_an_audit_without_a_scorer_loads_no_torch() -> None:
+    code = "import sys, sears_dsl.audit.auditing; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 def test_the_first_word_comes_within_a_second(tmp_path: Path) -> None:
     """The first line stands before the rows are read; the interpreter and click take the rest."""
     os.mkfifo(tmp_path / "dev.csv")
@@ -200,6 +209,132 @@ def test_the_first_word_comes_within_a_second(tmp_path: Path) -> None:
         seconds = time.monotonic() - began
         process.kill()
     assert seconds < 5  # a third of one where nothing else runs
+
+
+# ---------------------------------------------------------------- bad luck
+
+SLOW = """\
+import time
+
+def predict(texts):
+    time.sleep(0.02 * len(texts))
+    return ["bad" if "film" in text else "good" for text in texts]
+"""
+COMMANDS = {
+    "audit": "audit words.sear --model reviews:predict --data held.csv --scorer none "
+    "--batch-size 4 -o out",
+    "fix": "fix words.sear --train train.csv --data held.csv --seeds 3 -o fix.json",
+}
+
+
+def bad_luck(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "reviews.py").write_text(SLOW, "utf-8")
+    (folder / "words.sear").write_text(
+        "rule film: movie -> film\nrule meal: food -> meal\n", "utf-8"
+    )
+    for name, first in (("train.csv", 0), ("held.csv", 40)):
+        lines = ["text,label"]
+        for number in range(first, first + 40):
+            noun = ("movie", "food", "room")[number % 3]
+            lines.append(f"The {noun} {number} was great.,good")
+            lines.append(f"The {noun} {number} was awful.,bad")
+        (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+    return folder
+
+
+def begun(folder: Path, command: str, *more: str, first: str = "") -> subprocess.Popen[str]:
+    words = [*COMMANDS[command].split(), "--column", "text", "--label", "label", *more]
+    program = [sys.executable, "-c", "from sears_dsl.cli import main; main()", *words]
+    if first:
+        program = ["bash", "-c", f'{first}; exec "$@"', "bash", *program]
+    return subprocess.Popen(
+        program, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name.startswith(("audit.", "junit.", "fix."))
+    }
+
+
+def grown(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("*.partial/*.sqlite3-wal"))
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(
+    tmp_path: Path, command: str
+) -> None:
+    whole = bad_luck(tmp_path / "whole")
+    process = begun(whole, command)
+    assert process.communicate(timeout=120)
+    assert process.returncode in (0, 1)
+    killed = bad_luck(tmp_path / "killed")
+    kills = 0
+    process, seen = begun(killed, command, "--resume"), 0
+    while process.poll() is None:
+        size = grown(killed)
+        if kills < 3 and size > seen:
+            process.kill()
+            process.communicate()
+            kills += 1
+            process, seen = begun(killed, command, "--resume"), grown(killed)
+        time.sleep(0.02)
+    process.communicate()
+    assert kills > 1
+    assert outputs(killed) == outputs(whole)
+    assert not list(killed.glob("*.partial"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
+def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    whole = bad_luck(tmp_path / "whole")
+    begun(whole, "audit").communicate(timeout=120)
+    folder = bad_luck(tmp_path / "full")
+    # No file may grow beyond so many blocks of 1024 bytes.
+    process = begun(folder, "audit", first="trap '' XFSZ; ulimit -f 24")
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 2, told
+    assert "Traceback" not in told
+    assert "sears: " in told
+    process = begun(folder, "audit", "--resume")
+    _, told = process.communicate(timeout=120)
+    assert process.returncode in (0, 1), told
+    assert outputs(folder) == outputs(whole)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders that are in use cannot be removed there")
+def test_a_folder_that_is_removed_in_the_middle_does_no_harm(tmp_path: Path) -> None:
+    folder = bad_luck(tmp_path / "a")
+    process = begun(folder, "audit")
+    while not grown(folder):
+        assert process.poll() is None
+        time.sleep(0.02)
+    shutil.rmtree(folder / "out.partial")
+    _, told = process.communicate(timeout=120)
+    assert "Traceback" not in told
+    assert process.returncode in (0, 1, 2)
+    if process.returncode == 2:
+        assert "sears: " in told
+    else:
+        assert outputs(folder)
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    folder = bad_luck(tmp_path / "a")
+    process = begun(folder, "audit", "--json")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    told = process.stderr.read()
+    process.wait(timeout=120)
+    process.stderr.close()
+    assert "Traceback" not in told
+    assert outputs(folder)
 
 
 # ---------------------------------------------------------------- progress

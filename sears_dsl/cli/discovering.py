@@ -50,7 +50,8 @@ __all__ = ["adversaries_command", "discover_command"]
 @click.option("--holdout", type=click.FloatRange(0, 1, max_open=True),
               help="Share of right rows that take no part, and say what the rules do; 0 for none. "
               "By default 0.3, and none of fewer than a hundred.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the holdout.")
+@click.option("--seed", type=int, default=0, show_default=True,
+              help="Of the holdout and the sample.")  # fmt: skip
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
               help="Time for the search; the best found until then is written.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
@@ -112,6 +113,7 @@ def discover_command(output: Path, **options: Any) -> None:
               help="The file to write: csv, tsv, jsonl, parquet or arrow.")  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), default=1, show_default=True,
               help="Most adversaries of a row.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
               help="Time for the search.")  # fmt: skip
 def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
@@ -148,7 +150,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         )
         kept = best_of_each_row(adversaries.found, top)
         columns: dict[str, list[Any]] = {
-            "row": [right.positions[each.row] + 1 for each in kept],
+            "row": [work.data.number(right.positions[each.row]) for each in kept],
             "original": [each.original for each in kept],
             "adversary": [each.text for each in kept],
             "score": [each.score for each in kept],
@@ -304,7 +306,7 @@ def _why_nothing(discovery: Discovery) -> str:
         said = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
         return (
             f"no rule in this time ({said}): --resume with more --budget-seconds goes on from "
-            "here; fewer rows (--limit) need less"
+            "here; fewer rows (--sample) need less"
         )
     if not funnel.candidates:
         return (

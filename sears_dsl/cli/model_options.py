@@ -54,7 +54,8 @@ _DATA: tuple[Callable[[Any], Any], ...] = (
                  show_default=True, help="How an answer is compared with the label."),
     click.option("--format", "input_format", help="Format of the data, where its name does not "
                  "tell."),
-    click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows."),
+    click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows, the "
+                 "first ones."),
 )  # fmt: skip
 _SCORER = click.option("--scorer", type=click.Choice(SCORER_NAMES), default=DEFAULT_SCORER,
                        show_default=True,
@@ -75,6 +76,9 @@ _SCORING: tuple[Callable[[Any], Any], ...] = (
     click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
                  "cores by default, eight at most."),
 )  # fmt: skip
+_SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
+                       help="Work with so many rows, drawn at random, each label with its "
+                       "share.")  # fmt: skip
 _BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH, show_default=True,
                      help="Width of the search for paraphrases.")  # fmt: skip
 _ASKING: tuple[Callable[[Any], Any], ...] = (
@@ -101,7 +105,7 @@ _MOST_JOBS = 8
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all of these options."""
-    return _with((*_DATA, _SCORER, *_SCORING, _BEAM, *_ASKING), command)
+    return _with((*_DATA, _SAMPLE, _SCORER, *_SCORING, _BEAM, *_ASKING), command)
 
 
 def asking_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -165,7 +169,7 @@ def read_data(options: dict[str, Any]) -> LabelledRows:
     from sears_dsl.discovery.labelled import read_labelled
     from sears_dsl.text.batches import ReadOptions
 
-    return read_labelled(
+    data = read_labelled(
         options["data"],
         column=options["column"],
         label=options["label"],
@@ -173,6 +177,8 @@ def read_data(options: dict[str, Any]) -> LabelledRows:
         format_name=options["input_format"],
         options=ReadOptions(limit=options["limit"]),
     )
+    count = options.get("sample")
+    return data if count is None else data.sampled(count, seed=options["seed"])
 
 
 @contextmanager
@@ -260,6 +266,7 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
     from sears_dsl.discovery.rightness import try_model
 
     with asking(output, options, show=show) as asked:
+        asked.data.require_characters()
         show("trying the model", 0, None)
         strange = try_model(asked.data, asked.predictor, comparison=options["compare"])
         if strange and not options["quiet"]:

@@ -14,9 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from sears_dsl.discovery.rightness import RightRows
-from sears_dsl.discovery.semantics import Scorer
+
+if TYPE_CHECKING:
+    from sears_dsl.discovery.semantics import Scorer
 
 __all__ = ["Adversaries", "Adversary", "best_of_each_row", "find_adversaries"]
 

@@ -24,14 +24,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.antecedents import MINED
 from sears_dsl.discovery.application import Applications
-from sears_dsl.discovery.semantics import Scorer
 from sears_dsl.discovery.sequential import allowed_failures
 from sears_dsl.discovery.twins import words_replaced
 from sears_dsl.engine.matcher import compile_rules
@@ -40,6 +39,9 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import COARSE, FINE
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
+
+if TYPE_CHECKING:
+    from sears_dsl.discovery.semantics import Scorer
 
 __all__ = ["Joined", "Trials", "join_contexts"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,15 @@ from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.discovery.naming import names_of
 from sears_dsl.discovery.rightness import RightRows
 from sears_dsl.discovery.selection import Selection
-from sears_dsl.discovery.semantics import Scorer
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.language.rule import Rule
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.text.contractions import separated
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
+
+if TYPE_CHECKING:
+    from sears_dsl.discovery.semantics import Scorer
 
 __all__ = ["Discovery", "FoundRule", "HeldOutRows", "found_rules"]
 

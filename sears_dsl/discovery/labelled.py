@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch, ReadOptions
 from sears_dsl.text.dataset import Dataset, default_column, require_column
 
 __all__ = ["LabelledRows", "label_alternatives", "read_labelled"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,7 @@ class LabelledRows:
         labels: for each row the answers that count as right (one label; of SQuAD several
             answers); None where the data has no labels, so that the model's own answer counts.
         path: as the user named the file.
+        numbers: for each its number in the file, from 1, where not all are there.
 
     Example:
         >>> data = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
@@ -45,6 +51,64 @@ class LabelledRows:
     column: str
     labels: tuple[tuple[str, ...], ...] | None
     path: str
+    numbers: tuple[int, ...] | None = None
+
+    def number(self, place: int) -> int:
+        """The number in the file, from 1, of the row at a place, from 0."""
+        return place + 1 if self.numbers is None else self.numbers[place]
+
+    def sampled(self, count: int, *, seed: int = 0) -> LabelledRows:
+        """So many rows drawn at random, each label with its share; all where there are fewer.
+
+        Args:
+            count: how many.
+            seed: of the draw.
+
+        Example:
+            >>> rows = tuple({"text": str(number)} for number in range(100))
+            >>> data = LabelledRows(rows, "text", (("a",),) * 80 + (("b",),) * 20, "a.csv")
+            >>> data.sampled(10).labels
+            (('a',), ('a',), ('a',), ('a',), ('a',), ('a',), ('a',), ('a',), ('b',), ('b',))
+        """
+        if count >= len(self.rows):
+            return self
+        of_label: dict[tuple[str, ...], list[int]] = {}
+        for place in range(len(self.rows)):
+            of_label.setdefault(self.labels[place] if self.labels else (), []).append(place)
+        # Answers to questions are no classes: hardly two of them are the same.
+        groups = [of_label[label] for label in sorted(of_label)]
+        if 2 * len(groups) > count:
+            groups = [list(range(len(self.rows)))]
+        draw = np.random.default_rng(seed % 2**64)
+        places = sorted(
+            place
+            for group, size in zip(groups, _shares(list(map(len, groups)), count), strict=True)
+            for place in draw.choice(group, size, replace=False).tolist()
+        )
+        return LabelledRows(
+            tuple(self.rows[place] for place in places),
+            self.column,
+            None if self.labels is None else tuple(self.labels[place] for place in places),
+            self.path,
+            tuple(map(self.number, places)),
+        )
+
+    def require_characters(self) -> None:
+        """Say which text holds half a character: no file can hold what comes of it.
+
+        Raises:
+            DataError: there is such a text.
+        """
+        for place, row in enumerate(self.rows):
+            for column, text in row.items():
+                half = _SURROGATE.search(text)
+                if half is not None:
+                    raise DataError(
+                        f"{self.path}: row {self.number(place)}: {column} holds half of a "
+                        f"character (U+{ord(half[0]):04X}) at position {half.start() + 1}",
+                        help="mend the text or leave the row out: JSON writes such a character as "
+                        "two escapes, and one of them is missing",
+                    )
 
     @cached_property
     def texts(self) -> list[str]:
@@ -60,6 +124,16 @@ class LabelledRows:
             line = json.dumps([self.column, row, known], sort_keys=True, ensure_ascii=False)
             found.update(line.encode("utf-8", "surrogatepass") + b"\n")
         return found.hexdigest()
+
+
+def _shares(sizes: Sequence[int], count: int) -> list[int]:
+    """A count divided in proportion to sizes: rounded down, the rest to the largest remainders."""
+    total = sum(sizes)
+    shares = [size * count // total for size in sizes]
+    rest = sorted(range(len(sizes)), key=lambda each: (-(sizes[each] * count % total), each))
+    for each in rest[: count - sum(shares)]:
+        shares[each] += 1
+    return shares
 
 
 def read_labelled(

@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.journal import Journal
-from sears_dsl.discovery.semantics import Scorer
 from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.discovery.semantics import Scorer
 
 __all__ = [
     "GROUP",

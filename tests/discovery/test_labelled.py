@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sears_dsl.discovery.labelled import read_labelled
+from sears_dsl.discovery.labelled import LabelledRows, read_labelled
 from sears_dsl.errors import DataError
 
 
@@ -26,3 +28,37 @@ def test_a_column_that_ends_late_in_the_file_is_told_with_its_row(
     path = written(tmp_path, [row] * 11_000 + [{kept: row[kept]}] * 11_000)
     with pytest.raises(DataError, match="row 11001"):
         read_labelled(path, column="text", label="label")
+
+
+@given(st.lists(st.sampled_from("aaab"), min_size=1, max_size=60), st.integers(1, 70))
+def test_a_sample_has_each_label_with_its_share_in_the_order_of_the_file(
+    letters: list[str], count: int
+) -> None:
+    rows = tuple({"text": str(number)} for number in range(1, len(letters) + 1))
+    data = LabelledRows(rows, "text", tuple((letter,) for letter in letters), "a.csv")
+    found = data.sampled(count, seed=3)
+    assert len(found.rows) == min(count, len(rows))
+    numbers = [found.number(place) for place in range(len(found.rows))]
+    assert [row["text"] for row in found.rows] == list(map(str, numbers))
+    assert numbers == sorted(set(numbers))
+    assert found.labels == tuple((letters[number - 1],) for number in numbers)
+    assert found.sampled(count, seed=3).rows == data.sampled(count, seed=3).rows
+    if count >= 4:
+        share = letters.count("b") * min(count, len(rows)) / len(rows)
+        assert abs(sum(of_row == ("b",) for of_row in found.labels) - share) < 1
+
+
+def test_a_sample_of_a_sorted_file_has_all_labels_and_another_seed_draws_other_rows() -> None:
+    rows = tuple({"text": str(number)} for number in range(100))
+    data = LabelledRows(rows, "text", (("neg",),) * 50 + (("pos",),) * 50, "a.csv")
+    found = data.sampled(10)
+    assert found.labels == (("neg",),) * 5 + (("pos",),) * 5
+    assert found.rows != data.sampled(10, seed=1).rows
+
+
+def test_half_a_character_is_told_with_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "fun"}\n{"text": "A \\ud83d film"}\n')
+    data = read_labelled(str(path))
+    with pytest.raises(DataError, match=r"row 2: text holds half of a character \(U\+D83D\) at"):
+        data.require_characters()
