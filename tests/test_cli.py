@@ -330,3 +330,21 @@ def test_fmt_writes_through_a_link(run: Run, tmp_path: Path) -> None:
     assert link.is_symlink()
     assert place.read_text("utf-8") == "movie -> film\n"
     assert place.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("augment", "wh.sear", "rows.csv", "--column", "text", "-o", ""),
+        ("discover", "--model", "a:b", "--data", "rows.csv", "--label", "answer", "-o", ""),
+        ("compare", "", "audit"),
+        ("rules", "--pages", ""),
+        ("vetted", "wh.sear", ""),
+    ],
+)
+def test_an_empty_path_is_no_folder(run: Run, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    before = sorted(tmp_path.iterdir())
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("sears: an empty name is no file\n")
+    assert sorted(tmp_path.iterdir()) == before

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.console import console, counted, echo_json, imports_option
+from sears_dsl.cli.console import FilePath, console, counted, echo_json, imports_option
 from sears_dsl.cli.extras import need_audit, need_discovery
 from sears_dsl.cli.model_options import asking, scored_options, scoring_team
 from sears_dsl.cli.progress import ShowStage, stages
@@ -50,7 +50,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.argument("rules", nargs=-1, required=True)
 @scored_options
 @click.option("-o", "--output", default="audit", show_default=True, metavar="FOLDER",
-              type=click.Path(path_type=Path, file_okay=False),
+              type=FilePath(file_okay=False),
               help="Where audit.json, audit.md, audit.html and junit.xml go.")  # fmt: skip
 @click.option("--max-flip-rate", callback=_rate, metavar="RATE",
               help="Limit of every rule that expects `same`: flips of the right rows that it "
@@ -269,9 +269,9 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     "compare",
     epilog="Example: sears compare audits/before audits/after -o comparison --fail-if-worse",
 )
-@click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path))
-@click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path, file_okay=False),
+@click.argument("before", type=FilePath())
+@click.argument("after", type=FilePath())
+@click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
               help="Where comparison.json, comparison.md and comparison.html go.")  # fmt: skip
 @click.option("--fail-if-worse", is_flag=True,
               help="Exit 1 when the second is clearly worse (p < 0.05, Holm).")  # fmt: skip

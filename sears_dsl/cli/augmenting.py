@@ -17,7 +17,7 @@ from sears_dsl.cli.augmentation_options import (
     refuse_overwriting,
     ruleset_names,
 )
-from sears_dsl.cli.console import console, counted, echo_json
+from sears_dsl.cli.console import FilePath, console, counted, echo_json
 
 if TYPE_CHECKING:
     from sears_dsl.augmentation.augmented import Augmented
@@ -31,7 +31,7 @@ __all__ = ["augment_command"]
     "--amount 50%",
 )
 @click.argument("rules_and_data", nargs=-1, required=True, metavar="RULES... DATA")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
+@click.option("-o", "--output", required=True, type=FilePath(),
               help="The file to write; a manifest goes beside it.")  # fmt: skip
 @click.option("--output-format", help="Format of the output, where its name does not tell.")
 @click.option("--only-new", is_flag=True, help="Write the new rows alone.")

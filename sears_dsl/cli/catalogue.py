@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.console import console, counted, echo_json, imports_option
+from sears_dsl.cli.console import FilePath, console, counted, echo_json, imports_option
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
@@ -20,7 +20,7 @@ __all__ = ["rules_command"]
 @click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON.")
 @click.option(
     "--pages",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FilePath(file_okay=False),
     help="Write a Markdown page for each ruleset into this folder.",
 )
 @imports_option

@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+
+from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from sears_dsl.errors import Diagnostic
 
 __all__ = [
+    "FilePath",
     "as_json_object",
     "console",
     "counted",
@@ -40,6 +44,23 @@ imports_option = click.option(
 
 # How much of a long sentence is shown before its first change.
 _BEFORE = 40
+
+
+class FilePath(click.Path):
+    """A path on the command line; an empty one is refused, since it would be the current folder."""
+
+    name = "path"
+
+    def __init__(self, *, file_okay: bool = True, dir_okay: bool = True) -> None:
+        super().__init__(file_okay=file_okay, dir_okay=dir_okay, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if value == "":
+            raise UsageError(
+                "an empty name is no file", help="is a variable of the shell not set? name a file"
+            )
+        return super().convert(value, param, ctx)
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.console import console, counted, echo_json, excerpt
+from sears_dsl.cli.console import FilePath, console, counted, echo_json, excerpt
 from sears_dsl.cli.extras import need_discovery
 from sears_dsl.cli.model_options import model_options, workplace
 from sears_dsl.cli.progress import stages
@@ -32,7 +32,7 @@ __all__ = ["adversaries_command", "discover_command"]
     "--label label -o found.sear",
 )
 @model_options
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
+@click.option("-o", "--output", required=True, type=FilePath(),
               help="The ruleset to write; a manifest and a report go beside it.")  # fmt: skip
 @click.option("--rules", type=click.IntRange(min=1), default=10, show_default=True,
               help="Most rules to select.")  # fmt: skip
@@ -109,7 +109,7 @@ def discover_command(output: Path, **options: Any) -> None:
     "-o adversaries.csv --top 3",
 )
 @model_options
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
+@click.option("-o", "--output", required=True, type=FilePath(),
               help="The file to write: csv, tsv, jsonl, parquet or arrow.")  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), default=1, show_default=True,
               help="Most adversaries of a row.")  # fmt: skip

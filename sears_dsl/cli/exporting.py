@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.console import counted, imports_option
+from sears_dsl.cli.console import FilePath, counted, imports_option
 from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.errors import DataError, UsageError
 
@@ -21,7 +21,7 @@ __all__ = ["export_command"]
 @click.command("export", epilog="Example: sears export found.sear --data dev.csv -o suite.pkl")
 @click.argument("rules", nargs=-1, required=True)
 @click.option("--data", required=True, metavar="FILE", help="The rows to test on.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False),
+@click.option("-o", "--output", required=True, type=FilePath(dir_okay=False),
               help="The suite, for CheckList's TestSuite.from_file.")  # fmt: skip
 @click.option("--column", help="The column that rules rewrite.")
 @click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,

@@ -18,7 +18,7 @@ from sears_dsl.cli.augmentation_options import (
     refuse_overwriting,
     ruleset_names,
 )
-from sears_dsl.cli.console import console, counted, echo_json
+from sears_dsl.cli.console import FilePath, console, counted, echo_json
 from sears_dsl.cli.progress import stages
 from sears_dsl.cli.unfinished import resuming_options, unfinished_run
 
@@ -46,7 +46,7 @@ __all__ = ["fix_command"]
 @click.option("--train", "training", required=True, metavar="FILE", help="The rows to train on.")
 @click.option("--data", required=True, metavar="FILE",
               help="Labelled rows that neither training nor discovery has seen.")  # fmt: skip
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
+@click.option("-o", "--output", required=True, type=FilePath(),
               help="The report to write, NAME.json; NAME.md goes beside it.")  # fmt: skip
 @click.option("--command", help="How to train, with {train}, {model} and {seed}; without, a model "
               "of scikit-learn is trained.")  # fmt: skip
@@ -61,7 +61,7 @@ __all__ = ["fix_command"]
 @click.option("--compare", type=click.Choice(["exact", "squad"]), default="exact",
               show_default=True, help="How an answer is compared with the label.")  # fmt: skip
 @click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model.")
-@click.option("--save-model", type=click.Path(path_type=Path),
+@click.option("--save-model", type=FilePath(),
               help="Where to keep the repaired model of the first seed.")  # fmt: skip
 @click.option("--min-fall", type=click.FloatRange(0, 1), metavar="SHARE",
               help="Exit 1 unless the error on the sensitivity set falls by this share, beyond "

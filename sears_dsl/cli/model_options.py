@@ -17,6 +17,7 @@ import click
 
 from sears_dsl._children import usable_cores
 from sears_dsl._defaults import DEFAULT_SCORER, SCORER_NAMES
+from sears_dsl.cli.console import FilePath
 from sears_dsl.cli.unfinished import RESUMING, UnfinishedRun, make_folder, unfinished_run
 from sears_dsl.cli.warming import quietly
 
@@ -92,7 +93,7 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
     click.option("--on-error", type=click.Choice(["stop", "skip"]),
                  help="Of an endpoint: what to do about a text that it refuses (400, 413, 422); "
                  "stop by default."),
-    click.option("--inputs", type=click.Path(path_type=Path),
+    click.option("--inputs", type=FilePath(),
                  help="Of file:…: where to write the rows that want predictions."),
     click.option("--tagger", help="Tagger to use; by default one that the rules were validated "
                  "with, where that is known."),

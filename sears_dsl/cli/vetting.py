@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl._defaults import SCORER_NAMES
-from sears_dsl.cli.console import console, counted, echo_json, imports_option
+from sears_dsl.cli.console import FilePath, console, counted, echo_json, imports_option
 from sears_dsl.cli.extras import need_discovery, need_vetting
 from sears_dsl.cli.model_options import asking, asking_options
 from sears_dsl.cli.progress import ShowStage, stages
@@ -45,10 +45,10 @@ __all__ = ["vet_command", "vetted_command"]
 @click.option("--reviewer", "reviewers", multiple=True, metavar="NAME",
               help="Who judges; repeatable, each gets an address. Default: the user's "
               "name.")  # fmt: skip
-@click.option("--journal", type=click.Path(path_type=Path),
+@click.option("--journal", type=FilePath(),
               help="Where decisions are kept; of one reviewer. Default: beside the "
               "output.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path),
+@click.option("-o", "--output", type=FilePath(),
               help="The vetted ruleset. Default: NAME.vetted.sear beside RULES.")  # fmt: skip
 @click.option("--rules", "most", type=click.IntRange(min=1), default=20, show_default=True,
               help="Most rules to accept; as many are shown, selected by what they "
@@ -316,13 +316,13 @@ def _told(written: Written) -> str:
     "-o found.vetted.sear --pairs judged.csv",
 )
 @click.argument("rules")
-@click.argument("journals", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path),
+@click.argument("journals", nargs=-1, required=True, type=FilePath())
+@click.option("-o", "--output", type=FilePath(),
               help="The ruleset to write; the rules left out go beside it.")  # fmt: skip
 @click.option("--policy", type=click.Choice(["majority", "all", "any"]), default="majority",
               show_default=True, help="How many of those who judged a rule have to accept "
               "it.")  # fmt: skip
-@click.option("--pairs", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--pairs", type=FilePath(), metavar="FILE",
               help="Write the judged pairs, for `sears calibrate FILE`.")  # fmt: skip
 @click.option("--tagger", help="Runs the tests of edited and written rules; by default one that "
               "the rules were validated with, where that is known.")  # fmt: skip
