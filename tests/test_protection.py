@@ -9,7 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.preparation import mark_protected
+from sears_dsl.engine.spans import Reach, SpanMap
 from sears_dsl.engine.units import inside
 from sears_dsl.language.ruleset import parse
 from sears_dsl.text.pinned import PinnedTagger
@@ -89,3 +91,12 @@ def test_sentences_have_the_protected_spans_that_reach_into_them(
         for start, end in sentences
     ]
     assert [sorted(each) for each in inside(protected, sentences)] == naive_spans
+
+
+@given(_SPANS, st.tuples(st.integers(-2, 15), st.integers(0, 4)))
+def test_an_edit_touches_a_span_as_a_span_map_says(
+    spans: list[list[int]], edit: tuple[int, int]
+) -> None:
+    step = SpanMap([Edit(edit[0], edit[0] + edit[1], "", "")])
+    touched = any(low < high and step.touching(low, high) for low, high in spans)
+    assert Reach((low, high) for low, high in spans).touches(edit[0], sum(edit)) == touched

@@ -41,7 +41,7 @@ from sears_dsl.engine.rewrite import (
     render_untouching,
 )
 from sears_dsl.engine.search import Extent, Protected, search
-from sears_dsl.engine.spans import SpanMap
+from sears_dsl.engine.spans import Reach
 from sears_dsl.engine.templates import Template, Templates
 from sears_dsl.language.rule import Rule, RuleScope
 from sears_dsl.text.tokens import Int32Array, Tokens, TokenType
@@ -383,13 +383,15 @@ class _Edits:
 
     def touching(self, protected: Protected) -> NDArray[np.int64]:
         """Edits that take white space out of protected spans, by their matches."""
-        found = []
-        for index in np.flatnonzero(self.there).tolist():
-            spans = protected[self.matches.rows[index]]
-            if spans:
-                step = SpanMap([Edit(int(self.starts[index]), int(self.ends[index]), "", "")])
-                if any(start < end and step.touching(start, end) for start, end in spans):
-                    found.append(index)
+        chosen = np.flatnonzero(self.there)
+        columns = (chosen, self.matches.rows[chosen], self.starts[chosen], self.ends[chosen])
+        found: list[int] = []
+        current, spans = -1, Reach(())
+        for index, row, start, end in zip(*(column.tolist() for column in columns), strict=True):
+            if row != current:
+                current, spans = row, Reach(protected[row])
+            if spans.touches(start, end):
+                found.append(index)
         return np.array(found, np.int64)
 
     def columns(self) -> RewriteColumns:

@@ -9,12 +9,12 @@ characters. Costs one slice an edit, and a binary search a span.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from sears_dsl.engine.matches import Edit
 
-__all__ = ["SpanMap", "SpanMapChain", "apply_edits"]
+__all__ = ["Reach", "SpanMap", "SpanMapChain", "apply_edits"]
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
@@ -88,6 +88,29 @@ class SpanMap:
         while count < len(self.edits) and self.edits[count].start < self._ends[count] == start:
             count += 1
         return count
+
+
+class Reach:
+    """Spans of a text, to ask of many edits whether they touch one; empty ones are touched by none.
+
+    Example:
+        >>> spans = Reach([(6, 9), (0, 20), (24, 24)])
+        >>> [spans.touches(*edit) for edit in [(20, 26), (19, 24), (0, 0), (1, 1)]]
+        [False, True, False, True]
+    """
+
+    __slots__ = ("_ends", "_starts")
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        ordered = sorted(span for span in spans if span[0] < span[1])
+        self._starts = [start for start, _ in ordered]
+        # The farthest end of each span and of those that begin before it.
+        self._ends = list(accumulate((end for _, end in ordered), max))
+
+    def touches(self, start: int, end: int) -> bool:
+        """Whether an edit shares a character with a span, or inserts strictly inside one."""
+        before = bisect_left(self._starts, end)
+        return before > 0 and start < self._ends[before - 1]
 
 
 class SpanMapChain:
