@@ -83,6 +83,7 @@ def find_adversaries(
     ask: Callable[[Sequence[int], Sequence[str]], Sequence[str | None]] | None = None,
     stop: Callable[[], bool] = lambda: False,
     portion: int = 1024,
+    base: bool = True,
 ) -> Adversaries:
     """The paraphrases that flip a model's answer and keep the meaning.
 
@@ -95,6 +96,7 @@ def find_adversaries(
             ask; `RightRows.ask` if None.
         stop: asked between portions of questions to the scorer; True leaves the rest out.
         portion: pairs that the scorer gets at once.
+        base: whether the base rate is wanted, which costs some questions to the scorer.
 
     Example:
         >>> import numpy as np
@@ -130,8 +132,9 @@ def find_adversaries(
     flips = sorted(pair for pair, answer in known.items() if right.flipped(pair[0], answer))
     # First, and a portion of it alone where time is short: without a base rate nothing is proven.
     rows, flipping = _base(
-        right, list(known), set(flips), scorer=scorer, tau=tau, stop=stop, portion=portion
-    )
+        right, list(known) if base else (), set(flips), scorer=scorer, tau=tau, stop=stop,
+        portion=portion,
+    )  # fmt: skip
     kept: list[tuple[int, str]] = []
     scores: list[float] = []
     for first in range(0, len(flips), portion):

@@ -120,7 +120,9 @@ class _Run:
         )
         return [each or [] for each in found], sum(each is None for each in found)
 
-    def adversaries(self, right: RightRows, paraphrases: list[list[str]]) -> Adversaries:
+    def adversaries(
+        self, right: RightRows, paraphrases: list[list[str]], *, base: bool = True
+    ) -> Adversaries:
         """Those paraphrases that flip the model and keep the meaning."""
         stage = "looking for adversaries"
 
@@ -130,7 +132,7 @@ class _Run:
         in_time = self.budget.stage("adversaries")
         return find_adversaries(
             right, paraphrases, scorer=self.remembered, tau=self.tau, ask=ask,
-            stop=lambda: not in_time(), portion=self.portion,
+            stop=lambda: not in_time(), portion=self.portion, base=base,
         )  # fmt: skip
 
     @property
@@ -325,7 +327,7 @@ def adversaries_of(
     )  # fmt: skip
     right = run.right()
     paraphrases, skipped = run.paraphrases(right)
-    adversaries = run.adversaries(right, paraphrases)
+    adversaries = run.adversaries(right, paraphrases, base=False)
     return right, adversaries, skipped, tuple(run.budget.reached)
 
 
