@@ -18,6 +18,7 @@ __all__ = [
     "PLAIN",
     "STOPS",
     "UPPER",
+    "WITH_PRONOUN",
     "begins_sentence",
     "capitalized",
     "cased",
@@ -28,6 +29,9 @@ __all__ = [
 
 PLAIN, CAPITAL, UPPER = 0, 1, 2
 """The casing of a replaced span, as far as literals follow it."""
+
+WITH_PRONOUN = 3
+"""Added where the span holds the pronoun ``I``: then literals write it so, too."""
 
 OPENING = "([{\"'“‘"
 """What may stand between the start of a sentence and its first word."""
@@ -40,6 +44,7 @@ STOPS = ".!?…"
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’ʼ-][^\W\d_]+)*(?![\w@/\\]|[.:]\w)")
 _PRONOUN = re.compile(r"I(?![\w-])")
+_ANY_PRONOUN = re.compile(r"(?<![\w-])I(?![\w-])")
 
 # No names, whatever stands around them; `may`, `will` and `I` are not here.
 _WORDS = """
@@ -63,20 +68,22 @@ def shape_of(old: str, *, opens: bool) -> int:
 
     Example:
         >>> [shape_of(old, opens=False) for old in ("film", "Film", "FILM", "I", "I AM", "I'm")]
-        [0, 1, 2, 0, 2, 0]
+        [0, 1, 2, 3, 5, 3]
     """
+    more = WITH_PRONOUN if _ANY_PRONOUN.search(old) else 0
     if old.isupper() and sum(map(str.isalpha, old)) > 1 and set(old.split()) != {"I"}:
-        return UPPER
+        return UPPER + more
     if not (old[0].isupper() or old[0].istitle()):
-        return PLAIN
-    return CAPITAL if opens or not _PRONOUN.match(old) else PLAIN
+        return PLAIN + more
+    return (CAPITAL if opens or not _PRONOUN.match(old) else PLAIN) + more
 
 
 def cased(word: str, shape: int, *, first: bool) -> str:
     """A literal of the consequent in the casing of the span that it replaces."""
-    if shape == UPPER:
+    if shape % WITH_PRONOUN == UPPER:
         return word.upper()
-    if shape == CAPITAL and first and word[:1].islower():
+    capital = shape % WITH_PRONOUN == CAPITAL and first and word[:1].islower()
+    if capital or (shape >= WITH_PRONOUN and _PRONOUN.match(word[:1].upper() + word[1:])):
         return word[0].title() + word[1:]
     return word
 

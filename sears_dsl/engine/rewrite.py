@@ -18,7 +18,7 @@ from sears_dsl.engine.articles import agreed
 from sears_dsl.engine.casing import (
     CAPITAL,
     PLAIN,
-    UPPER,
+    WITH_PRONOUN,
     begins_sentence,
     capitalized,
     cased,
@@ -144,7 +144,7 @@ class Renderer:
                 if isinstance(piece, Text)
             ]
             self._constants = tuple(
-                _joined("", (), chunks, shape) for shape in (PLAIN, CAPITAL, UPPER)
+                _joined("", (), chunks, shape) for shape in range(2 * WITH_PRONOUN)
             )
         else:
             self._parts = list(parts_of(rule, kept))
@@ -201,7 +201,9 @@ class Renderer:
         old = text[start : tokens[binding.end - 1].end]
         opens = self._follows_case and begins_sentence(text, start)
         shape = shape_of(old, opens=opens) if self._follows_case else PLAIN
-        new = self._written(text, tokens, binding, shape, opens=opens and shape == CAPITAL)
+        new = self._written(
+            text, tokens, binding, shape, opens=opens and shape % WITH_PRONOUN == CAPITAL
+        )
         if isinstance(new, Unrendered) or not new or self._attached:
             return new
         return Unrendered.UNCHANGED if new == old else new

@@ -147,6 +147,10 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
     right = _space_after(text, end)
     kept = before.rstrip()
     following = text[right : right + 1]
+    if following and following in ",;:" and right < barrier and _is_first(text, start, kept):
+        # A mark that would begin a sentence goes as well.
+        right = _space_after(text, right + 1)
+        return Edit(start, right, text[start:right], "")
     if not kept:
         left = start  # at the row's start the right gap goes
     elif not following:
@@ -168,6 +172,11 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
         left = start
     apart = _would_join(before if left == start else kept, text[right : right + 1])
     return Edit(left, right, text[left:right], " " if apart else "")
+
+
+def _is_first(text: str, start: int, kept: str) -> bool:
+    """Whether a span begins a sentence: it is first in the row, or has a capital after a stop."""
+    return not kept or (kept[-1] in ".!?…" and text[start].isupper())
 
 
 def _without_mark(text: str, start: int, end: int, *, kept: str, limit: int, barrier: int) -> Edit:
