@@ -344,7 +344,7 @@ class Builder:
 
     def _attribute(self, name: Node, operator: str, value: Node) -> AttributeTest:
         attribute = name.rstrip("!=")
-        if name.endswith("!="):
+        if name.endswith("!=") and attribute in _ATTRIBUTES:
             self._report(
                 "E116",
                 f"`{name}` outside brackets",

@@ -74,7 +74,7 @@ def explain(
         or _arrow(line, bare, position, reads)
         or _borrowed(line, bare, position, reads)
         or _local(line, bare, position)
-        or _structure(line, bare, position, expected)
+        or _structure(line, bare, position, expected, reads)
         or _fallback(line, position)
     )
 
@@ -346,6 +346,8 @@ _WORD = r"[^\s\[\]{}()|,=&]+"
 _ALTERNATIVES = re.compile(rf"(?:(?<!\S)\{{|[\[(])\s*({_WORD}(?:\s*[|,]\s*{_WORD})+)\s*[\]}})]")
 _INLINE_FLAG = re.compile(r"\(\?([A-Za-z]+)\)([^\s()]*)")
 _INNER_GROUP = re.compile(r"\(\?(?::|P?<(\w+)>)([^()?]+)\)")
+_CHARACTERS = re.compile(r"(?<!\S)\[\^?\w*-[\w-]*\][*+?]?(?!\S)")
+_LOOK_AROUND = re.compile(r"\(\?<?[=!][^\s()]*\)")
 _SPACY = re.compile(r'\{\s*"(\w+)"\s*:\s*"([^"]*)"\s*\}')
 _SPACY_NAMES = {"ORTH": "text", "TEXT": "text", "LOWER": "lower", "LEMMA": "lemma", "POS": "pos",
                 "TAG": "tag"}  # fmt: skip
@@ -359,6 +361,7 @@ def _borrowed(line: str, bare: str, position: int, reads: Reads) -> Finding | No
         (_VALUES, _list_of_values),
         (_INLINE_FLAG, _inline_flag),
         (_INNER_GROUP, _inner_group),
+        (_CHARACTERS, _characters),
         (_SPACY, _spacy_test),
     ):
         found = _around(pattern, line, position)
@@ -367,6 +370,10 @@ def _borrowed(line: str, bare: str, position: int, reads: Reads) -> Finding | No
             if reads(f"{written} x -> y"):
                 advice = f"write {code(written)}{note}"
                 return Finding("E116", message, found.start(), found.end(), advice)
+    found = _around(_LOOK_AROUND, line, position)
+    if found:
+        advice = "what stands beside is a context: `movie -> film / !the __`"
+        return Finding("E116", "a look-around", found.start(), found.end(), advice)
     found = _around(_ALTERNATIVES, line, position)
     if found is None:
         return None
@@ -415,13 +422,19 @@ def _inner_group(found: re.Match[str]) -> tuple[str, str, str]:
     return "a group of a regular expression", f"{name}({found[2]})", ""
 
 
+def _characters(found: re.Match[str]) -> tuple[str, str, str]:
+    return "characters of a regular expression", f"/{found[0]}/", ""
+
+
 def _spacy_test(found: re.Match[str]) -> tuple[str, str, str]:
     name = _SPACY_NAMES.get(found[1].upper(), "lemma")
     value = found[2] if re.fullmatch(r"\w+", found[2]) else quote(found[2])
     return "a test of another matcher", f"{name}={value}", ""
 
 
-def _structure(line: str, bare: str, position: int, expected: frozenset[str]) -> Finding | None:
+def _structure(
+    line: str, bare: str, position: int, expected: frozenset[str], reads: Reads
+) -> Finding | None:
     """What the grammar could have taken says what is open."""
     opened = _unclosed(bare, position)
     rest = bare[position:].strip()
@@ -481,7 +494,7 @@ def _structure(line: str, bare: str, position: int, expected: frozenset[str]) ->
             "E102", "a rule without an arrow", 0, len(line), _NO_ARROW + _comment_note(line)
         )
     if "_WS" in expected and rest:
-        return _glued(bare, position)
+        return _glued(line, bare, position, reads)
     return None
 
 
@@ -505,7 +518,7 @@ def _unclosed(bare: str, end: int) -> list[int]:
     return opened
 
 
-def _glued(bare: str, position: int) -> Finding:
+def _glued(line: str, bare: str, position: int, reads: Reads) -> Finding:
     word = bare[position:].split(maxsplit=1)[0]
     return Finding(
         "E117",
@@ -513,7 +526,20 @@ def _glued(bare: str, position: int) -> Finding:
         position,
         position + len(word),
         _repetition(bare, position)
+        or _as_pattern(line, position, reads)
         or "put a space between two elements; only 's and quoted text may be glued",
+    )
+
+
+def _as_pattern(line: str, position: int, reads: Reads) -> str:
+    """Advice for a word that is a regular expression, such as ``colou?r``."""
+    start = max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
+    word = line[start:].split(maxsplit=1)[0]
+    if not re.fullmatch(r"[\w?*+.()|\[\]-]+", word) or not reads(f"/{word}/ x -> y"):
+        return ""
+    return (
+        f"a pattern stands between slashes: {code(f'/{word}/')}\n"
+        "two elements have a space between them"
     )
 
 

@@ -123,7 +123,7 @@ def _among(
     word_after = after is not None and not (
         isinstance(after, Literal) and not any(map(str.isalnum, after.text))
     )
-    operand = getattr(after, "name", getattr(after, "text", "NOUN"))
+    operand = print_test(after) if isinstance(after, Literal | Tag) else "NOUN"
     if text == "!" and before is None and word_after and not isinstance(after, Anchor):
         yield Diagnostic(
             "W614",
@@ -137,6 +137,13 @@ def _among(
             f"`{text}` stands for its dots, not for what lies between",
             span,
             f"up to eight tokens of any kind are `_{{0,8}}`\n{_literal(text)}",
+        )
+    if text == "|" and before is not None and after is not None:
+        yield Diagnostic(
+            "W612",
+            "`|` with spaces around it is a literal: three tokens are looked for",
+            span,
+            f"a choice stands in parentheses: `(a|b)`\n{_literal('|')}",
         )
     if text == "&" and before is not None and after is not None:
         tests = (AttributeTest, Conjunction, Regex)
@@ -188,7 +195,7 @@ def _word(text: str, span: Span | None, tagset: TagsetOption) -> Iterator[Diagno
     repeated = _REPEATED.fullmatch(text)
     if _STARTS.match(text) or _ENDS.search(text):
         start, end = _STARTS.match(text) is not None, _ENDS.search(text) is not None
-        word = text[start : len(text) - end]
+        word = print_test(Literal(text[start : len(text) - end]))
         anchored = " ".join((*["<s>"] * start, word, *["</s>"] * end))
         yield Diagnostic(
             "W607",
