@@ -97,6 +97,8 @@ def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
         place: a character of it.
         before: edits that end there or earlier, in order.
     """
+    if not before:
+        return text[max(0, _space_before(text, place, 0) - 8) : place]
     pieces: list[str] = []
     for edit in reversed(before):
         between = text[edit.end : place]
