@@ -89,6 +89,40 @@ def test_a_run_that_found_nothing_out_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
+@pytest.mark.parametrize(
+    ("answer", "told", "left"),
+    [("stop", "stopped", True), ("anew", "no column 'lable'", False)],
+)
+def test_at_a_terminal_a_second_start_asks(
+    tmp_path: Path, answer: str, told: str, left: bool
+) -> None:
+    import pty
+
+    with pytest.raises(ModelError):
+        fail(tmp_path / "found.sear", ModelError("out of memory"))
+    (tmp_path / "dev.csv").write_text("text,label\nA film.,good\n", "utf-8")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from sears_dsl.cli import main; main()", "discover",
+               "--model", "a:b", "--data", "dev.csv", "--label", "lable", "-o",
+               "found.sear"]  # fmt: skip
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL
+    )
+    said = b""
+    while b"stop) " not in said:
+        said += os.read(ours, 4096)
+    assert b"go on, begin anew, or stop?" in b" ".join(said.split())
+    os.write(ours, answer.encode() + b"\n")
+    while told.encode() not in said:
+        said += os.read(ours, 4096)
+    process.wait(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert b"\x1b[?25l" not in said.partition(b"or stop?")[0], "bars are drawn after the question"
+    assert (tmp_path / "found.sear.partial").exists() is left
+
+
 def test_two_runs_of_one_output_do_not_meet(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path\n"

@@ -203,8 +203,8 @@ def asking(
     from sears_dsl.text.tagger import load_tagger
 
     goes_on = goes_on or options["model"].startswith("file:")
-    show("reading rows", 0, None)
     with unfinished_run(output, options, goes_on=goes_on) as run:
+        show("reading rows", 0, None)
         data = read_data(options)
         show("loading the model", 0, None)
         with PredictionStore(run.folder / "predictions.sqlite3") as store:

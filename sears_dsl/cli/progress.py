@@ -114,20 +114,24 @@ def _bars() -> Iterator[ShowStage]:
         TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(),
         TimeElapsedColumn(), TimeRemainingColumn(compact=True),
     )  # fmt: skip
-    with Progress(*layout, console=console(stderr=True)) as bar:
-        tasks: dict[str, Any] = {}
+    bar = Progress(*layout, console=console(stderr=True))
+    tasks: dict[str, Any] = {}
 
-        def show(name: str, done: int, total: int | None) -> None:
-            if name not in tasks:
-                for task in bar.tasks:
-                    # A stage that tells nothing but its beginning is over when the next begins.
-                    if not task.completed:
-                        bar.update(task.id, total=task.total or 1, completed=task.total or 1)
-                    bar.stop_task(task.id)
-                tasks[name] = bar.add_task(name, total=total)
-            bar.update(tasks[name], completed=done, total=total)
+    def show(name: str, done: int, total: int | None) -> None:
+        bar.start()  # not before: bars are drawn over a question that is asked first
+        if name not in tasks:
+            for task in bar.tasks:
+                # A stage that tells nothing but its beginning is over when the next begins.
+                if not task.completed:
+                    bar.update(task.id, total=task.total or 1, completed=task.total or 1)
+                bar.stop_task(task.id)
+            tasks[name] = bar.add_task(name, total=total)
+        bar.update(tasks[name], completed=done, total=total)
 
+    try:
         yield show
+    finally:
+        bar.stop()
 
 
 def _clock(seconds: float) -> str:
