@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
-__all__ = ["Node", "Reads", "Report", "decode", "plain_string"]
+__all__ = ["Finding", "Node", "Reads", "Report", "decode", "plain_string"]
 
 # A parse tree or a leaf of one; only parser.py knows the library that they come from.
 Node: TypeAlias = Any
@@ -16,6 +17,21 @@ Report: TypeAlias = Callable[[str, str, int, int, str], None]
 
 Reads: TypeAlias = Callable[[str], bool]
 """Whether a line is read without an error; what help suggests has to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A diagnostic within one line: positions from 0, end exclusive."""
+
+    code: str
+    message: str
+    start: int
+    end: int
+    help: str = ""
+
+    def moved(self, offset: int) -> Finding:
+        """The same finding after ``offset`` more characters."""
+        return replace(self, start=self.start + offset, end=self.end + offset)
 
 
 def decode(quoted: str, start: int, report: Report) -> str:

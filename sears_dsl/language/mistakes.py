@@ -10,30 +10,15 @@ words is only given where the parser reads it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import get_args
 
-from sears_dsl.language.leaves import Reads
+from sears_dsl.language.borrowed import borrowed_notation
+from sears_dsl.language.leaves import Finding, Reads
 from sears_dsl.language.metadata import KEYS
 from sears_dsl.language.rule import CaseOption, RepairOption, TagsetOption
 from sears_dsl.language.words import code, nearest, quote
 
 __all__ = ["Finding", "explain"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A diagnostic within one line: positions from 0, end exclusive."""
-
-    code: str
-    message: str
-    start: int
-    end: int
-    help: str = ""
-
-    def moved(self, offset: int) -> Finding:
-        """The same finding after ``offset`` more characters."""
-        return replace(self, start=self.start + offset, end=self.end + offset)
 
 
 _KEYWORD_FORMS = {
@@ -72,7 +57,7 @@ def explain(
     return (
         _keyword(line, bare, position, reads)
         or _arrow(line, bare, position, reads)
-        or _borrowed(line, bare, position, reads)
+        or borrowed_notation(line, position, reads, arrow=_arrow_place(bare))
         or _local(line, bare, position)
         or _structure(line, bare, position, expected, reads)
         or _fallback(line, position)
@@ -220,6 +205,12 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     return None
 
 
+def _arrow_place(bare: str) -> int:
+    """Where the arrow is; behind the line where there is none."""
+    arrow = _ARROW.search(bare)
+    return len(bare) if arrow is None else arrow.start()
+
+
 def _local(line: str, bare: str, position: int) -> Finding | None:
     """What the character that stopped the parser says by itself."""
     rest = bare[position:]
@@ -338,98 +329,6 @@ def _enclosed(line: str, start: int, end: int) -> str:
     if line[start] == "(" and ")" not in line[start:end] and ")" in line[end:]:
         return line[start : line.index(")", end) + 1]
     return line[start:end]
-
-
-_VALUES = re.compile(r"\[\s*(\w+)\s*(!?)=\s*([^\s\]&|]+(?:\|[^\s\]&|]+)+)\s*\]")
-_WORD = r"[^\s\[\]{}()|,=&]+"
-# Glued to an element, braces are a quantifier.
-_ALTERNATIVES = re.compile(rf"(?:(?<!\S)\{{|[\[(])\s*({_WORD}(?:\s*[|,]\s*{_WORD})+)\s*[\]}})]")
-_INLINE_FLAG = re.compile(r"\(\?([A-Za-z]+)\)([^\s()]*)")
-_INNER_GROUP = re.compile(r"\(\?(?::|P?<(\w+)>)([^()?]+)\)")
-_CHARACTERS = re.compile(r"(?<!\S)\[\^?\w*-[\w-]*\][*+?]?(?!\S)")
-_LOOK_AROUND = re.compile(r"\(\?<?[=!][^\s()]*\)")
-_SPACY = re.compile(r'\{\s*"(\w+)"\s*:\s*"([^"]*)"\s*\}')
-_SPACY_NAMES = {"ORTH": "text", "TEXT": "text", "LOWER": "lower", "LEMMA": "lemma", "POS": "pos",
-                "TAG": "tag"}  # fmt: skip
-
-
-def _borrowed(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
-    """Notation of regular expressions and of other matchers that stops the parser."""
-    arrow = _ARROW.search(bare)
-    right = arrow is not None and position > arrow.start()
-    for pattern, explained in (
-        (_VALUES, _list_of_values),
-        (_INLINE_FLAG, _inline_flag),
-        (_INNER_GROUP, _inner_group),
-        (_CHARACTERS, _characters),
-        (_SPACY, _spacy_test),
-    ):
-        found = _around(pattern, line, position)
-        if found and not right:
-            message, written, note = explained(found)
-            if reads(f"{written} x -> y"):
-                advice = f"write {code(written)}{note}"
-                return Finding("E116", message, found.start(), found.end(), advice)
-    found = _around(_LOOK_AROUND, line, position)
-    if found:
-        advice = "what stands beside is a context: `movie -> film / !the __`"
-        return Finding("E116", "a look-around", found.start(), found.end(), advice)
-    found = _around(_ALTERNATIVES, line, position)
-    if found is None:
-        return None
-    words = re.split(r"\s*[|,]\s*", found[1])
-    if right and arrow is not None:
-        rules = [f"{line[: found.start()]}{word}{line[found.end() :]}" for word in words]
-        if all(map(reads, rules)):
-            advice = "a consequent has no choices: write " + " and ".join(map(code, rules))
-            return Finding(
-                "E105", "alternatives in the consequent", found.start(), found.end(), advice
-            )
-        return None
-    group = f"({'|'.join(words)})"
-    if found[0][0] == "(" or not reads(f"{group} x -> y"):
-        return None
-    return Finding(
-        "E116",
-        "alternatives that do not stand in parentheses",
-        found.start(),
-        found.end(),
-        f"write {code(group)}",
-    )
-
-
-def _around(pattern: re.Pattern[str], line: str, position: int) -> re.Match[str] | None:
-    """The match that contains the position."""
-    matches = pattern.finditer(line)
-    return next((match for match in matches if match.start() <= position <= match.end()), None)
-
-
-def _list_of_values(found: re.Match[str]) -> tuple[str, str, str]:
-    values = found[3].split("|")
-    tests = values if found[1] in {"pos", "tag"} else [f"{found[1]}={value}" for value in values]
-    mark = "!" if found[2] else ""
-    return "a list of values in one test", f"{mark}({'|'.join(tests)})", ""
-
-
-def _inline_flag(found: re.Match[str]) -> tuple[str, str, str]:
-    word = found[2] if re.fullmatch(r"[A-Za-z]+", found[2]) else "movie"
-    note = f"; a bare literal without a capital ignores case too: {code(word.lower())}"
-    return "a flag of a regular expression", f"/{word}/i", note
-
-
-def _inner_group(found: re.Match[str]) -> tuple[str, str, str]:
-    name = f"{found[1]}:" if found[1] else ""
-    return "a group of a regular expression", f"{name}({found[2]})", ""
-
-
-def _characters(found: re.Match[str]) -> tuple[str, str, str]:
-    return "characters of a regular expression", f"/{found[0]}/", ""
-
-
-def _spacy_test(found: re.Match[str]) -> tuple[str, str, str]:
-    name = _SPACY_NAMES.get(found[1].upper(), "lemma")
-    value = found[2] if re.fullmatch(r"\w+", found[2]) else quote(found[2])
-    return "a test of another matcher", f"{name}={value}", ""
 
 
 def _structure(

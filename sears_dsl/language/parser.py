@@ -23,8 +23,9 @@ from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.builder import Builder
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.layout import Entry, MetadataEntry, ParsedFile
+from sears_dsl.language.leaves import Finding
 from sears_dsl.language.metadata import Field, build_field, collect
-from sears_dsl.language.mistakes import Finding, explain
+from sears_dsl.language.mistakes import explain
 from sears_dsl.language.rule import (
     Element,
     Literal,
