@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.discovery.labelled import LabelledRows, read_labelled
+from sears_dsl.discovery.rightness import try_model
 from sears_dsl.errors import DataError
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.callable import CallablePredictor
 
 
 def written(folder: Path, rows: list[dict[str, str]]) -> str:
@@ -62,3 +66,16 @@ def test_half_a_character_is_told_with_its_row(tmp_path: Path) -> None:
     data = read_labelled(str(path))
     with pytest.raises(DataError, match=r"row 2: text holds half of a character \(U\+D83D\) at"):
         data.require_characters()
+
+
+def test_a_model_that_contradicts_itself_is_told_of_and_its_first_answer_counts() -> None:
+    turns = count()
+    rows = tuple({"text": str(number)} for number in range(8))
+    data = LabelledRows(rows, "text", (("0",), ("1",)) * 4, "a.csv")
+    restless = CachedPredictor(
+        CallablePredictor(lambda texts: [next(turns) // 8 % 2 for _ in texts])
+    )
+    assert "answers 4 of 4 rows otherwise when asked again" in try_model(data, restless)
+    assert restless.predict(rows) == ["0"] * 8
+    steady = CachedPredictor(CallablePredictor(lambda texts: [0 for _ in texts]))
+    assert try_model(data, steady) == ""
