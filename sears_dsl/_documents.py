@@ -103,8 +103,11 @@ def make_private_folder(folder: Path) -> None:
         raise OSError(
             errno.ELOOP, "it is, or holds, a link to another place; remove it", str(folder)
         )
-    if not all(each.is_file() or each.is_dir() for each in within):
-        raise OSError(errno.EINVAL, "it holds what is no file and no folder", str(folder))
+    for each in within:
+        with suppress(FileNotFoundError):  # removed by the run that ends just now
+            mode = each.stat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise OSError(errno.EINVAL, "it holds what is no file and no folder", str(folder))
     # In a folder of everybody's, such as /tmp, another account may have made it beforehand.
     if os.name != "nt" and folder.stat().st_uid not in (os.geteuid(), folder.parent.stat().st_uid):
         raise OSError(errno.EPERM, "it belongs to another account", str(folder))
