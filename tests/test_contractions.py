@@ -50,6 +50,12 @@ MET = [
     ("don't -> do not", "I donʼt go", "I do not go"),
     ("don't -> do not", "DOn't go", "Do not go"),
     ("don’t -> do not", "don't go", "do not go"),
+    ("don't -> do not", "I DON'T.", "I DO NOT."),
+    ("don't -> do not", "(DON’T.)", "(DO NOT.)"),
+    ("don't . -> do .", "I DON'T. OK", "I DO. OK"),
+    ("i'm -> i am", "HERE I'M.", "HERE I AM."),
+    ("it's -> it is", "SO IT'S.", "SO IT IS."),
+    ("let's -> let us", "LET'S.", "LET US."),
     ("can't -> cannot", "I CAN'T go", "I CANNOT go"),
     ("cannot -> can not", "CANNOT", "CAN NOT"),
     ("i'm -> i am", "I'M HERE", "I AM HERE"),
@@ -130,6 +136,11 @@ def test_contractions_are_cut_as_their_lower_case_is() -> None:
     assert {word.replace("’", "'") for word in whole - cut} == {"c'mon", "how'd'y", "i'ma", "y'all"}
     for word in cut:
         assert contraction(word.upper()) == tuple(map(str.upper, split(word)))
+    stopped = {word.lower() for word in english().specials if word[-2:-1] in ("'", "’")}
+    stopped = {word + "." for word in stopped if len(split(word.upper() + ".")) == 1}
+    assert {"don't.", "i'm.", "it's."} < stopped
+    for word in stopped - {"how'd'y.", "how’d’y."}:
+        assert contraction(word.upper()) == tuple(map(str.upper, split(word))), word
 
 
 def test_tags_of_other_tokens_stay() -> None:
@@ -149,7 +160,21 @@ def test_tags_of_other_tokens_stay() -> None:
 
 
 WORDS = st.sampled_from(
-    ("don't", "DON'T", "DON’T", "dOn't", "cannot", "CANNOT", "I'M", "i’m", "go", "n't", "N’T", "ID")
+    (
+        "don't",
+        "DON'T",
+        "DON’T",
+        "DON'T.",
+        "dOn't",
+        "cannot",
+        "CANNOT",
+        "I'M",
+        "i’m",
+        "go",
+        "n't",
+        "N’T",
+        "ID",
+    )
 )
 RULES = (
     "don't -> do not", "do n't -> do not", "n't -> not", "(don't|cannot)? go -> stay",

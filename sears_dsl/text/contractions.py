@@ -3,7 +3,8 @@
 In: tokens as the tokenizer cuts them. Out: tokens as rules see them. Always holds: only words that
 stand in a closed list are cut, and where the tokenizer cuts their lower-case form; other tokens and
 their tags stay as they are. spaCy's English rules list contractions in lower case and with a first
-capital, so ``DON'T`` stays whole there, while ``IT'S`` is cut by its suffix. The parts get the tags
+capital, so ``DON'T`` stays whole there, while ``IT'S`` is cut by its suffix. Behind a single capital
+they keep a full stop, as in ``T. Hardy``, so ``DON'T.`` and ``IT'S.`` stay whole. The parts get the tags
 that they have nearly always. Costs one look-up for each distinct token of a batch.
 """
 
@@ -44,6 +45,8 @@ _WHOLE = (
     (("not", "PART", "RB"), _HAVE),
 )
 
+_STOP = (".", "PUNCT", ".")
+
 _Part = tuple[str, str, str]
 
 
@@ -66,9 +69,17 @@ def _contractions() -> Iterator[tuple[_Part, ...]]:
                 yield (subject, *tags), (clitic, "AUX", "VBP")
 
 
+def _before_stops() -> Iterator[tuple[_Part, ...]]:
+    """Those that keep the full stop behind them, with it."""
+    yield from ((*parts, _STOP) for parts in _contractions() if parts[-1][0][-2] == "'")
+    for subject, tags in _SUBJECTS.items():
+        yield (subject, *tags), ("'s", "AUX", "VBZ"), _STOP
+    yield ("let", "VERB", "VB"), ("'s", "PRON", "PRP"), _STOP
+
+
 def _in_capitals() -> dict[str, tuple[TokenType, ...]]:
     found = {}
-    for parts in _contractions():
+    for parts in (*_contractions(), *_before_stops()):
         for mark in "'’":
             cut = tuple(
                 TokenType(text.upper().replace("'", mark), coarse, fine)
