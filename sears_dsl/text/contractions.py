@@ -3,9 +3,9 @@
 In: tokens as the tokenizer cuts them. Out: tokens as rules see them. Always holds: only words that
 stand in a closed list are cut, and where the tokenizer cuts their lower-case form; other tokens and
 their tags stay as they are. spaCy's English rules list contractions in lower case and with a first
-capital, so ``DON'T`` stays whole there, while ``IT'S`` is cut by its suffix. Behind a single capital
-they keep a full stop, as in ``T. Hardy``, so ``DON'T.`` and ``IT'S.`` stay whole. The parts get the tags
-that they have nearly always. Costs one look-up for each distinct token of a batch.
+capital, so ``DON'T`` stays whole there, while ``IT'S`` is cut by its suffix. Behind a single
+capital they keep a full stop, as in ``T. Hardy``, so ``DON'T.`` and ``IT'S.`` stay whole. The parts
+get the tags that they have nearly always. Costs one look-up for each distinct token of a batch.
 """
 
 from __future__ import annotations
