@@ -100,3 +100,23 @@ def test_a_reader_that_went_away_is_no_failed_gate(arguments: str) -> None:
         check=True,
     )
     assert (done.stdout.strip(), done.stderr) == ("0", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize(
+    "arguments", ["--help", "rules", "explain contractions 'It is not so.'", "check contractions"]
+)
+def test_a_full_disk_behind_what_is_printed_is_one_line(arguments: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{SEARS} {arguments} > /dev/full"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr.splitlines()) == (
+        2,
+        [
+            "sears: the output could not be written: No space left on device",
+            "  = help: make room where it is written to, then run the same command again",
+        ],
+    )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -25,13 +28,43 @@ from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
 from sears_dsl.cli.scoring import calibrate_command, score_command
 from sears_dsl.cli.vetting import vet_command, vetted_command
 from sears_dsl.cli.warming import say_when_compiling, warm_up_command
-from sears_dsl.errors import SearsError
+from sears_dsl.errors import DataError, SearsError
 
 __all__ = ["run", "sears"]
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
 class _ReaderGoneError(Exception):
     """Nobody reads what is printed; click itself would end with the exit code of a failed gate."""
+
+
+@contextmanager
+def _printing() -> Iterator[None]:
+    """Errors of what is printed, which name no file, leave as ours.
+
+    Raises:
+        _ReaderGoneError: nobody reads it.
+        DataError: there is no room for it.
+    """
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _ReaderGoneError from error
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NO_ROOM:
+            raise
+        _print_nowhere()
+        raise DataError(
+            f"the output could not be written: {error.strerror}",
+            help="make room where it is written to, then run the same command again",
+        ) from error
+
+
+def _print_nowhere() -> None:
+    """Leave nothing that Python would flush when it shuts down."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Commands(click.Group):
@@ -42,17 +75,13 @@ class _Commands(click.Group):
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Help and versions are printed here."""
-        try:
+        with _printing():
             return super().make_context(*arguments, **options)
-        except BrokenPipeError as error:
-            raise _ReaderGoneError from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Everything else is printed here."""
-        try:
+        with _printing():
             return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise _ReaderGoneError from error
 
 
 @click.group(
@@ -116,7 +145,5 @@ def run() -> int:
         click.echo(f"sears: {error.render()}", err=True)
         return 2
     except _ReaderGoneError:
-        # The reader of our output went away (`sears … | head`): nothing to say, and nothing
-        # more to flush when Python shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_nowhere()  # the reader went away (`sears … | head`): there is nothing to say
     return 0

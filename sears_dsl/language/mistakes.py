@@ -30,7 +30,8 @@ _KEYWORD_FORMS = {
     "rule": "rule ID: antecedent -> consequent",
 }
 _ARROW = re.compile(r"(?<![^ \t])->(?=[ \t]|$)")
-_OTHER_ARROW = re.compile(r"=>|→|⇒|⟶|—>|–>|-->|->")
+_BOTH_WAYS = re.compile(r"<-+>|<=+>|↔|⇔|⟷|⟺")
+_OTHER_ARROW = re.compile(rf"{_BOTH_WAYS.pattern}|=>|→|⇒|⟶|—>|–>|-->|->")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _CALL = re.compile(r"([A-Za-z_]+)\(")
 
@@ -159,16 +160,19 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     if not arrows:
         other = _OTHER_ARROW.search(bare)
         if other:
+            left, right = line[: other.start()].rstrip(), line[other.end() :].lstrip()
+            advice = _typed(
+                f"{left} -> {right}",
+                reads,
+                "the arrow is -> with a space on both sides: `movie -> film`",
+            )
+            if _BOTH_WAYS.fullmatch(other[0]):
+                there, back = f"{left} -> {right}", f"{right} -> {left}"
+                advice = "a rule goes one way, so there are two"
+                if reads(there) and reads(back):
+                    advice += f": write {code(there)} and {code(back)}"
             return Finding(
-                "E103",
-                f"`{other[0]}` is no arrow here",
-                other.start(),
-                other.end(),
-                _typed(
-                    f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}",
-                    reads,
-                    "the arrow is -> with a space on both sides: `movie -> film`",
-                ),
+                "E103", f"`{other[0]}` is no arrow here", other.start(), other.end(), advice
             )
         return None
     if not bare[: arrows[0]].strip():
