@@ -68,11 +68,13 @@ def _files_of(name: str) -> Iterator[Path]:
     if not chosen:
         themes = {key.split("/")[0] for key in known}
         near = get_close_matches(name, [*known, *themes], n=1)
-        guess = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(
-            f"no rule file, folder or shipped ruleset is called {name}",
-            help=f"{guess}`sears rules` lists the shipped ones",
-        )
+        advice = f"did you mean {near[0]}? " if near else ""
+        advice += "`sears rules` lists the shipped ones"
+        if "->" in name:
+            advice = (
+                "a rule in place of a file is for `sears try`: sears try 'movie -> film' 'A movie.'"
+            )
+        raise UsageError(f"no rule file, folder or shipped ruleset is called {name}", help=advice)
     yield from chosen
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from strategies import OPTIONS, rulesets
 
 import sears_dsl as sears
+from sears_dsl.catalogue import find_rule_files
 from sears_dsl.cli.commands import sears as command
 from sears_dsl.errors import Diagnostic, Span, UsageError
 from sears_dsl.language.printer import rule_id, rule_ids
@@ -188,3 +189,9 @@ def test_carets_stand_under_what_they_mean(
     if columns is not None:
         assert (len(caret) - len(caret.lstrip()), caret.count("^")) == columns
     assert caret.strip(" ^") == ""
+
+
+def test_a_rule_where_a_file_is_wanted_leads_to_try() -> None:
+    with pytest.raises(UsageError) as caught:
+        find_rule_files(["movie -> film"])
+    assert "sears try" in caught.value.help
