@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from sears_dsl.engine.spacing import begins_with_clitic
+
 __all__ = [
     "CAPITAL",
     "CLOSING",
@@ -22,6 +24,7 @@ __all__ = [
     "begins_sentence",
     "capitalized",
     "cased",
+    "first_word",
     "is_function_word",
     "shape_of",
     "uncapitalized",
@@ -46,6 +49,9 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’ʼ-][^\W\d_]+)*(?![\w@/\\]|[.:]\w)")
 _PRONOUN = re.compile(r"I(?![\w-])")
 _ANY_PRONOUN = re.compile(r"(?<![\w-])I(?![\w-])")
 
+# The longest clitic, and what shows that it ends.
+_CLITIC_AND_MORE = 4
+
 # No names, whatever stands around them; `may`, `will` and `I` are not here.
 _WORDS = """
 a about after all also although always am an and any are as at be because been before being
@@ -67,11 +73,12 @@ def shape_of(old: str, *, opens: bool) -> int:
             something; elsewhere the pronoun is a word without a capital.
 
     Example:
-        >>> [shape_of(old, opens=False) for old in ("film", "Film", "FILM", "I", "I AM", "I'm")]
-        [0, 1, 2, 3, 5, 3]
+        >>> [shape_of(old, opens=False) for old in ("film", "Film", "FILM", "'S", "I", "I AM")]
+        [0, 1, 2, 2, 3, 5]
     """
     more = WITH_PRONOUN if _ANY_PRONOUN.search(old) else 0
-    if old.isupper() and sum(map(str.isalpha, old)) > 1 and set(old.split()) != {"I"}:
+    several = sum(map(str.isalpha, old)) > 1 or begins_with_clitic(old)
+    if old.isupper() and several and set(old.split()) != {"I"}:
         return UPPER + more
     if not (old[0].isupper() or old[0].istitle()):
         return PLAIN + more
@@ -109,22 +116,29 @@ def begins_sentence(text: str, place: int) -> bool:
     return not place or text[place - 1] in STOPS
 
 
+def first_word(text: str, place: int) -> int:
+    """Where the word at a place begins, behind white space and opening marks."""
+    while place < len(text) and (text[place].isspace() or text[place] in OPENING):
+        if begins_with_clitic(text[place : place + _CLITIC_AND_MORE]):
+            break
+        place += 1
+    return place
+
+
 def capitalized(text: str, place: int = 0) -> tuple[int, str]:
     """The word at a place, behind opening marks, with a capital.
 
     Returns:
         Where it ends, and the text from the place to there; the text is the old one where there is
-        no word in lower case.
+        no word in lower case, or a clitic.
 
     Example:
-        >>> capitalized(' "good" film'), capitalized("iPhone"), capitalized("")
+        >>> capitalized(' "good" film'), capitalized("iPhone"), capitalized("'s")
         ((6, ' "Good'), (0, ''), (0, ''))
     """
-    first = place
-    while first < len(text) and (text[first].isspace() or text[first] in OPENING):
-        first += 1
+    first = first_word(text, place)
     word = _WORD.match(text, first)
-    if word is None or not word[0].islower():
+    if word is None or not word[0].islower() or begins_with_clitic(text[first : word.end() + 1]):
         return place, ""
     return word.end(), text[place:first] + word[0][0].title() + word[0][1:]
 

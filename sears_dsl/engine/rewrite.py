@@ -22,6 +22,7 @@ from sears_dsl.engine.casing import (
     begins_sentence,
     capitalized,
     cased,
+    first_word,
     shape_of,
     uncapitalized,
 )
@@ -358,10 +359,13 @@ def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
 def _before_first_word(text: str, edit: Edit, following: Token, around: Around) -> Edit:
     """An insertion that takes the capital of the word after it, if that begins a sentence."""
     word = following.text
-    if not word[0].isupper() or not begins_sentence(text, following.start):
+    first = first_word(text, following.start)
+    if not text[first : first + 1].isupper() or not begins_sentence(text, following.start):
         return edit
     at, head = capitalized(edit.new)
     new = head + edit.new[at:]
+    if first > following.start:  # what is quoted keeps its own capital
+        return edit._replace(new=new)
     lowered = uncapitalized(word, no_name=False)
     if lowered == word or around.forbids(edit.start, following.end):
         return edit._replace(new=new)

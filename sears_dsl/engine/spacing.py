@@ -41,6 +41,16 @@ _ATTACHED = frozenset(",.;:!?")
 # What is not written where a mark stands already.
 _MARKS = frozenset(",;:.")
 _STOPS = frozenset(",;:.!?…")
+# Words whose dot is their own: another mark may follow it.
+_ABBREVIATION = re.compile(
+    r"(?<!\w)(?:(?:[^\W\d_]{1,3}\.){2,}"
+    r"|(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|inc|ltd|co|corp|approx)\.)\Z",
+    re.IGNORECASE,
+)
+# How much of a text tells whether it ends with one, or begins with a row of dots.
+_REACH = 8
+# What is left of `wasnt` where its first half is replaced.
+_BARE_CLITIC = re.compile(r"nt(?!\w)", re.IGNORECASE)
 
 
 def begins_with_clitic(text: str) -> bool:
@@ -98,7 +108,7 @@ def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
         before: edits that end there or earlier, in order.
     """
     if not before:
-        return text[max(0, _space_before(text, place, 0) - 8) : place]
+        return text[max(0, _space_before(text, place, 0) - _REACH) : place]
     pieces: list[str] = []
     for edit in reversed(before):
         between = text[edit.end : place]
@@ -109,7 +119,7 @@ def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
         if edit.new and not edit.new.isspace():
             return "".join(reversed(pieces))
     word = _space_before(text, place, 0)
-    pieces.append(text[max(0, word - 8) : place])
+    pieces.append(text[max(0, word - _REACH) : place])
     return "".join(reversed(pieces))
 
 
@@ -127,9 +137,9 @@ def _space_after(text: str, place: int) -> int:
 
 
 def _next(text: str, place: int) -> str:
-    """The next character that is no white space, if there is one."""
+    """What follows behind white space: the next few characters."""
     place = _space_after(text, place)
-    return text[place : place + 1]
+    return text[place : place + _REACH]
 
 
 def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrier: int) -> Edit:
@@ -149,8 +159,8 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
     right = _space_after(text, end)
     kept = before.rstrip()
     following = text[right : right + 1]
-    if following and following in ",;:" and right < barrier and _is_first(text, start, kept):
-        # A mark that would begin a sentence goes as well.
+    if following and following in ",;:" and right < barrier and _is_first(text, start, before):
+        # A mark that would begin a sentence or a quotation goes as well.
         right = _space_after(text, right + 1)
         return Edit(start, right, text[start:right], "")
     if not kept:
@@ -176,9 +186,15 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
     return Edit(left, right, text[left:right], " " if apart else "")
 
 
-def _is_first(text: str, start: int, kept: str) -> bool:
-    """Whether a span begins a sentence: it is first in the row, or has a capital after a stop."""
-    return not kept or (kept[-1] in ".!?…" and text[start].isupper())
+def _is_first(text: str, start: int, before: str) -> bool:
+    """Whether a span begins a row, a sentence, or what is quoted or stands in brackets."""
+    kept = before.rstrip()
+    if not kept or (opens(kept) and kept == before):
+        return True
+    stop = kept.rstrip(")]}\"'”’")
+    if not stop or stop[-1] not in ".!?…":
+        return False
+    return text[start].isupper() or not _ends_with_abbreviation(stop)
 
 
 def _without_mark(text: str, start: int, end: int, *, kept: str, limit: int, barrier: int) -> Edit:
@@ -213,7 +229,7 @@ def replacement(
     kept = before.rstrip()
     new, doubled = _single(
         new,
-        before=kept[-1:] if old[:1] not in _STOPS else "",
+        before=kept if old[:1] not in _STOPS else "",
         after=_next(text, end) if old[-1:] not in _STOPS else "",
     )
     if not new:
@@ -230,12 +246,36 @@ def replacement(
 
 def _single(new: str, *, before: str, after: str) -> tuple[str, bool]:
     """New text without marks that stand there already, and whether it began with one."""
-    if new[-1:] in _MARKS and after in _STOPS and after and new[-2:-1] not in _STOPS:
-        new = new[:-1].rstrip()
-    doubled = new[:1] in _MARKS and before in _STOPS and bool(new and before)
-    if doubled and new[1:2] not in _STOPS:
+    if ends_with_mark(new) and after[:1] and after[0] in _STOPS:
+        new = _without_last_mark(new, after)
+    if not new or new[0] not in _MARKS or not before or before[-1] not in _STOPS:
+        return new, False
+    if new[0] != "." and _ends_with_abbreviation(before):
+        return new, False
+    if new[1:2] not in _STOPS:
         return new[1:].lstrip(), True
     return new, False
+
+
+def _without_last_mark(new: str, after: str) -> str:
+    """New text without its last mark, before another one; of two rows of dots the longer stays."""
+    dots = len(new) - len(new.rstrip("."))
+    if dots > 1:
+        both = min(dots, len(after) - len(after.lstrip(".")))
+        return new[: len(new) - both].rstrip()
+    if new[-2:-1] in _STOPS or (after[0] != "." and _ends_with_abbreviation(new)):
+        return new
+    return new[:-1].rstrip()
+
+
+def _ends_with_abbreviation(text: str) -> bool:
+    """Whether the dot that ends the text belongs to its last word.
+
+    Example:
+        >>> [_ends_with_abbreviation(text) for text in ("the U.S.", "cats etc.", "a film.", "no")]
+        [True, True, False, False]
+    """
+    return text[-1:] == "." and _ABBREVIATION.search(text) is not None
 
 
 def _may_attach(kept: str, new: str) -> bool:
@@ -272,6 +312,8 @@ def _joins_after(old: str, new: str, after: str) -> bool:
         return False
     if not old[-1].isalnum():
         return True
+    if _BARE_CLITIC.match(after):
+        return False
     return new[-1].isalpha() and after[0].isalpha() and not _same_word(old[::-1], new[::-1])
 
 
@@ -295,8 +337,8 @@ def insertion(
     """
     new, doubled = _single(
         new,
-        before=previous.text[-1:] if previous else "",
-        after=following.text[:1] if following else "",
+        before=text[max(0, previous.end - _REACH) : previous.end] if previous else "",
+        after=text[following.start : following.start + _REACH] if following else "",
     )
     if not new:
         return None
