@@ -205,11 +205,7 @@ class Builder:
             return
         named = _RULE_NAME.match(line, start.end())
         identifier = named[0] if named else "ID"
-        body = (
-            line[named.end() :].lstrip().removeprefix(":").lstrip()
-            if named
-            else line[start.end() :]
-        )
+        body = line[named.end() if named else start.end() :].lstrip().removeprefix(":").lstrip()
         with_id = f"rule {identifier}: {body}"
         with_word = quote("rule") + line[len("rule") :]
         advice = "the id has a colon behind it: `rule ID: movie -> film`"

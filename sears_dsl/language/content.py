@@ -26,7 +26,10 @@ _COMPRESSED = frozenset(("bz2", "gz", "xz", "zst"))
 _MANY = 20
 _FEW = 0.1
 _BEGINNING = 65_536
-_ORDER = "rule files are named first, data after them: `sears apply rules.sear data.csv -o out.csv`"
+_ORDER = (
+    "rules stand in files such as rules.sear; where a command takes data too, rules are named "
+    "first: `sears apply rules.sear data.csv -o out.csv`"
+)
 
 
 def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | None:

@@ -30,8 +30,9 @@ _KEYWORD_FORMS = {
     "rule": "rule ID: antecedent -> consequent",
 }
 _ARROW = re.compile(r"(?<![^ \t])->(?=[ \t]|$)")
-_BOTH_WAYS = re.compile(r"<-+>|<=+>|↔|⇔|⟷|⟺")
-_OTHER_ARROW = re.compile(rf"{_BOTH_WAYS.pattern}|=>|→|⇒|⟶|—>|–>|-->|->")
+_OTHER_ARROW = re.compile(r"=+>|-*[-—–]>|~+>|[→⇒⟶⟹↦]|>>|:=")
+_BACKWARD_ARROW = re.compile(r"<[-—–]+(?=[ \t])|[←⇐⟵⟸]")
+_BOTH_WAYS = re.compile(r"<[-=—–~]+>|[↔⇔⟷⟺]")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _CALL = re.compile(r"([A-Za-z_]+)\(")
 
@@ -59,7 +60,7 @@ def explain(
         _keyword(line, bare, position, reads)
         or _arrow(line, bare, position, reads)
         or borrowed_notation(line, position, reads, arrow=_arrow_place(bare))
-        or _local(line, bare, position)
+        or _local(line, bare, position, reads)
         or _structure(line, bare, position, expected, reads)
         or _fallback(line, position)
     )
@@ -104,6 +105,9 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
     if form is None:
         return None
     if word == "rule":
+        other = any(each.search(bare) for each in (_OTHER_ARROW, _BACKWARD_ARROW, _BOTH_WAYS))
+        if not rule_like and other and re.match(r"rule[ \t]+[^\s:]+:[ \t]", bare):
+            return None
         if re.match(r"rule[ \t]+[^\s:]*[ \t]+:|rule[ \t]+[^\s:]+:\S|rule:", bare) or not rule_like:
             return Finding(
                 "E111",
@@ -158,21 +162,23 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     """No arrow, an arrow that is not one, or nothing on one of its sides."""
     arrows = [match.start() for match in _ARROW.finditer(bare)]
     if not arrows:
+        both, backward = _BOTH_WAYS.search(bare), _BACKWARD_ARROW.search(bare)
+        if both:
+            return _turned(line[: len(bare.rstrip())], both, reads, both_ways=True)
         other = _OTHER_ARROW.search(bare)
+        if backward and not other:
+            return _turned(line[: len(bare.rstrip())], backward, reads, both_ways=False)
         if other:
-            left, right = line[: other.start()].rstrip(), line[other.end() :].lstrip()
-            advice = _typed(
-                f"{left} -> {right}",
-                reads,
-                "the arrow is -> with a space on both sides: `movie -> film`",
-            )
-            if _BOTH_WAYS.fullmatch(other[0]):
-                there, back = f"{left} -> {right}", f"{right} -> {left}"
-                advice = "a rule goes one way, so there are two"
-                if reads(there) and reads(back):
-                    advice += f": write {code(there)} and {code(back)}"
             return Finding(
-                "E103", f"`{other[0]}` is no arrow here", other.start(), other.end(), advice
+                "E103",
+                f"`{other[0]}` is no arrow here",
+                other.start(),
+                other.end(),
+                _typed(
+                    f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}",
+                    reads,
+                    "the arrow is -> with a space on both sides: `movie -> film`",
+                ),
             )
         return None
     if not bare[: arrows[0]].strip():
@@ -209,13 +215,33 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     return None
 
 
+def _turned(line: str, arrow: re.Match[str], reads: Reads, *, both_ways: bool) -> Finding:
+    """An arrow that points to the left, or to both sides; the line has no comment."""
+    left, right = line[: arrow.start()].rstrip(), line[arrow.end() :].strip()
+    head = re.match(r"rule[ \t]+[^\s:]*:[ \t]*", left)
+    left = left[head.end() :] if head else left
+    right, slash, context = right.partition(" / ")
+    beside = f" / {context}" if slash else ""
+    rules = [f"{right} -> {left}{beside}"]
+    if both_ways:
+        rules.insert(0, f"{left} -> {right}{beside}")
+    written = " and ".join(map(code, rules)) if all(map(reads, rules)) else "`movie -> film`"
+    return Finding(
+        "E103",
+        f"`{arrow[0]}` is no arrow here",
+        arrow.start(),
+        arrow.end(),
+        f"a rule goes one way, from left to right: write {written}",
+    )
+
+
 def _arrow_place(bare: str) -> int:
     """Where the arrow is; behind the line where there is none."""
     arrow = _ARROW.search(bare)
     return len(bare) if arrow is None else arrow.start()
 
 
-def _local(line: str, bare: str, position: int) -> Finding | None:
+def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     """What the character that stopped the parser says by itself."""
     rest = bare[position:]
     arrow = _ARROW.search(bare)
@@ -265,7 +291,8 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
             "alternatives outside parentheses",
             position,
             position + 1,
-            f'a choice stands in parentheses{_choice(word)}\nas a literal the bar is quoted: `"|"`',
+            f"a choice stands in parentheses{_choice(word, reads)}\n"
+            'as a literal the bar is quoted: `"|"`',
         )
     if right and character and character in "?{" and "__" not in bare[:position]:
         return Finding(
@@ -311,8 +338,10 @@ def _local(line: str, bare: str, position: int) -> Finding | None:
     return None
 
 
-def _choice(word: str) -> str:
-    return f": {code(f'({word})')}" if re.fullmatch(r"[A-Za-z]+(\|[A-Za-z]+)+", word) else ""
+def _choice(word: str, reads: Reads) -> str:
+    group = f"({word})"
+    plain = re.fullmatch(r"[A-Za-z]+(\|[A-Za-z]+)+", word)
+    return f": {code(group)}" if plain and reads(f"{group} x -> y") else ""
 
 
 def _bounds(line: str, position: int, end: int) -> str:
@@ -430,6 +459,7 @@ def _glued(line: str, bare: str, position: int, reads: Reads) -> Finding:
         position + len(word),
         _repetition(bare, position)
         or _as_pattern(line, position, reads)
+        or _as_address(line, position, reads)
         or "put a space between two elements; only 's and quoted text may be glued",
     )
 
@@ -444,6 +474,18 @@ def _as_pattern(line: str, position: int, reads: Reads) -> str:
         f"a pattern stands between slashes: {code(f'/{word}/')}\n"
         "two elements have a space between them"
     )
+
+
+_ADDRESS = re.compile(r"\w+://|www\.|[^\s?]+\?\w+=")
+
+
+def _as_address(line: str, position: int, reads: Reads) -> str:
+    """Advice for an address such as ``https://x.com/a?b=1``, which is one word to its author."""
+    start = max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
+    word = line[start:].split(maxsplit=1)[0]
+    if not _ADDRESS.match(word) or not reads(f"{quote(word)} x -> y"):
+        return ""
+    return f"as a literal it is quoted: {code(quote(word))}"
 
 
 def _repetition(bare: str, position: int) -> str:

@@ -63,6 +63,9 @@ _PATTERN = re.compile(r"/.+/i?")
 _NUMBERED = re.compile(r"\\([0-9])")
 _NAMED = re.compile(r"\\([A-Za-z]\w*)")
 _MARKS = re.compile(r"[.,;:?!]+")
+_CALLED = re.compile(r"([^\W\d_]+)\.([A-Za-z]+)")
+_CALLS = _words("capitalize gerund lemma lowercase past plural pluralize singular title uppercase")
+_NOMINAL = _words("NOUN PROPN ADJ NUM X NN NNS NNP NNPS JJ CD")
 _SUFFIXES = {"ed": "VBD", "ing": "VBG", "s": "NNS", "es": "NNS", "er": "JJR", "est": "JJS"}
 
 
@@ -76,6 +79,7 @@ def notation_warnings(rule: Rule, tagset: TagsetOption = "ud2") -> Iterator[Diag
     """
     for elements in (rule.left, rule.antecedent, rule.right):
         yield from _sequence(elements, rule.span, tagset)
+    yield from _carets(rule)
     yield from _consequent(rule)
 
 
@@ -148,7 +152,11 @@ def _among(
     if text == "&" and before is not None and after is not None:
         tests = (AttributeTest, Conjunction, Regex)
         mixed = isinstance(before, tests) or isinstance(after, tests)
-        if (mixed and type(before) is not type(after)) or isinstance(before, AttributeTest):
+        mixed = mixed and type(before) is not type(after)
+        # "Nouns & adjectives" stand in texts, a noun & a verb hardly.
+        tags = {each.name for each in (before, after) if isinstance(each, Tag)}
+        mixed = mixed or (len(tags) == 2 and not tags <= _NOMINAL)
+        if mixed or isinstance(before, AttributeTest):
             yield Diagnostic(
                 "W608",
                 "`&` outside brackets is a literal: three tokens are looked for",
@@ -156,6 +164,34 @@ def _among(
                 "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one "
                 f"of them\n{_literal('&')}",
             )
+
+
+def _carets(rule: Rule) -> Iterator[Diagnostic]:
+    """`^` at the start of a rule or of its left context, and then `$` at its end, too.
+
+    A dollar alone is a token of prices.
+    """
+    for elements in (rule.left, rule.antecedent):
+        bodies = [element.body for element in elements]
+        alone = elements is rule.left and len(bodies) == 1
+        if not bodies or bodies[0] != Literal("^") or not (alone or len(bodies) > 1):
+            continue
+        last = bodies[-1] if bodies[-1] == Literal("$") else None
+        if not alone and not any(map(_is_word, bodies)):
+            continue
+        for sign, anchor in (("^", "<s>"), ("$", "</s>"))[: 1 if last is None else 2]:
+            place = elements[0 if sign == "^" else -1].span or rule.span
+            side = "start" if sign == "^" else "end"
+            yield Diagnostic(
+                "W607",
+                f"`{sign}` is looked for as it stands, not as the {side} of the unit",
+                place,
+                f"the {side} of the unit is `{anchor}`\n{_literal(sign)}",
+            )
+
+
+def _is_word(body: object) -> bool:
+    return not isinstance(body, Literal) or any(map(str.isalnum, body.text))
 
 
 def _test(test: Test, span: Span | None, tagset: TagsetOption) -> Iterator[Diagnostic]:
@@ -303,6 +339,7 @@ def _composed(text: str, what: str, span: Span | None) -> Iterator[Diagnostic]:
 
 def _consequent(rule: Rule) -> Iterator[Diagnostic]:
     names = {e.name for e in (*rule.left, *rule.antecedent, *rule.right) if e.name}
+    targets = {getattr(piece, "target", None) for piece in rule.consequent}
     previous: object = None
     for place, piece in enumerate(rule.consequent):
         if isinstance(piece, Text):
@@ -310,8 +347,19 @@ def _consequent(rule: Rule) -> Iterator[Diagnostic]:
             yield from _composed(piece.text, "text", span)
             if not piece.quoted:
                 yield from _text(piece, previous, place, rule, names)
+                if piece.text in names - targets:
+                    yield _bare_name(piece.text, span)
         previous = piece
     yield from _quotation_marks([(piece, piece.span) for piece in rule.consequent], rule.span)
+
+
+def _bare_name(text: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        "W613",
+        f"`{text}` is written as a word, not as what the element `{text}:` matched",
+        span,
+        f"what an element matched is {code('$' + text)}\n{_literal(text)}",
+    )
 
 
 def _text(
@@ -352,6 +400,22 @@ def _text(
             span,
             f"an inflection is {code(f'{target}.{inflection}')}\n"
             f"text that is joined is quoted: {code(target + quote(text))}",
+        )
+    elif (called := _CALLED.fullmatch(text)) and called[2] in {*FUNCTIONS, *_CALLS}:
+        function = called[2] if called[2] in FUNCTIONS else "upper"
+        yield Diagnostic(
+            "W613",
+            f"`{text}` is written as it stands: functions are those of references",
+            span,
+            f"what an element matched is changed by {code(f'$1.{function}')}, and another word "
+            f"takes its form by {code(f'{called[1]}.as($1)')}\n{_literal(text)}",
+        )
+    elif text == "()" and piece.glued and isinstance(previous, Reference):
+        yield Diagnostic(
+            "W613",
+            "`()` is written into the text: a function has no parentheses",
+            span,
+            f"write it as in `$1.upper`\n{_literal(text)}",
         )
     elif text[0] == "." and text[1:] in FUNCTIONS and previous is not None:
         yield Diagnostic(

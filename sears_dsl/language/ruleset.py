@@ -274,17 +274,21 @@ def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
 
 
 def distinct_ids(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
-    r"""The ids of all rules; where two are the same, with the name of their ruleset, then a number.
+    r"""The ids of all rules; where two are the same, with the name of their ruleset.
+
+    Rulesets of one name are told apart by their paths, and what is given twice by a number.
 
     Example:
         >>> one = parse("rule x: a -> b", path="one.sear")
         >>> distinct_ids([one, parse("rule x: b -> c\nrule y: a -> b", path="two.sear")])
         ('one/x', 'two/x', 'y')
+        >>> distinct_ids([one, parse("rule x: b -> c", path="old/one.sear")])
+        ('one/x', 'old/one/x')
     """
     plain = Counter(name for ruleset in rulesets for name in ruleset.rule_ids)
     named = [
-        name if plain[name] == 1 else f"{ruleset.name or Path(ruleset.path).stem}/{name}"
-        for ruleset in rulesets
+        name if plain[name] == 1 else f"{whose}/{name}"
+        for ruleset, whose in zip(rulesets, _distinct_names(rulesets), strict=True)
         for name in ruleset.rule_ids
     ]
     found: dict[str, None] = {}
@@ -295,3 +299,24 @@ def distinct_ids(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
             distinct = f"{name}-{number}"
         found[distinct] = None
     return tuple(found)
+
+
+def _distinct_names(rulesets: Sequence[Ruleset]) -> list[str]:
+    """The name of each ruleset; where several have it, as much of their paths as tells them apart.
+
+    The same path twice stays the same.
+    """
+    paths = [Path(ruleset.path).with_suffix("").parts for ruleset in rulesets]
+    names = [ruleset.name or parts[-1] for ruleset, parts in zip(rulesets, paths, strict=True)]
+    of_name: dict[str, set[tuple[str, ...]]] = {}
+    for name, parts in zip(names, paths, strict=True):
+        of_name.setdefault(name, set()).add(parts)
+    distinct = []
+    for name, parts in zip(names, paths, strict=True):
+        same = of_name[name]
+        length = next(
+            (n for n in range(1, len(parts)) if len({each[-n:] for each in same}) == len(same)),
+            len(parts),
+        )
+        distinct.append(name if len(same) == 1 else Path(*parts[-length:]).as_posix())
+    return distinct
