@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.batch.rewriting import Mode, Scope, Unit
@@ -27,6 +28,7 @@ def apply(
     unit: Unit = "text",
     protect: Sequence[str] = (),
     keep: str | Sequence[str] = (),
+    id_column: str | None = None,
     tagger: Tagger | None = None,
 ) -> Any:
     """Apply rules to a dataset.
@@ -42,6 +44,7 @@ def apply(
         unit: what a rule sees at once, the ``text`` or each ``sentence`` of it.
         protect: columns whose content must stay intact.
         keep: other columns that the records carry, such as the label; ``all`` for all of them.
+        id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
         tagger: None for the default one.
 
     Returns:
@@ -74,16 +77,37 @@ def apply(
     matcher = compile_rules(rulesets, tagger=tagger)
     for finding in tagger_findings(rulesets, lambda: matcher.tagger):
         warnings.warn(finding.render(), stacklevel=2)
-    return apply_to(
-        dataset,
-        matcher,
-        column=column,
-        mode=mode,
-        scope=scope,
-        unit=unit,
-        protect=protect,
-        keep=keep,
+    try:
+        return apply_to(
+            dataset,
+            matcher,
+            column=column,
+            mode=mode,
+            scope=scope,
+            unit=unit,
+            protect=protect,
+            keep=keep,
+            id_column=id_column,
+        )
+    except (DataError, UsageError) as error:
+        message, advice = _in_python(error.message), _in_python(error.help)
+        if (message, advice) == (error.message, error.help):
+            raise
+        raise type(error)(message, help=advice) from None
+
+
+def _in_python(text: str) -> str:
+    """A message with the options of ``sears apply`` as arguments."""
+    text = re.sub(
+        r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)",
+        lambda found: f"keep={[found[1], *found[2].split()[1::2]]!r}",
+        text,
     )
+    return re.sub(r"--(column|keep|protect|id-column)\b", _argument, text)
+
+
+def _argument(found: re.Match[str]) -> str:
+    return found[1].replace("-", "_") + "="
 
 
 def _rulesets(given: object) -> list[Ruleset]:

@@ -23,7 +23,7 @@ from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.batch.rewriting import Plan
 from sears_dsl.batch.workers import Crew, Task
 from sears_dsl.errors import DataError, SearsError, UsageError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.ruleset import distinct_ids, parse
 from sears_dsl.text.batches import Batch, ReadOptions
 from sears_dsl.text.dataset import Dataset
 from sears_dsl.text.spans import SpanColumn
@@ -667,6 +667,28 @@ def test_two_rulesets_may_share_an_id(tmp_path: Path) -> None:
             )
         )
         assert {name: of.rows for name, of in report.rules.items()} == {"a/m": 1, "b/m": 2}
+
+
+@pytest.mark.parametrize(
+    ("paths", "ids"),
+    [
+        (("old/r.sear", "new/r.sear"), ("old/r/m", "new/r/m")),
+        (("r.sear", "new/r.sear"), ("r/m", "new/r/m")),
+        (("/a/x/b/r.sear", "/a/y/b/r.sear"), ("x/b/r/m", "y/b/r/m")),
+        (("a/r.sear", "b/r.sear", "b/s.sear"), ("a/r/m", "b/r/m", "s/m")),
+        (("r.sear", "r.sear"), ("r/m", "r/m-2")),
+    ],
+)
+def test_rulesets_of_one_name_are_told_apart_by_their_paths(
+    paths: tuple[str, ...], ids: tuple[str, ...]
+) -> None:
+    assert distinct_ids([parse("rule m: movie -> film", path=path) for path in paths]) == ids
+
+
+def test_published_names_that_are_equal_say_nothing() -> None:
+    published = "ruleset demo 1.0.0\nrule m: movie -> film"
+    rulesets = [parse(published, path=path) for path in ("a.sear", "b.sear")]
+    assert distinct_ids(rulesets) == ("a/m", "b/m")
 
 
 def test_a_column_that_is_named_twice_is_rewritten_once(tmp_path: Path) -> None:

@@ -274,6 +274,10 @@ def test_the_summary_says_what_became_of_spans(run: Run, tmp_path: Path) -> None
     assert "1 row dropped\n" in dropped.stderr
     assert "kept" not in dropped.stderr
     assert len((tmp_path / "o.jsonl").read_text("utf-8").splitlines()) == 1
+    for policy in ("keep", "drop"):
+        each = run(*command, "--mode", "each", "--column", "text", "--on-touched", policy)
+        assert "1 row without the rewrites that would touch a span\n" in each.stderr
+        assert "kept" not in each.stderr + each.stdout
     told = json.loads(run(*command, "--mode", "each", "--column", "text", "--json").stdout)
     assert (told["touched"], told["misplaced"], told["missing"]) == (1, 1, 1)
     assert told["rules"]["film"]["left_out"] == 1

@@ -355,7 +355,7 @@ def test_a_touched_row_is_kept_dropped_or_an_error() -> None:
     tally = Tally()
     assert run(tally, "drop") == [moved]
     assert (tally.changed, tally.records, tally.touched) == (1, 1, 1)
-    with pytest.raises(DataError, match="row 1: the span 'movie' was touched"):
+    with pytest.raises(DataError, match=r"row 1 \(id p\): the span 'movie' was touched"):
         run(Tally(), "error")
 
 

@@ -363,7 +363,7 @@ def test_a_package_that_is_missing_is_named(
     assert told.splitlines()[-1] == "[]"
 
 
-def test_a_csv_of_carriage_returns_is_told_in_our_words(tmp_path: Path) -> None:
+def test_a_file_of_carriage_returns_is_told_in_our_words(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     for content in (b"id,text\r1,a\r", b"id,text\n1,a\r2,b\n"):
         path.write_bytes(content)
@@ -374,6 +374,13 @@ def test_a_csv_of_carriage_returns_is_told_in_our_words(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match="line 1: a carriage return without a line feed"):
             Dataset(str(tmp_path / name))
+    for content in (b"a movie\ra film\r", b"a\rb", b"a\r"):
+        (tmp_path / "a.txt").write_bytes(content)
+        with pytest.raises(DataError, match="line 1: a carriage return without a line feed"):
+            Dataset(str(tmp_path / "a.txt"))
+    (tmp_path / "a.txt").write_bytes(b"a\rb\nc\r\nd\re")
+    batches = Dataset(str(tmp_path / "a.txt")).batches()
+    assert [text for batch in batches for text in batch.columns["text"]] == ["a\rb", "c", "d\re"]
     path.write_bytes(b'id,text\r\n1,"a\rb"\r\n')
     assert list(Dataset(str(path)).first.columns["text"]) == ["a\rb"]
 

@@ -141,8 +141,24 @@ def test_an_answer_that_is_not_where_it_says_is_told_and_nothing_moves(tmp_path:
         ("q4", "the text at 3 is not 'Bob'"),
     ]
     assert (report.tally.touched, report.tally.changed) == (1, 0)
-    with pytest.raises(DataError, match="row 1: the text at 27 is not 'Rome'"):
+    with pytest.raises(DataError, match=r"row 1 \(id q1\): the text at 27 is not 'Rome'"):
         run(tmp_path, value, columns=("context",), on_touched="error")
+
+
+@pytest.mark.parametrize("start", [-1, -20, 1800])
+@pytest.mark.parametrize("protect", [(), ("answers",)])
+def test_an_answer_that_is_nowhere_leaves_its_own_row_alone(
+    tmp_path: Path, start: int, protect: tuple[str, ...]
+) -> None:
+    """Some files say -1 where there is no answer."""
+    value = json.loads(json.dumps(SMALL))
+    [answer] = value["data"][0]["paragraphs"][0]["qas"][0]["answers"]
+    answer["answer_start"] = start
+    value["data"][1]["paragraphs"][0]["context"] = "No movie here."
+    report, after = run(tmp_path, value, columns=("context",), protect=protect)
+    assert report.tally.misplaced == 2
+    assert after["data"][0] == value["data"][0]
+    assert questions(after)["q4"][0] == "No film here."
 
 
 def test_touched_questions_can_be_dropped_or_refused(tmp_path: Path) -> None:
@@ -150,7 +166,7 @@ def test_touched_questions_can_be_dropped_or_refused(tmp_path: Path) -> None:
     assert set(questions(after)) == {"q1", "q2", "q4"}
     assert len(after["data"][0]["paragraphs"]) == 1
     assert report.tally.records == 3
-    with pytest.raises(DataError, match="row 3: the span 'movie' was touched by rule film"):
+    with pytest.raises(DataError, match=r"row 3 \(id q3\): the span 'movie' was touched by rule"):
         run(tmp_path, SMALL, columns=("context",), on_touched="error")
 
 

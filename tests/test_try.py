@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -14,7 +15,7 @@ from strategies import OPTIONS, rulesets
 import sears_dsl as sears
 from sears_dsl.catalogue import find_rule_files
 from sears_dsl.cli.commands import sears as command
-from sears_dsl.errors import Diagnostic, Span, UsageError
+from sears_dsl.errors import DataError, Diagnostic, Span, UsageError
 from sears_dsl.language.printer import rule_id, rule_ids
 from sears_dsl.language.rule import Options
 from sears_dsl.language.ruleset import Ruleset, parse
@@ -124,6 +125,27 @@ def test_wrong_kinds_of_arguments_get_a_sentence() -> None:
         sears.apply("a good place", rules)
     assert "--" not in str(caught.value)
     assert len(sears.apply(["a movie"], (rules, rules))) == 2
+
+
+def test_columns_are_spoken_of_as_arguments() -> None:
+    rules = parse("movie -> film")
+    rows = [{"0": "a movie", "1": "b", "rule": "c", "key": "k"}] * 2
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({}, "name it with column="),
+        ({"column": "0", "keep": ["1", "rule"]}, "write keep=['1']"),
+        ({"column": "0", "id_column": "key"}, "another column with id_column="),
+        ({"column": "0", "protect": ["0"]}, "another column with column="),
+        ({"column": 0.5}, "column=['text']"),
+        ({"column": [True]}, "column=['text']"),
+        ({"column": b"0"}, "column=['text']"),
+    ]
+    for options, told in wrong:
+        with pytest.raises((UsageError, DataError)) as caught:
+            sears.apply(rows, rules, **options)
+        assert told in str(caught.value)
+        assert "--" not in str(caught.value)
+    for column in (0, [0], "0"):
+        assert sears.apply(rows, rules, column=column)[0]["rewritten"] == "a film"  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- ids, layout, carets

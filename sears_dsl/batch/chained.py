@@ -25,6 +25,7 @@ from sears_dsl.batch.rewriting import (
     moved_values,
     present_texts,
     protected_spans,
+    row_name,
     spans_of,
 )
 from sears_dsl.batch.tally import Tally
@@ -75,7 +76,7 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
         if lost and plan.on_touched == "error":
             row, (why, first) = next(iter(lost.items()))
             raise DataError(
-                f"row {batch.row_number(row)}: {why} by rule {first} or one after it",
+                f"{row_name(batch, row, plan.id_column)}: {why} by rule {first} or one after it",
                 help="--protect the column, or choose --on-touched keep or drop",
             )
         if plan.on_touched == "drop":

@@ -96,7 +96,9 @@ def apply_to(
         if isinstance(dataset, (str, os.PathLike))
         else memory_frame(dataset)
     )
-    wanted = (column,) if isinstance(column, str) else tuple(column or ())
+    wanted = _names("column", column)
+    kept = _names("keep", keep)
+    protected = _names("protect", protect)
     plan: Plan | None = None
     counts = Tally() if tally is None else tally
     ledger = IdLedger(_WHERE)
@@ -108,7 +110,6 @@ def apply_to(
         if plan is None:
             columns = wanted or _default(frame, batch)
             ids = id_column or ("id" if "id" in frame.names else None)
-            kept = (keep,) if isinstance(keep, str) else tuple(keep)
             if kept and mode == "chain":
                 raise UsageError("mode chain keeps every column", help="leave out keep")
             plan = Plan(
@@ -117,7 +118,7 @@ def apply_to(
                 keep=kept_columns(kept, frame.names, columns, ids),
                 scope=scope,
                 unit=unit,
-                protect=tuple(protect),
+                protect=protected,
                 spans=(*spans, *frame.spans) if isinstance(frame, _FileRows) else tuple(spans),
                 on_touched=on_touched,
             )
@@ -144,6 +145,25 @@ def apply_to(
     if plan is not None and plan.id_column is not None:
         sources["id"] = plan.id_column
     return frame.records(records, rows, sources)
+
+
+def _names(option: str, given: object) -> tuple[str, ...]:
+    """Names of columns; a number stands for the column that a table calls by it.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if given is None:
+        return ()
+    several = isinstance(given, (list, tuple, set, frozenset))
+    names = tuple(given) if several else (given,)  # type: ignore[arg-type]
+    for name in names:
+        if not isinstance(name, (str, int)) or isinstance(name, bool):
+            raise UsageError(
+                f"{option} is {given!r:.60}, which names no column",
+                help=f"name columns as texts: {option}=['text']",
+            )
+    return tuple(map(str, names))
 
 
 def _default(frame: MemoryFrame, batch: Batch) -> tuple[str, ...]:

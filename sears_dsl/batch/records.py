@@ -26,6 +26,7 @@ from sears_dsl.batch.rewriting import (
     moved_values,
     present_texts,
     protected_spans,
+    row_name,
     spans_of,
 )
 from sears_dsl.batch.tally import Example, Tally
@@ -164,7 +165,7 @@ class _Spans:
             rule = self._rule_ids[rewrite.rule]
             if self._plan.on_touched == "error":
                 raise DataError(
-                    f"row {self._batch.row_number(row)}: {new} by rule {rule}",
+                    f"{row_name(self._batch, row, self._plan.id_column)}: {new} by rule {rule}",
                     help="--protect the column, or choose --on-touched keep or drop",
                 )
             if row not in self._misplaced:

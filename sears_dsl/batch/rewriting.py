@@ -43,6 +43,7 @@ __all__ = [
     "moved_values",
     "present_texts",
     "protected_spans",
+    "row_name",
     "spans_of",
 ]
 
@@ -309,6 +310,12 @@ def moved_values(
             return moved
         new |= moved
     return new
+
+
+def row_name(batch: Batch, row: int, id_column: str | None) -> str:
+    """What an error calls a row: its number, and its id where it has one, as the summary says."""
+    number = f"row {batch.row_number(row)}"
+    return number if id_column is None else f"{number} (id {batch.columns[id_column][row]})"
 
 
 def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:

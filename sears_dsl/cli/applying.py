@@ -224,8 +224,11 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str) -> N
             "rules (é) do not match; normalize them first"
         )
     if tally.touched:
-        dropped = request.on_touched == "drop" and request.mode == "chain"
-        done = "dropped" if dropped else "kept, without the rules that would touch a span"
+        done = "kept, without the rules that would touch a span"
+        if request.mode == "each":
+            done = "without the rewrites that would touch a span"
+        elif request.on_touched == "drop":
+            done = "dropped"
         out.print(f"{counted(tally.touched, 'row')} {done}")
     if tally.misplaced:
         out.print(f"{counted(tally.misplaced, 'row')} with a span that is not where it says")

@@ -173,6 +173,9 @@ class _PlainReader(LineReader):
         first = 0
         limit = self.options.limit
         for lines in self.chunks():
+            if not first and len(lines) == 1 and "\r" in lines[0] and lines[0][-1] != "\n":
+                # Without a single line feed this is hardly one row with a return in it.
+                raise lone_return(f"{self.name}, line 1")
             if limit is not None:
                 del lines[limit - first :]
             if lines:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -115,9 +115,9 @@ class _Place:
 def _position(value: Any) -> int:
     try:
         position = int(value)
-    except (TypeError, ValueError, OverflowError):
-        position = -1
-    if position < 0 or (isinstance(value, float) and value != position):
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{value!r} is no position in a text") from error
+    if isinstance(value, float) and value != position:
         raise DataError(f"{value!r} is no position in a text")
     return position
 
@@ -184,7 +184,7 @@ def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_Place]
 
 
 def value_spans(value: Any) -> list[tuple[int, int]]:
-    """The spans that a structured value holds.
+    """The spans that a structured value holds, but for those before the text (-1: nowhere).
 
     Raises:
         DataError: it has none of the known forms.
@@ -195,16 +195,20 @@ def value_spans(value: Any) -> list[tuple[int, int]]:
     """
     if value is None or value == "":
         return []
-    return [place.span() for place in _places(_structure(value))]
+    return _spans(_places(_structure(value)))
 
 
 def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """The spans of one row.
+    """The spans of one row, but for those before the text (-1: nowhere).
 
     Raises:
         DataError: the row's values have none of the known forms.
     """
-    return [place.span() for place in _of_row(spec, row)[1]]
+    return _spans(_of_row(spec, row)[1])
+
+
+def _spans(places: Iterable[_Place]) -> list[tuple[int, int]]:
+    return [(start, end) for start, end in (place.span() for place in places) if start >= 0]
 
 
 def standing_spans(
@@ -230,7 +234,7 @@ def standing_spans(
 def _problem(place: _Place, text: str) -> str:
     """Why a span does not stand in a text; empty if it does."""
     start, end = place.span()
-    if end > len(text) or start > end:
+    if start < 0 or end > len(text) or start > end:
         return f"the span {start}:{end} is not in the text of {len(text)} characters"
     if place.text is not None and text[start:end] != place.text:
         return f"the text at {start} is not {place.text!r}"
