@@ -22,7 +22,7 @@ import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -252,12 +252,16 @@ class Children:
         with ThreadPoolExecutor(len(self._children)) as threads:
             try:
                 while True:
-                    # One more than there are processes, so that none waits for its next question.
-                    room = len(self._children) + 1 - len(pending)
-                    pending.extend(threads.submit(self._ask, each) for each in islice(drawn, room))
+                    # None is drawn ahead: whoever gives questions may look at the clock at each.
+                    free = len(self._children) - sum(not each.done() for each in pending)
+                    pending.extend(threads.submit(self._ask, each) for each in islice(drawn, free))
                     if not pending:
                         return
-                    yield pending.popleft().result()
+                    if pending[0].done():
+                        yield pending.popleft().result()
+                    else:
+                        busy = [each for each in pending if not each.done()]
+                        wait(busy, return_when=FIRST_COMPLETED)
             except GeneratorExit:
                 for future in pending:
                     future.cancel()

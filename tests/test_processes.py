@@ -222,6 +222,22 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     assert output.read_text() == "a film\n" * 100_000
 
 
+def test_children_are_asked_nothing_ahead_of_time() -> None:
+    children = Children("functools:partial", (time.sleep,), jobs=2, error=SearsError, doing="waits")
+    drawn = []
+
+    def in_time(end: float) -> Iterator[float]:
+        while time.monotonic() < end:
+            drawn.append(0.4)
+            yield 0.4
+
+    # Both are ready, so that no start counts.
+    children.ask([0, 0])
+    assert list(children.ask_each(in_time(time.monotonic() + 0.2))) == [None, None]
+    assert len(drawn) == 2
+    children.close()
+
+
 QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
 
 
