@@ -188,7 +188,8 @@ class HeldOutRows:
             ],
             np.bool_,
         )
-        scores = self._scorer.scores(done.pairs(np.arange(len(rows))))
+        scores = np.zeros(len(rows))
+        scores[asked] = self._scorer.scores(done.pairs(np.flatnonzero(asked)))
         numbers = [
             _numbers(rewrites[asked[rewrites]], flips, scores, self._tau)
             for rewrites in map(done.of_rule, range(len(rules)))
