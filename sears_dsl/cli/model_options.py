@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl._children import usable_cores
-from sears_dsl._defaults import DEFAULT_SCORER, SCORER_NAMES
+from sears_dsl._defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.cli.console import FilePath
 from sears_dsl.cli.unfinished import RESUMING, UnfinishedRun, make_folder, unfinished_run
 from sears_dsl.cli.warming import quietly
@@ -95,28 +95,32 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
                  "stop by default."),
     click.option("--inputs", type=FilePath(),
                  help="Of file:…: where to write the rows that want predictions."),
-    click.option("--tagger", help="Tagger to use; by default one that the rules were validated "
-                 "with, where that is known."),
     *RESUMING,
     click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary."),
 )  # fmt: skip
+_TAGGER = click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+                       help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
+_TAGGER_OF_RULES = click.option(
+    "--tagger",
+    help="Tagger to use; by default one that the rules were validated with, where that is known.",
+)
 
 _MOST_JOBS = 8
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all of these options."""
-    return _with((*_DATA, _SAMPLE, _SCORER, *_SCORING, _BEAM, *_ASKING), command)
+    return _with((*_DATA, _SAMPLE, _SCORER, *_SCORING, _BEAM, *_ASKING, _TAGGER), command)
 
 
 def asking_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of the model and of the data."""
-    return _with((*_DATA, *_ASKING), command)
+    return _with((*_DATA, *_ASKING, _TAGGER_OF_RULES), command)
 
 
 def scored_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of model and data, and of a score that it may leave out."""
-    return _with((*_DATA, _SCORER_OR_NONE, *_SCORING, *_ASKING), command)
+    return _with((*_DATA, _SCORER_OR_NONE, *_SCORING, *_ASKING, _TAGGER_OF_RULES), command)
 
 
 def _with(
@@ -197,7 +201,6 @@ def asking(
         goes_on: whether a second start goes on without being asked to. Where predictions are made
             elsewhere it always does: each round is a start.
     """
-    from sears_dsl._defaults import DEFAULT_TAGGER
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.text.tagger import load_tagger
@@ -214,7 +217,7 @@ def asking(
                 options["model"], store=store, **{name: options[name] for name in given}
             )
             try:
-                yield Asked(data, predictor, load_tagger(options["tagger"] or DEFAULT_TAGGER), run)
+                yield Asked(data, predictor, load_tagger(options["tagger"]), run)
             finally:
                 if not options["quiet"]:
                     for remark in predictor.remarks:
