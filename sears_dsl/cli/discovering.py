@@ -289,8 +289,8 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
         where = "held-out rows" if funnel.held_out else "a third of the rows"
         out.print(f"† counted on {where} alone, which neither chose nor judged its contexts")
     if not funnel.held_out:
-        too_few = discovery.settings.holdout is None
-        why = f"fewer than {HOLDOUT_FROM} right rows" if too_few else "--holdout 0"
+        share = discovery.settings.holdout
+        why = f"fewer than {HOLDOUT_FROM} right rows" if share is None else f"--holdout {share:g}"
         out.print(f"no rows held out ({why}): the numbers are from the rows that found the rules")
 
 
@@ -305,8 +305,8 @@ def _why_nothing(discovery: Discovery) -> str:
         )
         said = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
         return (
-            f"no rule in this time ({said}): --resume with more --budget-seconds goes on from "
-            "here; fewer rows (--sample) need less"
+            f"no rule in this time{f' ({said})' if said else ''}: --resume with more "
+            "--budget-seconds goes on from here; fewer rows (--sample) need less"
         )
     if not funnel.candidates:
         return (

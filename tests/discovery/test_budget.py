@@ -135,6 +135,8 @@ def test_advice_follows_from_what_was_lacking() -> None:
     assert not spent.rules
     assert "536 rows not reworded" in _why_nothing(spent)
     assert "--budget-seconds" in _why_nothing(spent)
+    counts = replace(spent.funnel, skipped=0, not_asked=0, undecided=0)
+    assert "no rule in this time: --resume" in _why_nothing(replace(spent, funnel=counts))
     few = run(World(), seconds=None, rows=6)
     assert "flips 3 rows" in _why_nothing(few)
     assert "--minimum-flips" in _why_nothing(few)
