@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from sears_dsl.engine.matches import Edit
+from sears_dsl.text.contractions import contraction
 from sears_dsl.text.tokens import Token
 
 __all__ = [
@@ -49,7 +50,8 @@ _ABBREVIATION = re.compile(
 )
 # How much of a text tells whether it ends with one, or begins with a row of dots.
 _REACH = 8
-# What is left of `wasnt` where its first half is replaced.
+_LAST_WORD = re.compile(r"\w+\Z")
+# What is left of `isnt` where its first half is replaced.
 _BARE_CLITIC = re.compile(r"nt(?!\w)", re.IGNORECASE)
 
 
@@ -137,9 +139,8 @@ def _space_after(text: str, place: int) -> int:
 
 
 def _next(text: str, place: int) -> str:
-    """What follows behind white space: the next few characters."""
-    place = _space_after(text, place)
-    return text[place : place + _REACH]
+    """White space and the next few characters behind it."""
+    return text[place : _space_after(text, place) + _REACH]
 
 
 def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrier: int) -> Edit:
@@ -246,7 +247,7 @@ def replacement(
 
 def _single(new: str, *, before: str, after: str) -> tuple[str, bool]:
     """New text without marks that stand there already, and whether it began with one."""
-    if ends_with_mark(new) and after[:1] and after[0] in _STOPS:
+    if ends_with_mark(new) and after.strip() and after.lstrip()[0] in _STOPS:
         new = _without_last_mark(new, after)
     if not new or new[0] not in _MARKS or not before or before[-1] not in _STOPS:
         return new, False
@@ -259,11 +260,14 @@ def _single(new: str, *, before: str, after: str) -> tuple[str, bool]:
 
 def _without_last_mark(new: str, after: str) -> str:
     """New text without its last mark, before another one; of two rows of dots the longer stays."""
+    following = after.lstrip()
     dots = len(new) - len(new.rstrip("."))
     if dots > 1:
-        both = min(dots, len(after) - len(after.lstrip(".")))
-        return new[: len(new) - both].rstrip()
-    if new[-2:-1] in _STOPS or (after[0] != "." and _ends_with_abbreviation(new)):
+        others = len(following) - len(following.lstrip("."))
+        if others < dots and following != after:  # white space keeps them apart
+            return new
+        return new[: len(new) - min(dots, others)].rstrip()
+    if new[-2:-1] in _STOPS or (following[0] != "." and _ends_with_abbreviation(new)):
         return new
     return new[:-1].rstrip()
 
@@ -313,7 +317,8 @@ def _joins_after(old: str, new: str, after: str) -> bool:
     if not old[-1].isalnum():
         return True
     if _BARE_CLITIC.match(after):
-        return False
+        word = _LAST_WORD.findall(new)[0]
+        return len(contraction(f"{word.upper()}N'T")) == 1  # there is `wasnt`, but no `Int`
     return new[-1].isalpha() and after[0].isalpha() and not _same_word(old[::-1], new[::-1])
 
 
@@ -338,7 +343,7 @@ def insertion(
     new, doubled = _single(
         new,
         before=text[max(0, previous.end - _REACH) : previous.end] if previous else "",
-        after=text[following.start : following.start + _REACH] if following else "",
+        after=_next(text, previous.end if previous else 0) if following else "",
     )
     if not new:
         return None

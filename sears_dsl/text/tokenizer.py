@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl._growing import Growing
 from sears_dsl.text.tokens import Int32Array, Tokens, TokenType, dense, text_groups
 
 __all__ = ["ChunkTokenizer", "Cut", "chunk_bounds"]
@@ -47,25 +48,8 @@ class _Numbers(dict[str, int]):
         return number
 
 
-class _Column:
-    """An array of integers that grows at its end."""
-
-    def __init__(self) -> None:
-        self._room = np.zeros(1024, np.int64)
-        self._length = 0
-
-    def extend(self, values: NDArray[np.integer] | NDArray[np.bool_]) -> None:
-        needed = self._length + len(values)
-        if needed > len(self._room):
-            grown = np.zeros(max(needed, 2 * len(self._room)), np.int64)
-            grown[: self._length] = self._room[: self._length]
-            self._room = grown
-        self._room[self._length : needed] = values
-        self._length = needed
-
-    @property
-    def values(self) -> NDArray[np.int64]:
-        return self._room[: self._length]
+def _numbers() -> Growing:
+    return Growing(np.zeros(0, np.int64))
 
 
 class _Learnt:
@@ -75,12 +59,12 @@ class _Learnt:
         self.chunks = _Numbers()
         self.words = _Numbers()
         self.characters = 0
-        self.first = _Column()  # of each chunk: its first entry in the next three
-        self.count = _Column()  # of each chunk: its tokens
-        self.joined = _Column()  # of each chunk: whether the second pass changed it
-        self.starts = _Column()  # of each token: characters from the chunk's start
-        self.ends = _Column()
-        self.word = _Column()  # of each token: its text's number
+        self.first = _numbers()  # of each chunk: its first entry in the next three
+        self.count = _numbers()  # of each chunk: its tokens
+        self.joined = _numbers()  # of each chunk: whether the second pass changed it
+        self.starts = _numbers()  # of each token: characters from the chunk's start
+        self.ends = _numbers()
+        self.word = _numbers()  # of each token: its text's number
 
 
 class ChunkTokenizer:
@@ -142,8 +126,8 @@ class ChunkTokenizer:
             self._learnt = _Learnt()
         numbers = self._look_up(list(chunks))
         known = self._learnt
-        first, count, joined = known.first.values, known.count.values, known.joined.values
-        word, strings = known.word.values, known.words.strings
+        first, count, joined = known.first.array, known.count.array, known.joined.array
+        word, strings = known.word.array, known.words.strings
         return [
             None
             if joined[number]
@@ -158,29 +142,29 @@ class ChunkTokenizer:
         chunk_starts, _ = chunk_bounds(joined)
         numbers = self._look_up(joined.split())
         known = self._learnt
-        counts = known.count.values[numbers]
+        counts = known.count.array[numbers]
         total = int(counts.sum())
 
         # Every token of every chunk: where it is described, and where its chunk stands.
         described = np.arange(total) + np.repeat(
-            known.first.values[numbers] - np.cumsum(counts) + counts, counts
+            known.first.array[numbers] - np.cumsum(counts) + counts, counts
         )
         chunks_before = np.searchsorted(chunk_starts, row_starts)
         chunks_in_row = np.diff(np.append(chunks_before, len(chunk_starts)))
         in_row = chunk_starts - np.repeat(row_starts, chunks_in_row)
         place = np.repeat(in_row, counts)
         tokens_before = np.append(0, np.cumsum(counts))
-        type_ids, types = self._types(known.word.values[described])
+        type_ids, types = self._types(known.word.array[described])
         found = Tokens(
             texts=texts,
             row_offsets=tokens_before[np.append(chunks_before, len(counts))].astype(np.int32),
-            starts=(place + known.starts.values[described]).astype(np.int32),
-            ends=(place + known.ends.values[described]).astype(np.int32),
+            starts=(place + known.starts.array[described]).astype(np.int32),
+            ends=(place + known.ends.array[described]).astype(np.int32),
             type_ids=type_ids,
             types=types,
             tagged=False,
         )
-        joined_chunks = np.flatnonzero(known.joined.values[numbers])
+        joined_chunks = np.flatnonzero(known.joined.array[numbers])
         if not len(joined_chunks):
             return found
         rows = np.unique(np.searchsorted(chunks_before, joined_chunks, side="right") - 1)
@@ -207,7 +191,7 @@ class ChunkTokenizer:
         places = zip(starts.tolist(), ends.tolist(), strict=True)
         words = [text[start:end] for start, end in places]
         numbers = map(known.words.__getitem__, words)
-        known.first.extend(len(known.word.values) + np.cumsum(counts) - counts)
+        known.first.extend(len(known.word.array) + np.cumsum(counts) - counts)
         known.count.extend(counts)
         known.joined.extend(self._joined(chunks, words, counts, starts - shift, ends - shift))
         known.starts.extend(starts - shift)
