@@ -63,6 +63,14 @@ what when where which while who whom whose why with within without would yet you
 """
 _FUNCTION_WORDS = frozenset(_WORDS.split())
 
+# Adjectives that have a capital wherever they stand, though taggers call them no names.
+_PEOPLES = """
+arab arabic british catholic czech danish dutch english finnish french german greek hindu icelandic
+iraqi irish islamic israeli jewish muslim nordic olympic pakistani polish protestant roman scottish
+slavic spanish swedish swiss thai turkish welsh
+"""
+_OF_PEOPLES = re.compile(rf"(?:{'|'.join(_PEOPLES.split())}|\w+(?:[ei]an|ese|ican))(?!\w)")
+
 
 def shape_of(old: str, *, opens: bool) -> int:
     """The casing of a replaced span.
@@ -148,18 +156,20 @@ def uncapitalized(text: str, *, no_name: bool) -> str:
 
     Args:
         text: begins with the word.
-        no_name: whether that is known; else function words alone lose it.
+        no_name: whether a tag says so; else function words alone lose it.
 
     Example:
         >>> [uncapitalized(each, no_name=False) for each in ("The film", "London", "I", "THE")]
         ['the film', 'London', 'I', 'THE']
+        >>> [uncapitalized(each, no_name=True) for each in ("Good", "American")]
+        ['good', 'American']
     """
     word = _WORD.match(text)
     if word is None or _PRONOUN.match(word[0]):
         return text
     if not word[0][0].isupper() or word[0][1:] != word[0][1:].lower():
         return text
-    if no_name or is_function_word(word[0]):
+    if is_function_word(word[0]) or (no_name and not _OF_PEOPLES.match(word[0].lower())):
         return text[0].lower() + text[1:]
     return text
 
