@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import given, settings
 from strategies import rulesets
 
 from sears_dsl.language.diff import RulesetDiff, diff_rulesets
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset, load, parse
 
 
 def test_every_kind_of_change_is_told_apart() -> None:
@@ -40,6 +41,21 @@ def test_every_kind_of_change_is_told_apart() -> None:
     ]
     assert diff.options == (("case", "exact", "smart"),)
     assert diff.sets == ("WH",)
+
+
+def test_changed_sets_of_imported_files_are_told(tmp_path: Path) -> None:
+    main = 'import "common.sear" as c\n@c.WH is -> it is\n'
+    common = 'import "deep.sear" as d\nset WH = What | @d.MORE\n'
+    versions = []
+    for name, more in (("old", "Which"), ("new", "Whose")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "main.sear").write_text(main)
+        (folder / "common.sear").write_text(common)
+        (folder / "deep.sear").write_text(f"set MORE = {more}\n")
+        versions.append(load(folder / "main.sear"))
+    assert diff_rulesets(*versions) == RulesetDiff(sets=("c.d.MORE",))
+    assert not diff_rulesets(versions[0], versions[0])
 
 
 @settings(deadline=None, max_examples=15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -223,6 +224,44 @@ def test_what_can_fail_early_fails_before_torch_is_imported(
     assert told in said
     assert seconds < 2
     assert not list(tmp_path.glob("*.partial"))
+
+
+WITHOUT_A_MODEL = {
+    "audit": "audit a.sear --model late:predict --data rows.csv --column text -o audit",
+    "vet": "vet a.sear --model late:predict --data rows.csv --column text",
+    "augment": "augment a.sear rows.csv -o more.csv",
+    "fix": "fix a.sear --train rows.csv --data rows.csv --label label -o fix.json",
+    "export": "export a.sear --data rows.csv -o suite.pkl",
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such pipes")
+@pytest.mark.parametrize("command", WITHOUT_A_MODEL)
+@pytest.mark.parametrize("wrong", ["manifest", "rule"])
+def test_what_needs_no_model_is_told_before_rows_are_read(
+    tmp_path: Path, command: str, wrong: str
+) -> None:
+    """The rows are a pipe into which nobody writes: whoever reads them waits."""
+    if wrong == "rule" and command == "export":
+        pytest.skip("exporting asks for no model")
+    os.mkfifo(tmp_path / "rows.csv")
+    (tmp_path / "late.py").write_text("raise RuntimeError('the model was loaded')\n")
+    (tmp_path / "a.sear").write_text(
+        "NOUN -> thing\n" if wrong == "manifest" else "learn -> $1.VBD\n"
+    )
+    told = "has more than one form for VBD"
+    if wrong == "manifest":
+        manifest = {"format": "sears-manifest", "version": 1, "validated_with": ["mine:tagger 1"]}
+        (tmp_path / "a.manifest.json").write_text(json.dumps(manifest))
+        told = "which a file may not make sears import"
+    done = subprocess.run(
+        [sys.executable, "-c", "from sears_dsl.cli import main; main()",
+         *WITHOUT_A_MODEL[command].split()],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_an_audit_without_a_scorer_loads_no_torch() -> None:

@@ -96,27 +96,29 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     from sears_dsl.audit.effects import rule_effects
     from sears_dsl.audit.slices import read_columns
     from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.language.ruleset import distinct_ids
     from sears_dsl.text.batches import ReadOptions
-    from sears_dsl.text.tagger import identity_of
+    from sears_dsl.text.tagger import identity_of, load_tagger
 
     gates = _gates(options)
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
-    # Before the model is asked, not an hour later.
+    # Before rows are read and the model is asked, not an hour later.
+    compile_rules(rulesets, tagger=load_tagger(options["tagger"]))
     every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]
     gates.check(zip(distinct_ids(rulesets), every_rule, strict=True))
+    columns = read_columns(
+        options["data"],
+        options["columns"],
+        format_name=options["input_format"],
+        options=ReadOptions(limit=options["limit"]),
+    )
     with (
         stages(shown=not options["quiet"]) as show,
         asking(output, options, show=show) as asked,
         _scorer(asked.run.folder, options, show) as scorer,
     ):
-        columns = read_columns(
-            options["data"],
-            options["columns"],
-            format_name=options["input_format"],
-            options=ReadOptions(limit=options["limit"]),
-        )
         effects = rule_effects(
             rulesets,
             asked.data,

@@ -59,10 +59,10 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     refuse_overwriting(rules_and_data, (output, manifest))
     form = format_of(str(output), options["output_format"], reading=False)
     amount = Amount.parse(options["amount"])
-    table = read_rows(data, options)
-    columns = chosen_columns(table, options)
     recipe, tagger = recipe_and_tagger(rules, options)
     matcher = compile_rules(recipe.rulesets, tagger=tagger)
+    table = read_rows(data, options)
+    columns = chosen_columns(table, options)
     made = expand(
         matcher,
         table.texts(columns.text),

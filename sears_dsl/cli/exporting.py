@@ -58,10 +58,11 @@ def export_command(
 
     values = dict(map(_label_value, label_values))
     rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+    chosen = load_tagger(chosen_tagger(rulesets, tagger, quiet=False))
     suite = checklist_suite(
         rulesets,
         read_labelled(data, column=column).texts,
-        tagger=load_tagger(chosen_tagger(rulesets, tagger, quiet=False)),
+        tagger=chosen,
         scope=scope,
         label_values=values or None,
         threshold=threshold,

@@ -94,12 +94,12 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
 
     _check_fix(rules, output, options)
     settings, gate = _settings(options), _gate(options)
+    recipe, tagger = recipe_and_tagger(rules, options)
+    matcher = compile_rules(recipe.rulesets, tagger=tagger)
     training = read_rows(options["training"], options)
     columns = chosen_columns(training, options)
     held_out = _read_held_out(columns, options)
-    recipe, tagger = recipe_and_tagger(rules, options)
     notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
-    matcher = compile_rules(recipe.rulesets, tagger=tagger)
     with (
         stages(shown=not options["quiet"]) as show,
         unfinished_run(output, options, keeps_models=True) as run,

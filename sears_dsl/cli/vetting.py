@@ -75,10 +75,14 @@ def vet_command(rules: str, **options: Any) -> None:
     need_vetting()
     if options["scorer"] != "none":
         need_discovery()
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.text.tagger import load_tagger
     from sears_dsl.vetting.serving import LOOPBACK, listen, redirection, serve
 
     place = _place(rules, options)
     options["tagger"] = chosen_tagger([place.ruleset], options["tagger"], quiet=options["quiet"])
+    # Before rows are read and the model is asked, not an hour later.
+    compile_rules([place.ruleset], tagger=load_tagger(options["tagger"]))
     listening, remark = listen(options["port"])
     if remark:
         click.echo(remark, err=True)

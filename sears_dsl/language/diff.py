@@ -46,7 +46,8 @@ class RulesetDiff:
         changed: rules with the same id and another text or other metadata.
         renamed: rules with the same text and another id.
         options: (name, old value, new value) of options that differ.
-        sets: names of sets that were added, removed or changed.
+        sets: names of sets that were added, removed or changed, those of imported files too
+            (``common.WH``).
     """
 
     added: tuple[tuple[str, Rule], ...] = ()
@@ -122,7 +123,16 @@ def _sets(old: Ruleset, new: Ruleset) -> tuple[str, ...]:
 
 
 def _set_texts(ruleset: Ruleset) -> dict[str, tuple[str, ...]]:
-    return {
-        definition.name: tuple(print_test(each, place="group") for each in definition.members)
-        for definition in ruleset.sets
-    }
+    """The members of each set by its name, as the ruleset calls it; each file is read once."""
+    texts: dict[str, tuple[str, ...]] = {}
+    seen = {ruleset.path}
+    waiting = [("", ruleset)]
+    for prefix, file in waiting:
+        for definition in file.sets:
+            members = tuple(print_test(each, place="group") for each in definition.members)
+            texts[prefix + definition.name] = members
+        for each in file.imports:
+            if each.ruleset.path not in seen:
+                seen.add(each.ruleset.path)
+                waiting.append((f"{prefix}{each.name}.", each.ruleset))
+    return texts

@@ -61,6 +61,7 @@ _DOUBLE = "“”„«»"
 _CLITICS = _words("s re m ll ve d t em til tis twas cause bout n all")
 _PATTERN = re.compile(r"/.+/i?")
 _NUMBERED = re.compile(r"\\([0-9])")
+_PERCENT = re.compile(r"%([1-9])")
 _NAMED = re.compile(r"\\([A-Za-z]\w*)")
 _MARKS = re.compile(r"[.,;:?!]+")
 _CALLED = re.compile(r"([^\W\d_]+)\.([A-Za-z]+)")
@@ -366,7 +367,7 @@ def _text(
     piece: Text, previous: object, place: int, rule: Rule, names: set[str]
 ) -> Iterator[Diagnostic]:
     text, span = piece.text, piece.span or rule.span
-    number, name = _NUMBERED.search(text), _NAMED.fullmatch(text)
+    number, name = _NUMBERED.search(text) or _PERCENT.fullmatch(text), _NAMED.fullmatch(text)
     if text.startswith(("//", "/*", "*/")):
         yield Diagnostic(
             "W611",

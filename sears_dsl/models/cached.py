@@ -23,6 +23,7 @@ from sears_dsl.models.predictor import (
     ConcurrentPredictor,
     OnError,
     Predictor,
+    RemarkingPredictor,
     Row,
     RowsRefused,
     row_key,
@@ -127,7 +128,7 @@ class CachedPredictor:
     def remarks(self) -> list[str]:
         """What was out of the ordinary so far, a sentence each."""
         told: list[str] = []
-        if isinstance(self.predictor, ConcurrentPredictor):
+        if isinstance(self.predictor, RemarkingPredictor):
             told += self.predictor.remarks
         if self._refused:
             texts = (

@@ -30,12 +30,13 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.confident import Answer
 from sears_dsl.models.extraction import ExtractionPredictor
 from sears_dsl.models.labels import ask_answers
-from sears_dsl.models.predictor import Predictor, Row
+from sears_dsl.models.predictor import Predictor, Row, row_key
 
 __all__ = ["PipelinePredictor", "load_pipeline"]
 
 _BATCH_SIZE = 32
 _PAIR = 2
+_MARKS = 8
 
 
 class PipelinePredictor:
@@ -62,11 +63,24 @@ class PipelinePredictor:
             )
         self._classify = classify
         self._identity = identity or f"hf:{classify.model.name_or_path}"
+        self._cut: set[str] = set()
 
     @property
     def identity(self) -> str:
         """As given, or the model's name."""
         return self._identity
+
+    @property
+    def remarks(self) -> list[str]:
+        """How many rows are longer than the model reads, if any are."""
+        if not self._cut:
+            return []
+        rows = "1 row is" if len(self._cut) == 1 else f"{len(self._cut):,} rows are"
+        most = self._classify.tokenizer.model_max_length
+        return [
+            f"{rows} longer than the {most:,} pieces that the model reads: it did not see the "
+            "rest, so a change there flips nothing"
+        ]
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """The most probable label of each row.
@@ -85,6 +99,7 @@ class PipelinePredictor:
         if not rows:
             return []
         inputs = [self._input(row) for row in rows]
+        self._cut.update(row_key(row) for row in rows if self._is_cut(row))
         # Rows of unequal length need a piece to fill up with; some tokenizers have none.
         fills = self._classify.tokenizer.pad_token_id is not None
         size = min(len(rows), _BATCH_SIZE) if fills else 1
@@ -96,6 +111,15 @@ class PipelinePredictor:
                 for found in self._classify(inputs, batch_size=size, truncation=True)
             ],
         )
+
+    def _is_cut(self, row: Row) -> bool:
+        """Whether a row has more pieces than the model reads."""
+        tokenizer, texts = self._classify.tokenizer, list(row.values())
+        # A piece has a character at least, but for the few that mark beginning and end.
+        if sum(map(len, texts)) + _MARKS <= tokenizer.model_max_length:
+            return False
+        pieces = tokenizer(*texts, verbose=False)["input_ids"]
+        return bool(len(pieces) > tokenizer.model_max_length)
 
     def _input(self, row: Row) -> str | dict[str, str]:
         texts = list(row.values())

@@ -24,6 +24,7 @@ __all__ = [
     "ConcurrentPredictor",
     "OnError",
     "Predictor",
+    "RemarkingPredictor",
     "Row",
     "RowsRefused",
     "answer_f1",
@@ -84,6 +85,11 @@ class ConcurrentPredictor(Predictor, Protocol):
     @property
     def connections(self) -> int:
         """How many calls at the same time."""
+
+
+@runtime_checkable
+class RemarkingPredictor(Predictor, Protocol):
+    """A predictor that tells what was out of the ordinary."""
 
     @property
     def remarks(self) -> Sequence[str]:

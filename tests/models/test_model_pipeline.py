@@ -80,6 +80,18 @@ def test_classification(tmp_path: Path) -> None:
         model.predict([{"a": "", "b": "", "c": ""}])
 
 
+def test_rows_that_are_longer_than_the_model_reads_are_told(tmp_path: Path) -> None:
+    """64 pieces, of which two mark the beginning and the end."""
+    model = load_predictor(f"hf:{make(tmp_path, 'BertForSequenceClassification')}")
+    model.predict([{"text": "film " * 62}, {"text": "unknownwords " * 60}])
+    assert model.remarks == []
+    model.predict([{"text": "film " * 63}])
+    [told] = model.remarks
+    assert told.startswith("1 row is longer than the 64 pieces that the model reads")
+    model.predict([{"text": "film " * 63}, {"a": "film " * 31, "b": "film " * 31}])
+    assert model.remarks[0].startswith("2 rows are longer")
+
+
 def test_answers_are_spans_of_the_context_also_of_a_long_one(tmp_path: Path) -> None:
     folder = make(tmp_path, "BertForQuestionAnswering")
     contexts = ["It  is red . ", "film good bad . " * 60, "Bad."]
