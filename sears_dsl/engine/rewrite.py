@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 from sears_dsl.engine.articles import agreed
 from sears_dsl.engine.casing import (
     CAPITAL,
+    OPENING,
     PLAIN,
     WITH_PRONOUN,
     begins_sentence,
@@ -333,7 +334,8 @@ class Renderer:
             if isinstance(chunk, Unrendered):
                 return chunk
             if chunk.text:
-                chunks.append(_moved(chunk, instance, first=not chunks) if opens else chunk)
+                first = not any(map(str.isalnum, "".join(each.text for each in chunks)))
+                chunks.append(_moved(chunk, instance, first=first) if opens else chunk)
         return _joined(text, tokens, chunks, shape)
 
 
@@ -482,7 +484,8 @@ def _joined(text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: 
     for chunk in chunks:
         if previous is not None:
             pieces.append(_space_between(text, tokens, previous, chunk))
-        pieces.append(cased(chunk.text, shape, first=not pieces) if chunk.literal else chunk.text)
+        first = not "".join(pieces).strip(f"{OPENING} ")
+        pieces.append(cased(chunk.text, shape, first=first) if chunk.literal else chunk.text)
         previous = chunk
     return "".join(pieces)
 
