@@ -36,6 +36,7 @@ __all__ = [
     "asking_options",
     "make_folder",
     "model_options",
+    "pivot_option",
     "read_data",
     "scored_options",
     "scoring_team",
@@ -66,13 +67,17 @@ _SCORER_OR_NONE = click.option(
     show_default=True,
     help="What says whether a rewrite keeps the meaning; none leaves that out."
 )  # fmt: skip
+pivot_option = click.option(
+    "--pivot", "pivots", multiple=True, metavar="LANGUAGE",
+    help="A language to translate through and back: pt (the default), fr, …, or "
+    "fr=FORWARD,BACK with models by name (`sears models list`) or folder; repeatable."
+)  # fmt: skip
 _SCORING: tuple[Callable[[Any], Any], ...] = (
     click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
                  "equivalent; the scorer's calibrated one by default."),
     click.option("--floor", type=click.FloatRange(0, 1, min_open=True), help="Of the scorer "
                  "strict: least S of the paper's score; its calibrated τ by default."),
-    click.option("--pivot", "pivots", multiple=True, metavar="NAME",
-                 help="Translation models to go through (`sears models list`); repeatable."),
+    pivot_option,
     click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
     click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
                  "cores by default, eight at most."),

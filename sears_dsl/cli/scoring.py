@@ -12,6 +12,7 @@ import click
 from sears_dsl._defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.cli.console import console, counted, echo_json
 from sears_dsl.cli.extras import need_discovery
+from sears_dsl.cli.model_options import pivot_option
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ def _pairs_options(command: Callable[..., None]) -> Callable[..., None]:
                          "strict: combined, and 0 where pivot is below a floor."),
             click.option("--floor", type=click.FloatRange(0, 1, min_open=True),
                          help="The floor of strict; the calibrated τ of pivot by default."),
-            click.option("--pivot", "pivots", multiple=True,
-                         help="A pivot language for all but minilm; repeatable. "
-                         "[default: pt]"),
+            pivot_option,
             click.option("--original", help="The column of the original texts."),
             click.option("--rewrite", help="The column of the rewrites."),
             click.option("--format", "file_format",

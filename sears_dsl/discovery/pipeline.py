@@ -403,9 +403,9 @@ def discover(
     chosen = trials.looked_at.select(passed)
     rules = [trials.rules[each] for each in passed]
     texts = [trials.texts[each] for each in passed]
+    on_progress(Progress("selecting", 0, len(rules)))
     scores = complete_scores(chosen, range(len(rules)), scorer=run.remembered, among=trials.flips)
     coverage = coverage_of(rules, texts, chosen, flips=trials.flips, scores=scores, tau=run.tau)
-    on_progress(Progress("selecting", 0, len(rules)))
     selection = select(coverage, settings.rules)
     scores = complete_scores(
         trials.applications,
