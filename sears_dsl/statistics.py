@@ -8,6 +8,7 @@ sum a distinct set of counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import cos, exp, lgamma, log, log1p, pi, sin, sqrt, tan
 from statistics import NormalDist
@@ -272,11 +273,7 @@ def fisher_exact(
         >>> round(float(fisher_exact(8, 10, 1, 10)), 4)
         0.0055
     """
-    first = np.broadcast_arrays(*_counts(some, trials), *_counts(others, other_trials))
-    tables = np.stack([each.ravel() for each in first], axis=1).astype(np.int64)
-    distinct, places = np.unique(tables, axis=0, return_inverse=True)
-    found = [_fisher(*table) for table in distinct.tolist()]
-    return np.array(found, np.float64)[places.ravel()].reshape(first[0].shape)
+    return _of_tables(_fisher, some, trials, others, other_trials)
 
 
 def excess_exact(
@@ -301,11 +298,22 @@ def excess_exact(
         >>> round(float(excess_exact(3, 4, 10, 100)), 4), float(excess_exact(3, 4, 0, 0))
         (0.0058, 1.0)
     """
-    first = np.broadcast_arrays(*_counts(some, trials), *_counts(others, other_trials))
-    tables = np.stack([each.ravel() for each in first], axis=1).astype(np.int64)
+    return _of_tables(_excess, some, trials, others, other_trials)
+
+
+def _of_tables(
+    p_value: Callable[[int, int, int, int], float],
+    some: ArrayLike,
+    trials: ArrayLike,
+    others: ArrayLike,
+    other_trials: ArrayLike,
+) -> Floats:
+    """The p-value of each table of two shares, worked out once for each distinct one."""
+    counts = np.broadcast_arrays(*_counts(some, trials), *_counts(others, other_trials))
+    tables = np.stack([each.ravel() for each in counts], axis=1).astype(np.int64)
     distinct, places = np.unique(tables, axis=0, return_inverse=True)
-    found = [_excess(*table) for table in distinct.tolist()]
-    return np.array(found, np.float64)[places.ravel()].reshape(first[0].shape)
+    found = [p_value(*table) for table in distinct.tolist()]
+    return np.array(found, np.float64)[places.ravel()].reshape(counts[0].shape)
 
 
 def _excess(some: int, trials: int, others: int, other_trials: int) -> float:

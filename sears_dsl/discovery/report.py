@@ -212,14 +212,15 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     lines = [
         "# Rules that flip the model",
         "",
-        f"{counts.selected} rules flip {counts.rows_flipped:,} of the {searched:,} rows that the "
+        f"{'1 rule flips' if counts.selected == 1 else f'{counts.selected} rules flip'} "
+        f"{counts.rows_flipped:,} of the {searched:,} rows that the "
         f"model has right and the rules were found on "
         f"({100 * counts.rows_flipped / max(1, searched):.1f}%), with S ≥ τ.",
     ]
     if counts.held_out:
         flipped = counts.held_out_flipped or 0
         lines += [
-            f"Of {counts.held_out:,} right rows that took no part they flip {flipped:,} "
+            f"Of {counts.held_out:,} right rows that took no part {flipped:,} are flipped "
             f"({100 * flipped / counts.held_out:.1f}%), with S ≥ τ.",
         ]
     lines += [
