@@ -120,3 +120,38 @@ def test_a_full_disk_behind_what_is_printed_is_one_line(arguments: str) -> None:
             "  = help: make room where it is written to, then run the same command again",
         ],
     )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "apply {rules} {rows} -o - >&-",
+        "apply {rules} {rows} -o - > /dev/full",
+        "apply {rules} - -o {rows}.out --format csv <&-",
+        "fmt - <&-",
+        "try 'a -> b' - <&-",
+        "check {rules} >&-",
+        "check {rules} <&- >&-",
+    ],
+)
+def test_a_closed_standard_stream_is_told(tmp_path: Path, arguments: str) -> None:
+    rules, rows = tmp_path / "a.sear", tmp_path / "rows.csv"
+    rules.write_text("movie -> film\n")
+    rows.write_text("id,text\n1,a movie\n")
+    done = subprocess.run(
+        ["bash", "-c", f"{SEARS} {arguments.format(rules=rules, rows=rows)}"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("sears: standard ")
+    assert len(done.stderr.splitlines()) <= 2
+    assert rules.read_text() == "movie -> film\n"
+    assert rows.read_text() == "id,text\n1,a movie\n"
+
+
+def test_nobody_to_tell_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "a.sear").write_text("movie -> film\n")
+    done = subprocess.run(["bash", "-c", f"{SEARS} check {tmp_path}/a.sear 2>&-"], check=False)
+    assert done.returncode == 0

@@ -292,16 +292,21 @@ def _write_stream(
             with open(request.output, "wb") as file:
                 form.assemble(parts, file, frame)
     except BrokenPipeError:
-        if request.output == STANDARD_STREAM:
-            # The interpreter flushes standard output when it ends, which must not fail again.
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
-            os.close(nowhere)
+        _leave_stream(request.output)
         return False
     except OSError as error:
+        _leave_stream(request.output)
         where = "standard output" if request.output == STANDARD_STREAM else request.output
         raise DataError(f"{where} could not be written: {error.strerror}") from error
     return True
+
+
+def _leave_stream(path: str) -> None:
+    """The interpreter flushes standard output when it ends, which must not fail again."""
+    if path == STANDARD_STREAM:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _flushed(parts: Iterable[bytes], file: BinaryIO) -> Iterator[bytes]:

@@ -46,13 +46,19 @@ def _printing() -> Iterator[None]:
 
     Raises:
         _ReaderGoneError: nobody reads it.
-        DataError: there is no room for it.
+        DataError: there is no room for it, or a standard stream is closed.
     """
     try:
         yield
     except BrokenPipeError as error:
         raise _ReaderGoneError from error
     except OSError as error:
+        if error.filename is None and error.errno == errno.EBADF:
+            _print_nowhere()
+            raise DataError(
+                "standard input or output is closed",
+                help="leave it open, or name files instead of -",
+            ) from error
         if error.filename is not None or error.errno not in _NO_ROOM:
             raise
         _print_nowhere()

@@ -29,6 +29,7 @@ _INTERRUPTED = 128 + signal.SIGINT
 def main() -> None:
     """Run ``sears``, and end this process where the exit code is not 0."""
     received: list[int] = []
+    _open_closed_streams()
 
     def interrupt(number: int, _: FrameType | None) -> NoReturn:
         received.append(number)
@@ -48,6 +49,23 @@ def main() -> None:
         code = 128 + received[0]
     if code:
         sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that the caller closed (`<&-`, `>&-`) fail when they are used.
+
+    Python leaves None in their place, and the next file that is opened would get their number.
+    Each is opened the wrong way round, as libc does for programs with rights of their own; for
+    standard error there is nobody to tell.
+    """
+    for name, flags, mode in (
+        ("stdin", os.O_WRONLY, "r"),
+        ("stdout", os.O_RDONLY, "w"),
+        ("stderr", os.O_WRONLY, "w"),
+    ):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, flags)
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _handlers() -> dict[int, Any]:
