@@ -101,17 +101,17 @@ def explain(
     name = rule_id(rule)
     total = len(rule.left) + len(rule.antecedent) + len(rule.right)
     edits, missing = rewrite(rule, scope, text, tokens, split=split, protected=protected)
-    if edits or missing:
+    if edits:
+        [rendered] = edits
+        new = apply_edits(text, edits)
+        reason = f"`{rendered.old}` became `{rendered.new}`"
+        if not rendered.old:
+            reason = f"`{rendered.new.strip()}` was inserted"
+        elif not rendered.new:
+            reason = f"`{rendered.old.strip()}` was deleted"
+        return Explanation(name, True, new, total, total, None, "", reason)
+    if missing:
         found = find(rule, scope, tokens, split=split, protected=protected)
-        if edits:
-            [rendered] = edits
-            new = apply_edits(text, edits)
-            reason = f"`{rendered.old}` became `{rendered.new}`"
-            if not rendered.old:
-                reason = f"`{rendered.new.strip()}` was inserted"
-            elif not rendered.new:
-                reason = f"`{rendered.old.strip()}` was deleted"
-            return Explanation(name, True, new, total, total, None, "", reason)
         place = _quoted(text, tokens, found[0])
         reason = f"it matched {place}, but {missing[0].value}"
         return Explanation(name, False, None, total, total, None, "", reason)
