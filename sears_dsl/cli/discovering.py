@@ -18,12 +18,16 @@ from sears_dsl.cli.progress import stages
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    from sears_dsl.discovery.found import Discovery
+    from sears_dsl.discovery.found import Discovery, FoundRule
     from sears_dsl.discovery.settings import Settings
     from sears_dsl.text.batches import Format
 
 __all__ = ["adversaries_command", "discover_command"]
+
+# Columns that an example takes at least where it stands beside its rule.
+_LEAST_ROOM = 30
 
 
 @click.command(
@@ -220,7 +224,7 @@ def _print_discovery(discovery: Discovery, output: Path) -> None:
     if funnel.too_long:
         out.print(f"{counted(funnel.too_long, 'row')} not reworded, or not all of it: too long")
     if discovery.rules:
-        out.print(_table(discovery, out.width))
+        _print_rules(discovery, out)
         _print_sums(discovery, out)
     else:
         out.print(_why_nothing(discovery))
@@ -230,22 +234,46 @@ def _print_discovery(discovery: Discovery, output: Path) -> None:
     out.print(f"written: {output}; beside it {beside}")
 
 
-def _table(discovery: Discovery, width: int) -> Table:
+def _print_rules(discovery: Discovery, out: Console) -> None:
+    """A line a rule, with its example beside it, or all examples below where there is no room."""
+    longest = max(len(each.text) for each in discovery.rules)
+    room = out.width - longest - (80 if discovery.funnel.held_out else 45)
+    beside = room >= _LEAST_ROOM
+    width = min(90, room if beside else out.width - 20)
+    examples = [_example(each, width) for each in discovery.rules]
+    out.print(_table(discovery, examples if beside else None))
+    if not beside:
+        out.print(*filter(None, examples), sep="\n")
+
+
+def _example(found: FoundRule, width: int) -> Text:
+    """A row that the rule flips, with the change marked; nothing where there is none."""
+    from rich.text import Text
+
+    from sears_dsl.engine.matches import Edit
+
+    if not found.examples:
+        return Text("")
+    first = found.examples[0]
+    edit = Edit(0, len(first.original), first.original, first.rewritten)
+    example = excerpt(first.original, [edit], width=width)
+    return example.append(f"  {first.label} → {first.prediction}", style="dim")
+
+
+def _table(discovery: Discovery, examples: Sequence[Text] | None) -> Table:
     """A line a rule: flips and meaning on the rows that found it, and on those held out."""
     from rich.table import Table
     from rich.text import Text
 
     from sears_dsl.discovery.report import percent
-    from sears_dsl.engine.matches import Edit
 
     held_out = bool(discovery.funnel.held_out)
     heads = ["rule", "flips", "rate (95%)", "S ≥ τ"]
     heads += ["held out", "rate (95%)", "S ≥ τ"] if held_out else []
-    table = Table(*heads, "example", box=None, pad_edge=False)
+    heads += ["example"] if examples else []
+    table = Table(*heads, box=None, pad_edge=False)
     table.columns[1].justify = "right"
-    longest = max(len(each.text) for each in discovery.rules)
-    width = max(30, min(90, width - longest - (80 if held_out else 45)))
-    for each in discovery.rules:
+    for number, each in enumerate(discovery.rules):
         cells = [Text(each.text + ("†" if each.joined else ""))]
         rows = [(each.flips, each.changed, each.interval, each.at_tau)]
         if each.held_out is not None:
@@ -258,13 +286,7 @@ def _table(discovery: Discovery, width: int) -> Table:
                 cells += [Text(rate), Text(percent(at_tau / changed))]
             else:
                 cells += [Text(""), Text("")]
-        example = Text("")
-        if each.examples:
-            first = each.examples[0]
-            edit = Edit(0, len(first.original), first.original, first.rewritten)
-            example = excerpt(first.original, [edit], width=width)
-            example.append(f"  {first.label} → {first.prediction}", style="dim")
-        table.add_row(*cells, example)
+        table.add_row(*cells, *(examples[number : number + 1] if examples else []))
     return table
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from rich.console import Console
 
-from sears_dsl.cli.discovering import _why_nothing
+from sears_dsl.cli.discovering import _print_rules, _why_nothing
 from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.found import Discovery
 from sears_dsl.discovery.labelled import LabelledRows
@@ -144,3 +146,17 @@ def test_advice_follows_from_what_was_lacking() -> None:
     assert "none of them keeps the meaning" in _why_nothing(lost)
     assert "--tau" in _why_nothing(lost)
     assert "--budget-seconds" not in _why_nothing(lost)
+
+
+@pytest.mark.parametrize("width", [60, 200])
+def test_an_example_is_whole_on_every_terminal(width: int) -> None:
+    found = run(World(), seconds=None)
+    told = StringIO()
+    _print_rules(found, Console(file=told, width=width))
+    lines = told.getvalue().splitlines()
+    assert all(len(line) <= width for line in lines)
+    for each in found.rules:
+        [line] = [line for line in lines if each.examples[0].original[-5:] in line and "[-" in line]
+        assert (each.text in line) == (width == 200)
+        assert "+}" in line
+        assert line.rstrip().endswith(f"{each.examples[0].label} → {each.examples[0].prediction}")
