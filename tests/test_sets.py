@@ -200,3 +200,30 @@ def test_a_long_chain_of_files_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "400.sear").write_text("set A = a\n")
     assert codes(tmp_path / "0.sear") == ["E404", "E409"]
     assert load(tmp_path / "350.sear").set_depths["A"] == 51
+
+
+@pytest.mark.parametrize(
+    ("option", "definition", "rule", "expected"),
+    [
+        ("case = exact", "set A = what", "@n.A is -> it is", ["W617"]),
+        ("case = smart", "set A = what", "@n.A is -> it is", []),
+        ("tagset = sears2018", "set A = CONJ", "@n.A is -> it is", ["E202", "W617"]),
+        ("tagset = sears2018", "set A = CONJ", "What is -> it is", ["W617"]),
+    ],
+)
+def test_options_of_imported_files_are_told_and_do_not_count(
+    tmp_path: Path, option: str, definition: str, rule: str, expected: list[str]
+) -> None:
+    (tmp_path / "n.sear").write_text(f"option {option}\n{definition}\n")
+    (tmp_path / "a.sear").write_text(f'import "n.sear" as n\n{rule}\n')
+    try:
+        ruleset = load(tmp_path / "a.sear")
+        findings = ruleset.warnings
+    except RuleSyntaxError as error:
+        findings = tuple(error.diagnostics)
+    else:
+        if "@" in rule:
+            matcher = compile_rules([ruleset], tagger=PinnedTagger())
+            assert len(matcher.apply(["WHAT is"])) == 1
+    found = sorted(each.code for each in findings)
+    assert [code for code in found if code in ("E202", "W617")] == expected

@@ -95,6 +95,7 @@ def test_swapped_arguments_are_one_error(tmp_path: Path) -> None:
     )
     told = str(done.exception)
     assert "E407" in told
+    assert "where a command takes data too, rules are named first" in told
     assert len(told.splitlines()) < 5
 
 

@@ -115,7 +115,11 @@ def load_callable(spec: str) -> CallablePredictor:
         found = getattr(found, name)
     version = getattr(found, "identity", None)
     own = f", {version}" if isinstance(version, str) else ""
-    return CallablePredictor(found, identity=f"{spec} ({_source_hash(module, found)}{own})")
+    identity = f"{spec} ({_source_hash(module, found)}{own})"
+    try:
+        return CallablePredictor(found, identity=identity)
+    except UsageError as error:
+        raise UsageError(f"{spec}: {error.message}", help=error.help) from None
 
 
 def _imported(name: str, spec: str) -> Any:
@@ -160,7 +164,8 @@ def _function(model: object) -> Callable[[Any], object]:
     if callable(model):
         return model
     raise UsageError(
-        f"{_name(model)} is no model: it cannot be called and has no method predict",
+        f"an object of type {type(model).__name__} is no model: it cannot be called and has no "
+        "method predict",
         help="give a function of a list of texts that returns a list of labels, or an object with "
         "such a method `predict`",
     )

@@ -123,6 +123,7 @@ def test_a_module_finds_its_neighbours_and_hides_no_installed_one(folder: Path) 
         ("nowhere:predict", "there is no module 'nowhere'"),
         ("reviewing.sentiment:Model", "Model is a class"),
         ("reviewing.sentiment:threshold", "has no method predict"),
+        ("reviewing.sentiment:threshold", "reviewing.sentiment:threshold: an object of type"),
         ("reviewing.sentiment:predict()", "is no model"),
         (":predict", "is no model"),
     ],
