@@ -52,6 +52,9 @@ def test_kept_and_removed_pieces_are_the_text(before: str, old: str, new: str, a
      ("a good film", Edit(2, 2, "", "really "), "a <ins>really</ins> good film"),
      ("What color is it", Edit(0, 10, "What color", "Which color"),
       "<del>What</del><ins>Which</ins> color is it"),
+     ("a great, fun film", Edit(2, 8, "great,", "big,"),
+      "a <del>great</del><ins>big</ins>, fun film"),
+     ("Is it?", Edit(3, 6, "it?", "it??"), "Is it?<ins>?</ins>"),
      # Where the blank itself is what changes, it is marked.
      ("it is not", Edit(5, 9, " not", "n't"), "it is<del> not</del><ins>n&#x27;t</ins>"),
      ("a  b", Edit(1, 2, " ", ""), "a<del> </del> b")],
