@@ -16,10 +16,12 @@ from sears_dsl._compiled import ENOUGH_TO_COMPILE, expect
 # What most users run on more than a few rows; processes that tests start decide for themselves.
 expect(ENOUGH_TO_COMPILE + 1)
 
-# A shell ignores Ctrl-C for what it runs in the background, and processes that tests start would
-# ignore it as well.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# What a shell runs in the background ignores Ctrl-C, and what `nohup` runs a closed terminal;
+# processes that tests start would ignore it as well.
+for _name, _usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    _number = getattr(signal, _name, None)
+    if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -179,7 +179,7 @@ def test_rules_that_change_the_meaning_are_in_doubt() -> None:
 
 def test_rules_of_one_name_in_two_files_are_told_apart() -> None:
     twice = [parse("rule x: a -> b", path="one.sear"), parse("rule x: b -> c", path="two/one.sear")]
-    assert distinct_ids(twice) == ("one/x", "one/x-2")
+    assert distinct_ids(twice) == ("one/x", "two/one/x")
     numbered = [parse("rule x: a -> b\nrule x-2: b -> c", path="one.sear")] * 2
     assert len(set(distinct_ids(numbered))) == 4
     assert len(rule_effects(twice, rows_of("k"), Known(), tagger=PinnedTagger()).rules) == 2
