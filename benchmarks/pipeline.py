@@ -136,8 +136,9 @@ def stages(path: Path, output: Path, matcher: Matcher, fresh: Callable[[], Tagge
                     {name: [column[row] for row in rows] for name, column in batch.columns.items()},
                 )
                 with clock.stage("records as csv"):
-                    records, tally = rewrite_each(done, some, plan)
-                    part = form.encode(records, "utf-8") if tally.records else b""
+                    records = rewrite_each(done, some, plan)
+                    tally = records.tally
+                    part = form.encode(records.columns, "utf-8") if tally.records else b""
                 with clock.stage("writing"):
                     partial.put(number, tally.to_json(), part)
     return clock
