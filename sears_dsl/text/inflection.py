@@ -24,8 +24,10 @@ __all__ = [
     "BASE_TAGS",
     "INFLECTION_TAGS",
     "Inflection",
+    "analyses",
     "inflect",
     "inflect_like",
+    "is_listed",
     "keep_casing",
     "lemma",
 ]
@@ -198,6 +200,17 @@ class _Lemminflect:
         found: tuple[str, ...] = self._forms.getInflection(lemma, tag, guess)
         return found
 
+    def classes(self, word: str) -> dict[str, tuple[str, ...]]:
+        """The classes that a word has in the tables, with its lemmas in each."""
+        found: dict[str, tuple[str, ...]] = self._lemmas.lemma_dict.get(word, {})
+        return found
+
+    def paradigm(self, lemma: str) -> dict[str, tuple[str, ...]]:
+        """All forms of a lemma in the tables, by their Penn tags."""
+        found: dict[str, tuple[str, ...]] = self._forms.infl_dict.get(lemma, {})
+        past = found.get("VBD")
+        return found if past is None else {"VBN": past, **found}
+
 
 # Reading them is for one thread: it puts something in the place of the package for a moment.
 _reading = threading.Lock()
@@ -216,6 +229,21 @@ def _read_tables() -> _Lemminflect:
 def _plain(word: str) -> str:
     """The word as the tables spell it: lower case, straight apostrophe."""
     return word.lower().replace("’", "'")
+
+
+@lru_cache(maxsize=1 << 16)
+def is_listed(word: str) -> bool:
+    """Whether a word is a form of a noun, verb, adjective or adverb of the tables.
+
+    Args:
+        word: in lower case.
+
+    Example:
+        >>> is_listed("cacti"), is_listed("wrote"), is_listed("goodest")
+        (True, True, False)
+    """
+    tables = _tables()
+    return any(tables.lemmas(word, upos, guess=False) for upos in ("NOUN", "VERB", "ADJ", "ADV"))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -303,6 +331,27 @@ def inflect_like(word: str, model: str, fine: str) -> Inflection:
         told = inflect(model, fine, fine)
         form = told if told.unique in form.forms else form
     return Inflection(tuple(keep_casing(each, word) for each in form.forms))
+
+
+@lru_cache(maxsize=1 << 16)
+def analyses(word: str) -> frozenset[tuple[str, str]]:
+    """All that the tables know a word to be: lemmas, each with a Penn tag.
+
+    A base form is there as ``NN``, ``VB``, ``JJ`` or ``RB``; none for words that are not listed and
+    those of closed classes. The tables are generous (*people* is a verb too).
+
+    Example:
+        >>> sorted(analyses("walks")), sorted(analyses("went")), sorted(analyses("the"))
+        ([('walk', 'NNS'), ('walk', 'VBZ')], [('go', 'VBD')], [])
+    """
+    plain = _plain(word)
+    return frozenset(
+        (base, tag)
+        for word_class, bases in _tables().classes(plain).items()
+        for base in bases
+        for tag, forms in _tables().paradigm(base).items()
+        if _WORD_CLASS[tag] == word_class and tag != "VBP" and plain in _distinct(forms, base)
+    )
 
 
 def _base_without_tag(plain: str, target: str) -> str:

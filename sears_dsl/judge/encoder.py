@@ -1,0 +1,398 @@
+"""What a sentence encoder sees of a change: the vectors of the changed words and of what is around.
+
+In: changes in the windows around them (`Place`). Out: for each the vectors of the old and of the
+new words in several layers, and the ``NUMBERS``: cosines, frequencies, counts. Always holds: a
+place has the same numbers alone and in any company (to the rounding of float32); of a long text
+only the words around a change are read, so that costs are bounded. Costs: one pass of the encoder
+over at most some 30 words for each distinct window, 3 to 8 ms on one core; the windows of originals
+stay read, the last ``_KEPT`` of them, at some 200 KiB each.
+
+The encoder is all-MiniLM-L6-v2 (Apache License 2.0): 6 layers of width 384, lower case. The vector
+of some words is the mean of their pieces' vectors. Words that are put in or left out are judged
+with their neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import AutoModel, AutoTokenizer
+from transformers.utils import logging
+
+from sears_dsl.judge.changes import Change
+
+__all__ = [
+    "ALONE",
+    "NUMBERS",
+    "VECTORS",
+    "Encoder",
+    "Place",
+    "Seen",
+    "places_of",
+    "without_progress_bar",
+]
+
+Floats = NDArray[np.float32]
+
+_LAYERS = 7
+_WIDTH = 384
+_NEAR = (1, 3, 6)
+_OF_WORDS = (0, 1, 3, 6)
+
+VECTORS = (*(f"layer {layer}" for layer in _OF_WORDS), "without context")
+"""Which vectors of the changed words are given; layer 0 knows the word and its place alone."""
+
+NUMBERS = (
+    *(f"words, layer {layer}" for layer in range(_LAYERS)),
+    "words without context",
+    "sentence",
+    *(f"word before, layer {layer}" for layer in _NEAR),
+    *(f"word after, layer {layer}" for layer in _NEAR),
+    "all other words",
+    "closer to the context",
+    "close to the context",
+    *(f"longer vector, layer {layer}" for layer in range(_LAYERS)),
+    "frequency of the new",
+    "frequency of the old",
+    "more frequent",
+    "pieces of the new",
+    "more pieces",
+)
+"""Cosines between original and rewrite; of the words' own vectors and their context's; ratios of
+lengths; logarithms of how often the rarest piece of some words is in English text; pieces."""
+
+ALONE = ("unlike alone", "rarer alone", "rare alone")
+"""What is known of changed words without reading them in their context: 1 − the cosine of their own
+vectors, how much rarer the new ones are, and how rare."""
+
+# A window begins and ends at multiples of so many words, at least so many from the change; texts of
+# few words are their own window.
+_STEP = 6
+_WHOLE = 24
+_CHARACTERS = 8 * _WHOLE
+_BATCH = 64
+_PIECES = 128
+_KEPT = 1024
+_EXCHANGES = 1 << 16
+# The logarithm of how often the most frequent piece is.
+_MOST_FREQUENT = 14.0
+
+_SPACED = re.compile(r"\S+")
+_TOKEN = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w\s]+")
+
+
+class Place(NamedTuple):
+    """A change in the windows around it.
+
+    Attributes:
+        original: the words around the change as the original has them.
+        start: where the changed words begin in it.
+        end: where they end.
+        rewrite: the same place in the rewrite.
+        first: where the new words begin in that.
+        last: where they end.
+    """
+
+    original: str
+    start: int
+    end: int
+    rewrite: str
+    first: int
+    last: int
+
+
+class Seen(NamedTuple):
+    """What the encoder sees of places.
+
+    Attributes:
+        old: float32 (N, VECTORS, 384), of the changed words, each of length 1.
+        new: likewise of the new words.
+        numbers: float32 (N, NUMBERS).
+    """
+
+    old: Floats
+    new: Floats
+    numbers: Floats
+
+
+def places_of(original: str, rewrite: str, changes: Sequence[Change]) -> list[Place]:
+    """The changes of a pair in their windows; what is outside a window is not read.
+
+    Example:
+        >>> from sears_dsl.judge.changes import changes_of
+        >>> pair = ("A good film.", "A good movie.")
+        >>> places_of(*pair, changes_of(*pair))
+        [Place(original='A good film.', start=7, end=11, rewrite='A good movie.', first=7, last=12)]
+    """
+    whole = len(original) <= _CHARACTERS and len(rewrite) <= _CHARACTERS
+    words = [] if whole else [match.span() for match in _SPACED.finditer(original)]
+    places = []
+    for change in changes:
+        start, end, first, last = change.start, change.end, change.first, change.last
+        if start == end or first == last:
+            start, end = _with_neighbours(original, start, end)
+            first, last = _with_neighbours(rewrite, first, last)
+        if whole:
+            places.append(Place(original, start, end, rewrite, first, last))
+            continue
+        low, high = _window(words, start, end, len(original))
+        low_new = min(_moved(low, changes), first)
+        high_new = max(min(_moved(high, changes), len(rewrite)), last)
+        # A word as long as a book is cut.
+        low, low_new = max(low, start - _CHARACTERS), max(low_new, first - _CHARACTERS)
+        high, high_new = min(high, end + _CHARACTERS), min(high_new, last + _CHARACTERS)
+        places.append(
+            Place(
+                original[low:high], start - low, end - low,
+                rewrite[low_new:high_new], first - low_new, last - low_new,
+            )
+        )  # fmt: skip
+    return places
+
+
+def _with_neighbours(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span with the word before it and the word after it."""
+    before = list(_TOKEN.finditer(text, max(0, start - 40), start))
+    after = _TOKEN.search(text, end)
+    return (before[-1].start() if before else start), (after.end() if after else end)
+
+
+def _window(words: Sequence[tuple[int, int]], start: int, end: int, size: int) -> tuple[int, int]:
+    """From a word at a multiple of the step to another, with at least a step on either side."""
+    first = max(0, bisect_right(words, (start, size)) - 1)
+    after = bisect_left(words, (end, 0))
+    begin = max(0, first // _STEP * _STEP - _STEP)
+    stop = min(len(words), -(-after // _STEP) * _STEP + _STEP)
+    if not words or begin >= stop:
+        return start, end
+    return min(words[begin][0], start), max(words[stop - 1][1], end)
+
+
+def _moved(place: int, changes: Sequence[Change]) -> int:
+    """Where a place of the original is in the rewrite."""
+    moved = 0
+    for change in changes:
+        if change.start >= place:
+            break
+        moved = change.last - change.end
+    return place + moved
+
+
+@contextmanager
+def without_progress_bar() -> Iterator[None]:
+    """Loading shows no bar: a command prints what it was asked for and nothing else."""
+    bars: Any = logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
+
+
+class Encoder:
+    """A sentence encoder that gives the vectors of words in their context.
+
+    Args:
+        folder: of `transformers`, with weights in safetensors.
+        frequencies: float32 (pieces,): the logarithm of how often each piece is in English text.
+        device: where to compute; the CPU if None.
+    """
+
+    def __init__(
+        self, folder: Path, frequencies: Floats, *, device: str | torch.device | None = None
+    ) -> None:
+        only_data: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        self._device = torch.device(device or "cpu")
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), **only_data)
+        with without_progress_bar():
+            model: Any = AutoModel.from_pretrained(str(folder), use_safetensors=True, **only_data)
+        self._model = model.eval().to(self._device)
+        self._static: Floats = model.embeddings.word_embeddings.weight.detach().cpu().numpy()
+        self._frequencies = frequencies
+        self._kept: OrderedDict[str, _Window] = OrderedDict()
+        self._exchanges: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[float, ...]] = {}
+
+    def seen(self, places: Sequence[Place]) -> Seen:
+        """Vectors and numbers of places; each distinct window is read once."""
+        windows = self._windows(places)
+        count = len(places)
+        old = np.zeros((count, len(VECTORS), _WIDTH), np.float32)
+        new = np.zeros_like(old)
+        numbers = np.zeros((count, len(NUMBERS)), np.float32)
+        for at, place in enumerate(places):
+            one = self._pooled(windows[place.original], place.start, place.end)
+            other = self._pooled(windows[place.rewrite], place.first, place.last)
+            old[at], new[at] = _unit(one.words[list(_CHOSEN)]), _unit(other.words[list(_CHOSEN)])
+            numbers[at] = _numbers(one, other)
+        return Seen(old, new, numbers)
+
+    def alone(self, changes: Sequence[Change]) -> tuple[float, ...]:
+        """The row of ``ALONE`` of a text: of each number that of its worst change."""
+        rows = [self._exchange(change.old, change.new) for change in changes]
+        return tuple(max(column) for column in zip(*rows, strict=True))
+
+    def _exchange(self, old: tuple[str, ...], new: tuple[str, ...]) -> tuple[float, ...]:
+        """The row of ``ALONE`` of one change; zeros where words are only put in or left out."""
+        if not old or not new:
+            return (0.0,) * len(ALONE)
+        known = self._exchanges.get((old, new))
+        if known is None:
+            one, other = (self._pieces_of(" ".join(words)) for words in (old, new))
+            means = self._static[one].mean(0), self._static[other].mean(0)
+            unlike = 1 - float(_cosines(*means))
+            rare, was = (
+                _MOST_FREQUENT - float(self._frequencies[some].min()) for some in (other, one)
+            )
+            known = (max(0.0, unlike), max(0.0, rare - was), max(0.0, rare))
+            if len(self._exchanges) >= _EXCHANGES:
+                self._exchanges.clear()
+            self._exchanges[old, new] = known
+        return known
+
+    def _pieces_of(self, words: str) -> list[int]:
+        pieces: list[int] = self._tokenizer(
+            words, add_special_tokens=False, truncation=True, max_length=_PIECES
+        )["input_ids"]
+        return pieces or [self._tokenizer.unk_token_id]
+
+    def _windows(self, places: Sequence[Place]) -> dict[str, _Window]:
+        """Every window of the places, those of originals from memory where they are."""
+        originals = dict.fromkeys(place.original for place in places)
+        windows = {text: self._kept[text] for text in originals if text in self._kept}
+        wanted = dict.fromkeys(text for place in places for text in (place.original, place.rewrite))
+        missing = sorted((text for text in wanted if text not in windows), key=_by_length)
+        for begin in range(0, len(missing), _BATCH):
+            texts = missing[begin : begin + _BATCH]
+            windows.update(zip(texts, self._read(texts), strict=True))
+        for text in originals:
+            self._kept[text] = windows[text]
+            self._kept.move_to_end(text)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return windows
+
+    @torch.no_grad()
+    def _read(self, texts: Sequence[str]) -> list[_Window]:
+        inputs = self._tokenizer(
+            list(texts),
+            padding=True,
+            truncation=True,
+            max_length=_PIECES,
+            return_offsets_mapping=True,
+            return_tensors="pt",
+        )
+        offsets = inputs.pop("offset_mapping").numpy()
+        pieces = inputs["input_ids"].numpy()
+        lengths = inputs["attention_mask"].sum(1).tolist()
+        layers = self._model(**inputs.to(self._device), output_hidden_states=True).hidden_states
+        states = torch.stack(layers, 1).float().cpu().numpy()
+        # A copy, so that a window that is kept does not keep its batch.
+        return [
+            _Window(pieces[row, :size], offsets[row, :size], states[row, :, :size].copy())
+            for row, size in enumerate(lengths)
+        ]
+
+    def _pooled(self, window: _Window, start: int, end: int) -> _Pooled:
+        """Means over the pieces of a span, of its neighbours, of the others, and of all."""
+        begins, ends = window.offsets[:, 0], window.offsets[:, 1]
+        real = ends > begins
+        inside = real & (begins < end) & (ends > start)
+        if not inside.any():
+            inside = real if real.any() else np.ones_like(real)
+        chosen = np.flatnonzero(inside)
+        others = np.flatnonzero(real & ~inside)
+        size = len(real)
+        weights = np.zeros((5, size), np.float32)
+        weights[0, chosen] = 1 / len(chosen)
+        # The marks of beginning and end are neighbours where there is no word.
+        weights[1, max(0, int(chosen[0]) - 1)] = 1
+        weights[2, min(size - 1, int(chosen[-1]) + 1)] = 1
+        if len(others):
+            weights[3, others] = 1 / len(others)
+        else:
+            weights[3, 0] = 1
+        weights[4] = 1 / size
+        means = np.matmul(weights, window.states)
+        pieces = window.pieces[chosen]
+        static = self._static[pieces].mean(0)
+        around = self._static[window.pieces[others]].mean(0) if len(others) else static
+        return _Pooled(
+            words=np.concatenate([means[:, 0], static[None]]),
+            before=means[list(_NEAR), 1],
+            after=means[list(_NEAR), 2],
+            others=means[-1, 3],
+            all=means[-1, 4],
+            around=around,
+            frequency=float(self._frequencies[pieces].min()),
+            pieces=len(pieces),
+        )
+
+
+class _Window(NamedTuple):
+    """Pieces (T,), their characters (T, 2), and their vectors (layers, T, width)."""
+
+    pieces: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    states: Floats
+
+
+class _Pooled(NamedTuple):
+    words: Floats
+    before: Floats
+    after: Floats
+    others: Floats
+    all: Floats
+    around: Floats
+    frequency: float
+    pieces: int
+
+
+# Rows of `_Pooled.words` that `VECTORS` names.
+_CHOSEN = (*_OF_WORDS, _LAYERS)
+
+
+def _numbers(one: _Pooled, other: _Pooled) -> Floats:
+    """The row of ``NUMBERS`` of a place."""
+    lengths_old, lengths_new = (
+        np.linalg.norm(each.words[:_LAYERS], axis=1) for each in (one, other)
+    )
+    close_old = _cosines(one.words[_LAYERS], one.around)
+    close_new = _cosines(other.words[_LAYERS], one.around)
+    return np.concatenate(
+        [
+            _cosines(one.words, other.words),
+            [_cosines(one.all, other.all)],
+            _cosines(one.before, other.before),
+            _cosines(one.after, other.after),
+            [_cosines(one.others, other.others), close_new - close_old, close_new],
+            lengths_new / lengths_old,
+            [other.frequency, one.frequency, other.frequency - one.frequency],
+            [other.pieces, other.pieces - one.pieces],
+        ]
+    ).astype(np.float32)
+
+
+def _cosines(one: Floats, other: Floats) -> NDArray[np.float64]:
+    lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
+    return np.asarray((one * other).sum(-1) / np.maximum(lengths, 1e-9), np.float64)
+
+
+def _unit(vectors: Floats) -> Floats:
+    return np.asarray(
+        vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9), np.float32
+    )
+
+
+def _by_length(text: str) -> tuple[int, str]:
+    return len(text), text

@@ -1,0 +1,331 @@
+"""What is wrong in the form of a few words: contractions, agreement, articles, verbs, marks.
+
+In: some words in a row, cut as ``changes`` cuts them. Out: how many faults of each kind they have.
+Always holds: it depends on these words alone; a fault is counted only where no reading that the
+inflection tables know of the words would be right, so that good text has hardly any. Costs some
+microseconds a word; the forms of a word are looked up once.
+
+It is no checker of grammar: it sees what an exchange of single words breaks most often.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from sears_dsl.engine.articles import wants_an
+from sears_dsl.judge.english import english, forms_of, tags_of
+
+__all__ = ["FAULTS", "faults"]
+
+FAULTS = (
+    "bad contraction",
+    "stiff question",
+    "article sound",
+    "article out of place",
+    "subject and verb",
+    "determiner and noun",
+    "case of pronoun",
+    "verb form",
+    "degree form",
+    "repeated word",
+    "repeated mark",
+)
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_SUBJECTS = _set("i he she we they")
+_OTHERS = _set("i you we they")
+_BE = _set("am is are was were be been being 'm 're")
+_HAVE = _set("have has had having 've")
+_DO = _set("do does did")
+_FINITE = _set("am is are was were has does did")
+_MODALS = _set("can ca could will wo would shall should may might must 'll")
+_AUXILIARIES = _BE | _HAVE | _DO | _MODALS
+_ADVERBS = _set("not n't also never ever really just always still")
+_ASKING = _set("what which who whom where when why how")
+_MARKS = frozenset(".,;:")
+_CLAUSE_BEFORE = frozenset(
+    ("", ".", "!", "?", ",", ";", "and", "but", "that", "because", "if", "or")
+)
+_FORMS_OF_AUXILIARIES = _set("am is are was were has have do does")
+_ENDS = frozenset(("", ".", "!", "?", ",", ";", ":", ")"))
+
+_HOSTS_OF_NOT = _set(
+    "do does did have has had is are was were ca wo sha could would should might must may need dare"
+    " ought ai"
+)
+_PRONOUNS = _set(
+    "i you he she it we they who what that there this these those here where how why when everyone"
+    " everybody someone somebody something nothing everything one nobody"
+)
+_HOSTS = {
+    "n't": _HOSTS_OF_NOT,
+    "'m": _set("i"),
+    "'re": _set("you we they who what"),
+    "'ve": _set(
+        "i you we they who what where how there these those could would should might must may not"
+        " n't to"
+    ),
+    "'ll": _PRONOUNS,
+    "'d": _PRONOUNS,
+}
+# What neither a possessive nor *is* leans on.
+_NO_HOSTS_OF_S = _AUXILIARIES | _set(
+    "'s a an the i you we they my your our their not n't of to at from with by into and or if very"
+    " because than"
+)
+_HOSTS_OF_LAST_S = _set("it he she that what there here where this")
+
+_BEFORE_NOUNS = _set("a an the my your our their every")
+_NO_NOUNS = (_FINITE | _ENDS | _BEFORE_NOUNS) - {"every"} | _set(
+    "he she it they we these those his its of to and or but if because n't him them us just also"
+    " maybe"
+)
+_ONE = _set("a an this each every another")
+_SEVERAL = _set("these those many several")
+_PLURALS_BEFORE_NOUNS = _set(
+    "sports sales arms goods savings customs means series news thanks women children men"
+)
+_BEFORE_OBJECTS = _set("of with at from by without into upon")
+_TWICE = _set("that had very really so no ha bye blah there many far too way her is")
+_AFTER_VERY = _set(
+    "much many few little most least like near well best own same first last rarely"
+    " seldom often soon early late fast highly certain"
+)
+_INTENSIFIERS = _set("very extremely incredibly highly")
+_AFTER_BEST = _set("friend friends seller selling man practice case")
+
+
+class _Window:
+    """Some words in a row, with what stands beside each.
+
+    Args:
+        words: in their casing.
+        begins: whether the text begins with them.
+        ends: whether it ends with them.
+    """
+
+    def __init__(self, words: tuple[str, ...], begins: bool, ends: bool) -> None:
+        self.words = words
+        # What is not known is "_", what is not there is "".
+        self.low = ["" if begins else "_", *map(str.lower, words), "" if ends else "_", "_"]
+
+    def faults(self) -> Iterator[str]:
+        """The kind of each fault."""
+        low = self.low
+        for at in range(1, len(low) - 2):
+            word = low[at]
+            check = _CHECKS.get(word)
+            if check is not None:
+                yield from check(self, at)
+            if word == low[at + 1] and word not in _TWICE and word.isalpha():
+                yield "repeated word"
+            if word[0] in _MARKS and word[:3] != "...":
+                again = (",", ".", "..") if word == "." else _MARKS
+                yield from ("repeated mark",) * (len(word) > 1 or low[at + 1] in again)
+
+    def clitic(self, at: int) -> Iterator[str]:
+        """A contraction leans on a word that bears it, and does not end a clause."""
+        clitic, host, after = self.low[at], self.low[at - 1], self.low[at + 1]
+        if clitic == "'s":
+            fits = host not in _NO_HOSTS_OF_S
+            stays = host in _HOSTS_OF_LAST_S
+        else:
+            fits = host in _HOSTS[clitic] or host == "_"
+            if clitic in ("'ll", "'d", "'re") and not (
+                english().classes(host) or host in _PRONOUNS
+            ):
+                fits = True  # a noun
+            if clitic == "'ve" and (after in _BEFORE_NOUNS or _lacks(after, "VBN", "RB")):
+                fits = False  # I've fun
+            stays = clitic != "n't"
+        if not fits or (stays and after in _ENDS):
+            yield "bad contraction"
+
+    def cut_host(self, at: int) -> Iterator[str]:
+        """*ca*, *wo* and *sha* are there for *n't* alone."""
+        if self.low[at + 1] != "n't":
+            yield "bad contraction"
+
+    def negation(self, at: int) -> Iterator[str]:
+        """*Is not it fun?* for *isn't it*."""
+        before = self.low[at - 2] if at > 1 else ""
+        asked = self.low[at + 1] in _SUBJECTS or self.low[at + 1] in ("it", "you")
+        if self.low[at - 1] in _AUXILIARIES and asked and (before in _ENDS or before in _ASKING):
+            yield "stiff question"
+
+    def article(self, at: int) -> Iterator[str]:
+        """*a* or *an* by the sound of the next word, one thing, no superlative."""
+        word, after = self.low[at], self.low[at + 1]
+        if self.words[at - 1] == "A" and self.low[at - 1]:
+            return  # a letter: Vitamin A
+        if after[:1].isalnum() and wants_an(self.words[at]) != (word == "an"):
+            yield "article sound"
+        if "JJS" in tags_of(after) and self.low[at + 2] not in _AFTER_BEST:
+            yield "degree form"
+        yield from self.determiner(at)
+
+    def determiner(self, at: int) -> Iterator[str]:
+        """A noun phrase begins here, and its noun agrees."""
+        word, after, further = self.low[at : at + 3]
+        nation = after == "us" and self.words[at] == "US"
+        if word in _BEFORE_NOUNS and after in _NO_NOUNS and not nation:
+            yield "article out of place"
+        elif word in _ONE and after not in _PLURALS_BEFORE_NOUNS and further not in ("'s", "'"):
+            forms = forms_of(after)
+            if _only(forms, "NNS") or (word != "this" and _only(forms, "NNS", "VBZ")):
+                yield "determiner and noun"
+        elif word == "much" and "NNS" in tags_of(after) and _lacks(after, "NN", "RB", "JJ"):
+            yield "determiner and noun"
+        elif word in _SEVERAL and (further in _ENDS or english().classes(further)):
+            yield from ("determiner and noun",) * _only(forms_of(after), "NN")
+
+    def subject(self, at: int) -> Iterator[str]:
+        """The verb beside a pronoun agrees with it."""
+        before, word, after = self.low[at - 1 : at + 2]
+        if before in _BEFORE_OBJECTS and word in _SUBJECTS:
+            yield "case of pronoun"
+        if before in _ADVERBS and at > 1:
+            before = self.low[at - 2]
+        free = word in ("he", "she", "we", "they", "i") or before in _CLAUSE_BEFORE
+        forms = forms_of(after)
+        if after in _MODALS or after in _DO - {"do", "does"}:
+            return
+        if before in _AUXILIARIES:
+            # A question: the auxiliary agrees, the verb is its business.
+            asked = free and (at < 2 or self.low[at - 2] in _ASKING or self.low[at - 2] in _ENDS)
+            if asked and not _agree(word, before):
+                yield "subject and verb"
+        elif free and (
+            (after in _FORMS_OF_AUXILIARIES and not _agree(word, after))
+            or (word in _OTHERS and _only(forms, "VBZ"))
+            or (word not in _OTHERS and _only(forms, "VB", "NN") and ("VB" in _tags(forms)))
+        ):
+            yield "subject and verb"
+        if free and before not in _AUXILIARIES and (_only(forms, "VBN") or _only(forms, "VBG")):
+            yield "verb form"
+
+    def after_auxiliary(self, at: int) -> Iterator[str]:
+        """The verb after a modal, *do*, *have* or *be* is in the form that this asks for."""
+        word = self.low[at]
+        place = at + 1
+        while self.low[place] in _ADVERBS or (word in _DO and self.low[place] in _PRONOUNS):
+            place += 1
+        verb = self.low[place]
+        tags = tags_of(verb)
+        near = place == at + 1
+        if word in ("is", "was", "has", "does") and _only(forms_of(self.low[at - 1]), "NNS"):
+            yield "subject and verb"
+        if word in _MODALS:
+            wrong = (
+                verb in _FINITE
+                or (near and verb in _MODALS - {"'ll", "can", "will", "might"})
+                or (tags and tags <= {"VBD", "VBN", "VBZ", "VBG", "NNS"})
+            )
+            wrong = wrong and not (word in ("can", "will", "might") and tags <= {"NNS"})
+        elif word in _DO:
+            wrong = not near and (verb in _FINITE or (tags and tags <= {"VBD", "VBN", "VBZ"}))
+        elif word in _HAVE:
+            wrong = tags in ({"VBD"}, {"VB"}) or verb in _FINITE
+        else:
+            wrong = tags in ({"VBD"}, {"VB"}) or (verb == "been" and word != "'s")
+        if wrong:
+            yield "verb form"
+
+    def infinitive(self, at: int) -> Iterator[str]:
+        """What follows *to* or *gonna* is a verb, and no finite one."""
+        verb = self.low[at + 1]
+        tags = tags_of(verb)
+        noun = self.low[at] != "to" and verb in _BEFORE_NOUNS
+        if noun or verb in _FINITE or tags in ({"VBD"}, {"VBZ"}):
+            yield "verb form"
+
+    def quantity(self, at: int) -> Iterator[str]:
+        """Other than *many* and *much*, it has no degrees."""
+        if self.low[at - 1] in ("so", "too", "very", "how", "as"):
+            yield "degree form"
+
+    def degree(self, at: int) -> Iterator[str]:
+        """*very* stands before an adjective or adverb, *more* before no comparative."""
+        word, after = self.low[at : at + 2]
+        tags = tags_of(after)
+        if word in ("more", "most"):
+            wrong = bool(tags & {"JJR", "RBR", "JJS"}) and "JJ" not in tags
+        else:
+            wrong = bool(tags & {"JJR", "RBR"}) or (
+                bool(tags) and tags <= {"NN", "NNS", "VB", "VBZ", "VBD", "VBN", "VBG"}
+            )
+            wrong = wrong or bool(
+                english().classes(after) - {"quantifier"} and after not in _AFTER_VERY
+            )
+        if wrong:
+            yield "degree form"
+
+
+def _auxiliaries_of() -> dict[str, frozenset[str]]:
+    """Which subjects each form of *be*, *have* and *do* takes, of the pronouns."""
+    third, others = _set("he she it"), _set("you we they")
+    return {
+        **dict.fromkeys(("is", "has", "does"), third),
+        **dict.fromkeys(("have", "do"), others | {"i"}),
+        "am": _set("i"),
+        "are": others,
+        "was": third | {"i"},
+        "were": others | third | {"i"},  # if he were
+    }
+
+
+_SUBJECTS_OF = _auxiliaries_of()
+
+
+def _agree(subject: str, auxiliary: str) -> bool:
+    return subject in _SUBJECTS_OF.get(auxiliary, (subject,))
+
+
+def _tags(forms: frozenset[tuple[str, str]]) -> set[str]:
+    return {tag for _, tag in forms}
+
+
+def _lacks(word: str, *tags: str) -> bool:
+    """Whether a word that the tables know can be none of these."""
+    return bool(tags_of(word)) and tags_of(word).isdisjoint(tags)
+
+
+def _only(forms: frozenset[tuple[str, str]], *tags: str) -> bool:
+    return bool(forms) and all(tag in tags for _, tag in forms)
+
+
+_CHECKS: dict[str, Callable[[_Window, int], Iterator[str]]] = {
+    **dict.fromkeys(_BEFORE_NOUNS | _ONE | _SEVERAL | {"much"}, _Window.determiner),
+    **dict.fromkeys(("gonna", "wanna", "gotta"), _Window.infinitive),
+    **dict.fromkeys(("lots", "plenty", "several", "numerous"), _Window.quantity),
+    **dict.fromkeys(("a", "an"), _Window.article),
+    **dict.fromkeys(("i", "you", "he", "she", "it", "we", "they"), _Window.subject),
+    **dict.fromkeys(_AUXILIARIES, _Window.after_auxiliary),
+    **dict.fromkeys((*_HOSTS, "'s"), _Window.clitic),
+    **dict.fromkeys(("ca", "wo", "sha"), _Window.cut_host),
+    **dict.fromkeys((*_INTENSIFIERS, "more", "most"), _Window.degree),
+    "not": _Window.negation,
+    "to": _Window.infinitive,
+}
+
+
+@lru_cache(maxsize=1 << 15)
+def faults(words: tuple[str, ...], *, begins: bool = True, ends: bool = True) -> dict[str, int]:
+    """How many faults of each kind some words in a row have.
+
+    Args:
+        words: cut as ``changes`` cuts them, in their casing.
+        begins: whether the text begins with them.
+        ends: whether it ends with them.
+
+    Example:
+        >>> faults(("He", "do", "n't", "know", "a", "answer"))
+        {'subject and verb': 1, 'article sound': 1}
+    """
+    return dict(Counter(_Window(words, begins, ends).faults()))

@@ -1,0 +1,344 @@
+"""How English the words of a text look: networks that have learned to find tampered words.
+
+In: texts, or pairs of an original and a rewrite. Out: a number a text (`Grammar.surprise`), numbers
+a pair (`Grammar.evidence`, columns `GRAMMAR`), words that no text has (`Grammar.unknown_words`),
+and whether a text is English at all (`Grammar.looks_english`). Always holds: what is said of a text
+is the same, bit for bit, alone and in any company; evidence is never negative, and nothing for a
+rewrite that is its original.
+
+A network gives each word the log odds that somebody tampered with it or beside it. Both were
+trained by ``training.grammar`` on good sentences and the same sentences with the edits that mined
+rules make: other forms, other function words, words left out, put in, moved. The small one
+(`small_grammar`) is quick and needs nothing but its file; the deep one (`deep_grammar`) reads with
+the lower layers of a sentence encoder, which has seen far more English.
+Texts are read in pieces of some sentences (`PIECE` words), each distinct one once; the last `_KEPT`
+pieces stay read.
+Costs, small and deep: 0.1 s and 0.5 s to load, some 45 and 400 microseconds a word on one core.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.judge.changes import changes_of
+from sears_dsl.judge.grammar_file import GrammarFile, read_grammar_file
+from sears_dsl.judge.small_grammar import SmallNetwork, plain_word
+from sears_dsl.text.inflection import is_listed
+from sears_dsl.text.tagger import load_tagger
+
+__all__ = ["GRAMMAR", "PIECE", "REACH", "UNKNOWN", "Grammar", "Network", "load_grammar"]
+
+#: After so many words a piece of a text ends with its sentence, and after `_LONGEST` anyhow.
+PIECE = 30
+_LONGEST = 80
+#: Words on either side of a change that count as its place.
+REACH = 4
+
+#: What a word that no text has adds to the surprise of a text.
+UNKNOWN = 3.0
+
+#: What `Grammar.evidence` says of a pair, by column.
+GRAMMAR: tuple[str, ...] = ("worse_place", "worse_word", "worse_text", "odd_place", "unknown_words")
+
+SMALL = Path(__file__).with_name("grammar_en.npz")
+DEEP = Path(__file__).with_name("grammar_deep_en.npz")
+
+Floats = NDArray[np.float64]
+Vectors = NDArray[np.float32]
+
+# Log odds that no word falls below.
+_LEAST_ODDS = -8.0
+_KEPT = 4096
+_FEW = 4
+# The last letter of the Latin script, but for a few that no language of today needs.
+_LAST_LATIN = "\u024f"
+_ENGLISH = 0.6
+_ENDS = frozenset(".!?")
+_LOWER = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_LONG_DRAWN = re.compile(r"(\w)\1{2,}")
+
+
+class Network(Protocol):
+    """What finds tampered words."""
+
+    def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """What it sees of each word, as a number that stands for that as long as it lives."""
+
+    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Vectors]:
+        """Log odds of each word of each piece; of a piece the same, whatever the others are."""
+
+
+class _Text(NamedTuple):
+    """The words of a text.
+
+    Attributes:
+        numbers: what the network sees of them.
+        starts: first character of each.
+        ends: one past the last.
+        cuts: where its pieces begin and end.
+        unknown: the words that no text has.
+    """
+
+    numbers: NDArray[np.int64]
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    cuts: list[int]
+    unknown: tuple[str, ...]
+
+
+class Grammar:
+    """A network with the words that are known to exist; `load_grammar` reads one.
+
+    Args:
+        network: finds tampered words.
+        known: words, in lower case.
+        common: words of which half a text consists, if it is English.
+        about: what the files say of themselves: what was trained on what, licence.
+        identity: SHA-256 of the files, and so of what is said of texts.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        known: frozenset[str],
+        common: frozenset[str],
+        about: Mapping[str, Any],
+        identity: str,
+    ) -> None:
+        self.about = about
+        self.identity = identity
+        self._network = network
+        self._known = known
+        self._common = common
+        self._kept: OrderedDict[bytes, Vectors] = OrderedDict()
+
+    def surprise(self, texts: Sequence[str]) -> Floats:
+        """How much of a text looks tampered with; lower is better English.
+
+        Minus the log of the chance that no word was tampered with, and `UNKNOWN` more for each word
+        that no text has. It grows with the length: what can be compared are versions of one text.
+
+        Returns:
+            float64 (texts,), 0 for a text without words.
+
+        Example:
+            >>> texts = ["These books sell.", "This books sell."]
+            >>> good, bad = load_grammar(deep=False).surprise(texts)
+            >>> bool(good < bad)
+            True
+        """
+        words = self._read(texts)
+        odds = np.array([_softplus(some).sum() for some in self._logits(words)])
+        return odds + UNKNOWN * np.array([len(text.unknown) for text in words], np.float64)
+
+    def evidence(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """How much worse rewrites read than their originals; see `GRAMMAR` for the columns.
+
+        ``worse_place``: by how much the surprise of the changed words and `REACH` words on either
+        side has grown; ``worse_word``: how much more suspect the most suspect word of these is, as
+        log odds; ``worse_text``: by how much the surprise of the text has grown; ``odd_place``: the
+        log odds of the most suspect word there, whatever the original has, above the least;
+        ``unknown_words``: words of the rewrite that no text has, and that its original has not.
+
+        Args:
+            pairs: originals and their rewrites.
+
+        Returns:
+            float64 (pairs, columns), never negative, 0 for a rewrite that is its original.
+
+        Example:
+            >>> found = load_grammar(deep=False).evidence([("a good film", "a good film")])
+            >>> found.shape == (1, len(GRAMMAR)), bool(found.any())
+            (True, False)
+        """
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        place = {text: at for at, text in enumerate(texts)}
+        words = self._read(texts)
+        logits = self._logits(words)
+        odds = [_softplus(some) for some in logits]
+        found = np.zeros((len(pairs), len(GRAMMAR)))
+        for row, (original, rewrite) in enumerate(pairs):
+            changes = changes_of(original, rewrite)
+            if not changes:
+                continue
+            left, right = place[original], place[rewrite]
+            old = _near(words[left], [(change.start, change.end) for change in changes])
+            new = _near(words[right], [(change.first, change.last) for change in changes])
+            worst_old = logits[left][old].max(initial=_LEAST_ODDS)
+            worst_new = logits[right][new].max(initial=_LEAST_ODDS)
+            found[row] = (
+                odds[right][new].sum() - odds[left][old].sum(),
+                worst_new - worst_old,
+                odds[right].sum() - odds[left].sum(),
+                worst_new - _LEAST_ODDS,
+                len(set(words[right].unknown) - set(words[left].unknown)),
+            )
+        return np.maximum(found, 0.0)
+
+    def forget(self) -> None:
+        """Keep none of the pieces that were read."""
+        self._kept.clear()
+
+    def unknown_words(self, text: str) -> tuple[str, ...]:
+        """Words of a text that no text has: *cann't*, *stilln't*, *goodest*; each once, in order.
+
+        Names, numbers, addresses, tags, words with a hyphen and words that are drawn out (*soooo*)
+        pass; a word with an apostrophe must be known.
+
+        Example:
+            >>> load_grammar(deep=False).unknown_words("I cann't say if Zweibrücken is soooo big.")
+            ("cann't",)
+        """
+        return self._read([text])[0].unknown
+
+    def looks_english(self, text: str) -> bool:
+        """Whether a text is English, as far as one can see: most of its words are common ones.
+
+        Words with capitals do not count. A text of fewer than four others passes unless there are
+        two and none of them is common; one in another script than the Latin does not pass.
+
+        Example:
+            >>> grammar = load_grammar(deep=False)
+            >>> grammar.looks_english("The food was not good."), grammar.looks_english("ok")
+            (True, True)
+            >>> grammar.looks_english("A comida desta casa não é muito boa, mas é barata.")
+            False
+        """
+        foreign = sum(each > _LAST_LATIN and each.isalpha() for each in text)
+        if 2 * foreign > sum(map(str.isalpha, text)):
+            return False
+        words = [word for word in _LOWER.findall(text.replace("’", "'")) if word.islower()]
+        common = sum(word in self._common for word in words)
+        if len(words) < _FEW:
+            return common > 0 or len(words) < 2
+        return common >= _ENGLISH * len(words)
+
+    def _is_word(self, word: str) -> bool:
+        plain = plain_word(word)
+        if plain in self._known or not _LETTERS.fullmatch(plain):
+            return True
+        short = _LONG_DRAWN.sub(r"\1", plain)
+        if short != plain and short in self._known:
+            return True
+        if "'" in plain:
+            return False
+        return word[0] != word[0].lower() or is_listed(plain)
+
+    def _read(self, texts: Sequence[str]) -> list[_Text]:
+        tokens = load_tagger("fast").tokenize(texts)
+        words = [kind.text for kind in tokens.types]
+        numbers = self._network.numbers(words)
+        ends = np.array([word[-1] in _ENDS for word in words], np.bool_)
+        unknown = np.array([not self._is_word(word) for word in words], np.bool_)
+        found = []
+        for low, high in pairwise(tokens.row_offsets.tolist()):
+            kinds = tokens.type_ids[low:high]
+            found.append(
+                _Text(
+                    numbers[kinds],
+                    tokens.starts[low:high],
+                    tokens.ends[low:high],
+                    _cuts(ends[kinds]),
+                    tuple(dict.fromkeys(words[kind] for kind in kinds[unknown[kinds]].tolist())),
+                )
+            )
+        return found
+
+    def _logits(self, texts: Sequence[_Text]) -> list[Vectors]:
+        """The log odds of each word of each text; each distinct piece is read once."""
+        which = [
+            [(text.numbers[low:high].tobytes(), low, high) for low, high in pairwise(text.cuts)]
+            for text in texts
+        ]
+        found: dict[bytes, Vectors] = {}
+        new: dict[bytes, NDArray[np.int64]] = {}
+        for text, pieces in zip(texts, which, strict=True):
+            for key, low, high in pieces:
+                known = self._kept.get(key)
+                if known is None:
+                    new.setdefault(key, text.numbers[low:high])
+                else:
+                    found[key] = known
+        found.update(zip(new, self._network.logits(list(new.values())), strict=True))
+        self._kept.update((key, found[key]) for key in new)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        none = np.zeros(0, np.float32)
+        return [np.concatenate([none, *(found[key] for key, _, _ in some)]) for some in which]
+
+
+def load_grammar(*, deep: bool = True) -> Grammar:
+    """Read a grammar; each is read once in a process.
+
+    Args:
+        deep: read with the sentence encoder too, which is better and slower; without it the small
+            network is enough to turn down most of what is bad.
+
+    Raises:
+        DataError: a file is missing, damaged or of another version.
+        ModelError: the encoder is not installed, or is another one.
+
+    Example:
+        >>> load_grammar(deep=False).about["licence"]
+        'CC BY-SA 4.0'
+    """
+    return _loaded(deep)
+
+
+@lru_cache(maxsize=2)
+def _loaded(deep: bool) -> Grammar:
+    return grammar_of(read_grammar_file(SMALL), read_grammar_file(DEEP) if deep else None)
+
+
+def grammar_of(small: GrammarFile, deep: GrammarFile | None = None) -> Grammar:
+    """A grammar of files that were read."""
+    network: Network = SmallNetwork(small)
+    if deep is not None:
+        # It brings an encoder that not everybody has installed.
+        from sears_dsl.judge.deep_grammar import DeepNetwork  # noqa: PLC0415
+
+        network = DeepNetwork(deep)
+    return Grammar(
+        network,
+        known=frozenset(small.words) | frozenset(small.listed),
+        common=frozenset(small.words[: int(small.about["common"])]),
+        about=small.about if deep is None else deep.about,
+        identity=small.digest if deep is None else f"{small.digest}-{deep.digest}",
+    )
+
+
+def _cuts(ends: NDArray[np.bool_]) -> list[int]:
+    """Where the pieces of a text begin and end, its sentences' ends being known."""
+    cuts = [0]
+    for at in range(len(ends)):
+        size = at + 1 - cuts[-1]
+        if size >= _LONGEST or (size >= PIECE and ends[at]):
+            cuts.append(at + 1)
+    if cuts[-1] < len(ends):
+        cuts.append(len(ends))
+    return cuts
+
+
+def _near(text: _Text, spans: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
+    """Which words are changed, or within `REACH` words of a change."""
+    near = np.zeros(len(text.numbers), np.bool_)
+    for start, end in spans:
+        first = int(np.searchsorted(text.ends, start, side="right"))
+        last = int(np.searchsorted(text.starts, end, side="left"))
+        near[max(0, first - REACH) : max(first, last) + REACH] = True
+    return near
+
+
+def _softplus(x: Vectors) -> Floats:
+    return np.logaddexp(0.0, x.astype(np.float64))

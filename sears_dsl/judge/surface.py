@@ -1,0 +1,527 @@
+"""Evidence against a rewrite, and for it, that lists and inflection tables give without any model.
+
+In: pairs (original, rewrite). Out: ``surface_evidence``, a column for each of ``SURFACE``, and
+``support_evidence``, one for each of ``SUPPORT``. Always holds: no value is below 0; a pair of
+equal texts has only zeros; more evidence speaks more against the rewrite, more support more for it;
+a column of a kind is 0 where nothing of that kind differs; what stands more than a few words away
+from all changes has no influence, but on the share of words changed. Costs some 100 microseconds a
+pair; pairs and words that came lately are remembered.
+
+Evidence is about 1 where most readers would refuse the rewrite for that alone (*is* → *was*,
+*good* → *bad*, *he do*), and smaller for what is often harmless (a comma, *that* → *which*). What
+two words of the open classes mean is not looked at here, but for opposites and different things of
+one kind.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.judge.changes import Change, changes_of, words_of
+from sears_dsl.judge.english import english, spelled_otherwise, tags_of
+from sears_dsl.judge.exchanges import (
+    CLITICS,
+    content_evidence,
+    counterpart,
+    function_evidence,
+    is_known,
+    is_unknown,
+    likeness,
+    lone_evidence,
+    written_out,
+)
+from sears_dsl.judge.faults import FAULTS, faults
+
+__all__ = ["SUPPORT", "SURFACE", "support_evidence", "surface_evidence"]
+
+SURFACE = (
+    # how much
+    "places changed",
+    "words changed",
+    "share of words changed",
+    "content words replaced",
+    "content words added",
+    "content words lost",
+    "function words replaced",
+    "function words added",
+    "function words lost",
+    "words moved",
+    "content words exchanged",
+    # content
+    "opposite",
+    "other thing of its kind",
+    "number",
+    "name",
+    "word class",
+    "inflection",
+    "tense",
+    "number of nouns",
+    "form of verb",
+    "comparison",
+    "unknown word",
+    # closed classes
+    "negation",
+    "article replaced",
+    "article added",
+    "article lost",
+    "determiner replaced",
+    "determiner added or lost",
+    "pronoun replaced",
+    "pronoun added or lost",
+    "preposition replaced",
+    "preposition added or lost",
+    "conjunction replaced",
+    "conjunction added or lost",
+    "auxiliary replaced",
+    "auxiliary added or lost",
+    "question word replaced",
+    "question word added or lost",
+    "relative replaced",
+    "relative added or lost",
+    "degree replaced",
+    "degree added or lost",
+    "intensifier added or lost",
+    "adverb replaced",
+    "adverb added or lost",
+    "infinitive added or lost",
+    # how it is written
+    "casing",
+    "capital missing",
+    "capital inside",
+    "comma",
+    "end mark",
+    "question mark",
+    "other mark",
+    "joined or cut",
+    # form, after the rewrite only
+    *FAULTS,
+)
+"""The columns of `surface_evidence`."""
+
+SUPPORT = ("spelling", "contraction", "used alike", "explained")
+"""The columns of `support_evidence`: how many words are another spelling, contracted or expanded,
+or exchanged for one that is used alike; and whether this explains all that differs."""
+
+_AT = {name: place for place, name in enumerate(SURFACE)}
+_SUPPORT_AT = {name: place for place, name in enumerate(SUPPORT)}
+
+_WINDOW = 48
+_NEIGHBOURS = 4
+_SIZES = ("places changed", "words changed", "share of words changed")
+_END_MARKS = frozenset((".", "!", "?"))
+_ENDING = _END_MARKS | {"…"}
+_ABBREVIATED = frozenset(("mr", "mrs", "ms", "dr", "st", "vs", "etc", "no", "prof", "jr"))
+_LIKE_MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "–": "-", "—": "-", "…": "."})
+
+
+def surface_evidence(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    """What speaks against each rewrite, a column for each of ``SURFACE``.
+
+    Args:
+        pairs: originals with their rewrites.
+
+    Example:
+        >>> evidence = surface_evidence([("A good film.", "A bad film."), ("I am.", "I'm.")])
+        >>> [[name for name, value in zip(SURFACE[10:], row[10:]) if value] for row in evidence]
+        [['opposite'], ['bad contraction']]
+    """
+    return np.array([_compared(*pair)[0] for pair in pairs]).reshape(-1, len(SURFACE))
+
+
+def support_evidence(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    """What speaks for each rewrite, a column for each of ``SUPPORT``.
+
+    Args:
+        pairs: originals with their rewrites.
+
+    Example:
+        >>> support_evidence([("A colour.", "A color."), ("I don't.", "I do not.")]).tolist()
+        [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]]
+    """
+    return np.array([_compared(*pair)[1] for pair in pairs]).reshape(-1, len(SUPPORT))
+
+
+@lru_cache(maxsize=1 << 14)
+def _compared(original: str, rewrite: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    changes = changes_of(original, rewrite)
+    comparison = _Comparison()
+    if changes:
+        comparison.run(original, rewrite, changes)
+    return tuple(comparison.evidence), tuple(comparison.support)
+
+
+class _Window(NamedTuple):
+    """The words of a change in one of the texts, with some words around them."""
+
+    before: tuple[str, ...]
+    words: tuple[str, ...]
+    after: tuple[str, ...]
+    begins: bool
+    ends: bool
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All of them in a row."""
+        return self.before + self.words + self.after
+
+    def initial(self, at: int) -> bool:
+        """Whether one of the words begins a sentence."""
+        place = len(self.before) + at - 1
+        line = self.all
+        while place >= 0 and not line[place][0].isalnum() and line[place][0] not in _ENDING:
+            place -= 1
+        return self.begins if place < 0 else self._ends_sentence(place)
+
+    def _ends_sentence(self, place: int) -> bool:
+        line = self.all
+        abbreviated = place > 0 and line[place - 1].lower() in _ABBREVIATED
+        return line[place][0] in _ENDING and not abbreviated
+
+    def capitals(self) -> tuple[int, int]:
+        """How many sentences begin in lower case; how many function words have a capital inside."""
+        missing = inside = 0
+        initial = self.begins
+        for place, word in enumerate(self.all):
+            first = word[0]
+            if first.isalpha():
+                if first.islower():
+                    missing += initial
+                elif not initial and word not in ("I", "A") and not word.isupper():
+                    inside += bool(english().classes(word.lower()))
+            if first.isalnum() or first in _ENDING:
+                initial = first in _ENDING and self._ends_sentence(place)
+        return missing, inside
+
+
+def _window(text: str, start: int, end: int, words: tuple[str, ...]) -> _Window:
+    low, high = max(0, start - _WINDOW), min(len(text), end + _WINDOW)
+    before, after = _cut(text[low:start]), _cut(text[end:high])
+    # The outermost may be parts of words.
+    before = before[1:] if low else before
+    after = after[:-1] if high < len(text) else after
+    return _Window(
+        before[-_NEIGHBOURS:],
+        words,
+        after[:_NEIGHBOURS],
+        not low and len(before) <= _NEIGHBOURS,
+        high == len(text) and len(after) <= _NEIGHBOURS,
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _cut(text: str) -> tuple[str, ...]:
+    return tuple(word.text for word in words_of(text))
+
+
+class _Comparison:
+    """The evidence on one pair, kind by kind."""
+
+    def __init__(self) -> None:
+        self.evidence = [0.0] * len(SURFACE)
+        self.support = [0.0] * len(SUPPORT)
+
+    def add(self, name: str, amount: float = 1.0) -> None:
+        self.evidence[_AT[name]] += amount
+
+    def all(self, found: Iterable[tuple[str, float]]) -> None:
+        for name, amount in found:
+            self.add(name, amount)
+
+    def agree(self, name: str) -> None:
+        self.support[_SUPPORT_AT[name]] += 1
+
+    def run(self, original: str, rewrite: str, changes: Sequence[Change]) -> None:
+        """Compare two texts that differ in these changes."""
+        changed = sum(max(len(change.old), len(change.new)) for change in changes)
+        self.add("places changed", len(changes))
+        self.add("words changed", changed)
+        self.add("share of words changed", changed / max(changed, len(original.split())))
+        moved = self.moved(changes) if len(changes) > 1 else {}
+        leaving, coming = dict(moved), dict(moved)
+        for change in changes:
+            was = _window(original, change.start, change.end, change.old)
+            now = _window(rewrite, change.first, change.last, change.new)
+            self.form(was, now)
+            old = _without(change.old, leaving)
+            new = _without(change.new, coming)
+            self.place(was, now, *self.recased(was, now, old, new))
+        self.order(original, rewrite, changes)
+        told = sum(self.evidence) - sum(self.evidence[_AT[name]] for name in _SIZES)
+        self.support[_SUPPORT_AT["explained"]] = float(any(self.support) and not told)
+
+    def moved(self, changes: Sequence[Change]) -> Counter[str]:
+        """Words that leave one place and come to another."""
+        gone = Counter(word for change in changes for word in change.old if word[0].isalpha())
+        come = Counter(word for change in changes for word in change.new if word[0].isalpha())
+        moved = gone & come
+        for change in changes:
+            moved -= Counter(change.old) & Counter(change.new)
+        self.add("words moved", moved.total())
+        return moved
+
+    def order(self, original: str, rewrite: str, changes: Sequence[Change]) -> None:
+        """Content words that both texts have, in another order."""
+        first, last = changes[0], changes[-1]
+        if len(changes) > 1 or (min(len(first.old), len(first.new)) > 1):
+            self.add(
+                "content words exchanged",
+                _exchanged(
+                    _content_words(original[first.start : last.end]),
+                    _content_words(rewrite[first.first : last.last]),
+                ),
+            )
+
+    def form(self, was: _Window, now: _Window) -> None:
+        """Faults that the rewrite has and the original has not."""
+        before = faults(was.all, begins=was.begins, ends=was.ends)
+        for kind, count in faults(now.all, begins=now.begins, ends=now.ends).items():
+            more = count - before.get(kind, 0)
+            self.evidence[_AT[kind]] = max(self.evidence[_AT[kind]], more)
+        names = ("capital missing", "capital inside")
+        for name, count, less in zip(names, now.capitals(), was.capitals(), strict=True):
+            self.evidence[_AT[name]] = max(self.evidence[_AT[name]], count - less)
+
+    def recased(
+        self, was: _Window, now: _Window, old: list[str], new: list[str]
+    ) -> tuple[list[str], list[str]]:
+        """The words that are others, casing aside; in lower case from here on."""
+        ours, theirs = list(map(str.lower, old)), list(map(str.lower, new))
+        if set(ours).isdisjoint(theirs):
+            return ours, theirs
+        places = {word.lower(): at for at, word in enumerate(now.words)}
+        kept = Counter(ours) & Counter(theirs)
+        for at, word in enumerate(was.words):
+            place = places.get(word.lower(), 0)
+            if word.lower() in kept and now.words[place] != word:
+                self.add("casing", _casing(was, at, now, place))
+        return _without(ours, dict(kept)), _without(theirs, dict(kept))
+
+    def place(self, was: _Window, now: _Window, old: list[str], new: list[str]) -> None:
+        """The words of one change, in lower case, against each other."""
+        if not (old or new) or self.phrase(was, now, old, new):
+            return
+        self.names(was, now, old, new)
+        old, new = self.alike(was, now, *self.marks(*self.numbers(old, new)))
+        content_old, content_new = _open_class(old), _open_class(new)
+        left = [word for word in old if english().classes(word)]
+        come = [word for word in new if english().classes(word)]
+        following = now.after[0].lower() if now.after else ""
+        for ours in list(left):
+            theirs, name = counterpart(ours, come)
+            if name:
+                left.remove(ours)
+                come.remove(theirs)
+                self.add("function words replaced")
+                self.all(function_evidence(ours, theirs, name, following))
+        for ours in list(left):
+            if not content_old and any(tags_of(ours) & tags_of(word) for word in content_new):
+                left.remove(ours)
+                content_old.append(ours)
+                if "auxiliary" in english().classes(ours):
+                    self.add("auxiliary replaced", 0.5)  # I had a dog, I got a dog
+        for theirs in list(come):
+            if len(content_old) > len(content_new) and tags_of(theirs):
+                come.remove(theirs)
+                content_new.append(theirs)
+        for word, kind in [(word, "lost") for word in left] + [(word, "added") for word in come]:
+            self.add(f"function words {kind}")
+            self.all(lone_evidence(word, kind, following))
+        for ours, theirs in zip(content_old, content_new, strict=False):
+            self.add("content words replaced")
+            self.all(content_evidence(ours, theirs))
+        paired = min(len(content_old), len(content_new))
+        self.add("content words lost", len(content_old) - paired)
+        self.add("content words added", len(content_new) - paired)
+        if "-" not in now.words:  # the parts of sci-fi are no words
+            around = set(map(str.lower, was.all))
+            unknown = [word for word in content_new if word not in around and is_unknown(word)]
+            self.add("unknown word", len(unknown))
+
+    def phrase(self, was: _Window, now: _Window, old: list[str], new: list[str]) -> bool:
+        """Whether all words of a change, perhaps with a neighbour, are another way to say it."""
+        before = [word.lower() for word in now.before[-1:]]
+        after = [word.lower() for word in now.after[:1]]
+        clitics = not CLITICS.isdisjoint((*old, *new))
+        for left, right in (([], []), ([], after), (before, []), (before, after)):
+            ours, theirs = _phrase([*left, *old, *right]), _phrase([*left, *new, *right])
+            if english().same(ours, theirs):
+                self.agree("contraction" if clitics else "used alike")
+                return True
+        if "".join(was.words) == "".join(now.words):
+            self.add("joined or cut")
+            return True
+        if _dense(old) == _dense(new) != "":
+            if len(old) > 1 and len(new) == 1 and not is_known(new[0]):
+                self.add("joined or cut")
+            else:
+                self.agree("spelling")
+            return True
+        return False
+
+    def names(self, was: _Window, now: _Window, old: list[str], new: list[str]) -> None:
+        """Capitalized words inside a sentence that others replace."""
+        lost = {name for name in _names(was) if name in old and name not in new}
+        come = {name for name in _names(now) if name in new and name not in old}
+        if not (lost and come and spelled_otherwise(min(lost), min(come))):
+            self.add("name", max(len(lost), len(come)))
+
+    def numbers(self, old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+        """Numbers by their values; a lone *one* is no number."""
+        (ours, rest_old), (theirs, rest_new) = english().numbers(old), english().numbers(new)
+        if not (ours or theirs) or ([*ours, *theirs] == ["1"] and "one" in (*old, *new)):
+            return old, new
+        differing = max(
+            (Counter(ours) - Counter(theirs)).total(), (Counter(theirs) - Counter(ours)).total()
+        )
+        self.add("number", differing)
+        if not differing:
+            self.agree("spelling")
+        return rest_old, rest_new
+
+    def marks(self, old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+        """Marks that are lost, added or replaced."""
+        if not any(map(_is_mark, (*old, *new))):
+            return old, new
+        ours, theirs = (
+            [word.translate(_LIKE_MARKS) for word in side if _is_mark(word)] for side in (old, new)
+        )
+        lost, come = (
+            list((Counter(ours) - Counter(theirs)).elements()),
+            list((Counter(theirs) - Counter(ours)).elements()),
+        )
+        kinds = {mark[0] for mark in (*lost, *come)}
+        if not kinds:
+            pass
+        elif kinds == {"-"}:
+            self.add("other mark", 0.3)
+        elif kinds == {","}:
+            self.add("comma", 0.4 * len(lost + come))
+        elif "?" in kinds and not (lost and come and kinds == {"?"}):
+            self.add("question mark")
+        elif kinds <= _END_MARKS:
+            self.add("end mark", 0.3 if lost and come else 1.0)
+        else:
+            self.add("other mark", max(len(lost), len(come)))
+        return [word for word in old if not _is_mark(word)], [
+            word for word in new if not _is_mark(word)
+        ]
+
+    def alike(
+        self, was: _Window, now: _Window, old: list[str], new: list[str]
+    ) -> tuple[list[str], list[str]]:
+        """Without words that are others of the same use."""
+        old, new = list(old), list(new)
+        for ours in list(old):
+            for theirs in new:
+                kind = likeness(ours, theirs)
+                if kind == "contraction" and not _fits(was, now, ours, theirs):
+                    kind = ""
+                if kind:
+                    self.agree(kind)
+                    old.remove(ours)
+                    new.remove(theirs)
+                    break
+        return old, new
+
+
+def _fits(was: _Window, now: _Window, old: str, new: str) -> bool:
+    """Whether a contraction means the word that it is exchanged for."""
+    window, clitic, full = (was, old, new) if old in CLITICS else (now, new, old)
+    line = [word.lower() for word in window.all]
+    if clitic not in line:
+        return True
+    at = line.index(clitic, len(window.before) if clitic in map(str.lower, window.words) else 0)
+    host, following = line[at - 1] if at else "", line[at + 1] if at + 1 < len(line) else ""
+    if full == "is" and window is now:
+        host = "it"  # whether it can lean on its host is looked at elsewhere
+    return written_out(full, host, following)
+
+
+def _casing(was: _Window, at: int, now: _Window, place: int) -> float:
+    """How much the other casing of a word speaks against it."""
+    old, new = was.words[at], now.words[place]
+    if old[1:] == new[1:] and (was.initial(at) or now.initial(place)):
+        return 0.0
+    if old == "i" or (
+        old.islower() and new.istitle() and not (tags_of(old) or english().classes(old))
+    ):
+        return 0.0  # a name that was not written as one
+    return 1.0
+
+
+def _phrase(words: Sequence[str]) -> str:
+    return " ".join(words).replace(" .", ".").replace("' ", "'")
+
+
+def _dense(words: Sequence[str]) -> str:
+    """The letters without hyphens, and without the stops of U.S."""
+    return "".join(word.replace(".", "") if word[0] != "." else word for word in words).replace(
+        "-", ""
+    )
+
+
+def _is_mark(word: str) -> bool:
+    return not word[0].isalnum() and word not in CLITICS
+
+
+def _open_class(words: Iterable[str]) -> list[str]:
+    return [word for word in words if not english().classes(word)]
+
+
+def _without(words: Iterable[str], less: dict[str, int]) -> list[str]:
+    """The words, of each so many fewer, the first ones; ``less`` is used up."""
+    kept = []
+    for word in words:
+        if less.get(word, 0) > 0:
+            less[word] -= 1
+        else:
+            kept.append(word)
+    return kept
+
+
+def _content_words(text: str) -> list[str]:
+    words = (word.text.lower() for word in words_of(text))
+    return [word for word in words if word[0].isalnum() and not english().classes(word)]
+
+
+def _exchanged(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many pairs of words that both have stand in the other order.
+
+    Of a word that occurs several times, the first occurrences belong together, then the second.
+    """
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, word in enumerate(new):
+        places[word].append(place)
+    seen: Counter[str] = Counter()
+    passed: list[int] = []
+    exchanged = 0
+    for word in old:
+        if seen[word] < len(places[word]):
+            place = places[word][seen[word]]
+            seen[word] += 1
+            exchanged += len(passed) - bisect_right(passed, place)
+            insort(passed, place)
+    return exchanged
+
+
+def _names(window: _Window) -> set[str]:
+    """The capitalized words of a change that begin no sentence, where not all is in capitals."""
+    letters = [word for word in window.all if word[0].isalpha()]
+    capitals = sum(word[0].isupper() for word in letters)
+    if len(letters) > 4 and capitals > 0.6 * len(letters):
+        return set()
+    return {
+        word.lower()
+        for at, word in enumerate(window.words)
+        if word[0].isupper()
+        and not (len(word) > 1 and word.isupper() and tags_of(word.lower()))
+        and not english().classes(word.lower())
+        and not window.initial(at)
+    }

