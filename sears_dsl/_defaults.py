@@ -8,8 +8,8 @@ DEFAULT_TAGGER = "fast"
 """The name of the tagger. Chosen by how often the shipped rules fire where they should
 (`python -m benchmarks.taggers`); ``spacy`` is the other one."""
 
-SCORER_NAMES = ("strict", "combined", "pivot", "minilm")
+SCORER_NAMES = ("judge", "strict", "combined", "pivot", "minilm")
 """The scores of meaning that there are, as `load_scorer` describes them."""
 
-DEFAULT_SCORER = "strict"
+DEFAULT_SCORER = "judge"
 """The one that discovery and audits ask."""

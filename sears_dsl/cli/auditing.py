@@ -13,7 +13,8 @@ import click
 
 from sears_dsl.cli.console import FilePath, console, counted, echo_json, imports_option
 from sears_dsl.cli.extras import need_audit, need_discovery
-from sears_dsl.cli.model_options import asking, scored_options, scoring_team
+from sears_dsl.cli.model_options import asking, open_parts, scored_options
+from sears_dsl.cli.own_parts import own_parts
 from sears_dsl.cli.progress import ShowStage, stages
 from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.cli.unfinished import make_folder
@@ -192,11 +193,12 @@ def _scorer(folder: Path, options: dict[str, Any], show: ShowStage) -> Iterator[
         yield _Scoring()
         return
     need_discovery()
-    with scoring_team(folder, options, show=show) as (team, journal):
+    own = own_parts(options)
+    with open_parts(folder, options, own=own, show=show, paraphrases=False) as parts:
         from sears_dsl.discovery.remembered import RememberedScorer
 
-        remembered = RememberedScorer(team, journal)
-        yield _Scoring(remembered, team.identity, team.tau)
+        remembered = RememberedScorer(parts.scorer, parts.journal)
+        yield _Scoring(remembered, parts.scorer.identity, parts.scorer.tau)
 
 
 def _write(document: AuditDocument, folder: Path) -> None:

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from sears_dsl.cli.console import FilePath, console, counted, echo_json, excerpt
+from sears_dsl.cli.console import FilePath, console, counted, echo_json
 from sears_dsl.cli.extras import need_discovery
 from sears_dsl.cli.model_options import model_options, workplace
 from sears_dsl.cli.progress import stages
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from sears_dsl.discovery.found import Discovery, FoundRule
+    from sears_dsl.cli.model_options import Workplace
+    from sears_dsl.cli.progress import Stages
+    from sears_dsl.discovery.known import KnownFlips
+    from sears_dsl.discovery.manifest import SearchRecord
+    from sears_dsl.discovery.rightness import RightRows
     from sears_dsl.discovery.settings import Settings
+    from sears_dsl.discovery.team import Team
     from sears_dsl.text.batches import Format
 
-__all__ = ["adversaries_command", "discover_command"]
+__all__ = ["SearchScreen", "adversaries_command", "discover_command"]
 
-# Columns that an example takes at least where it stands beside its rule.
-_LEAST_ROOM = 30
+# Seconds after which known flips are shown while the model is asked about more.
+_SOON = 5.0
 
 
 @click.command(
@@ -38,19 +41,33 @@ _LEAST_ROOM = 30
 @model_options
 @click.option("-o", "--output", required=True, type=FilePath(),
               help="The ruleset to write; a manifest and a report go beside it.")  # fmt: skip
+@click.option("--paper", is_flag=True,
+              help="The order and the settings of the paper (ACL 2018): its score and thresholds, "
+              "the model asked first and without a limit; what is given beside it "
+              "counts.")  # fmt: skip
 @click.option("--rules", type=click.IntRange(min=1), default=10, show_default=True,
               help="Most rules to select.")  # fmt: skip
 @click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True,
               help="Share of a rule's rows that may fall below tau.")  # fmt: skip
-@click.option("--minimum-flips", type=click.IntRange(min=1), default=3, show_default=True,
-              help="Leave rules that flip fewer rows.")  # fmt: skip
+@click.option("--minimum-flips", type=click.IntRange(min=1),
+              help="Leave rules that flip fewer rows. By default 3, and 2 of fewer than 200 rows "
+              "that are searched.")  # fmt: skip
 @click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005, show_default=True,
               help="Share of rows that a rule's left side must be in.")  # fmt: skip
 @click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
               default="paraphrases", show_default=True,
-              help="What rules generalize; adversaries asks the model less.")  # fmt: skip
-@click.option("--join-contexts/--no-join-contexts", default=True, show_default=True,
-              help="Rules over the tags beside which a change keeps the meaning.")  # fmt: skip
+              help="In the paper's order what rules generalize.")  # fmt: skip
+@click.option("--known", multiple=True, metavar="FILE",
+              help="Rules that people have read: a file, a folder or a shipped ruleset; they are "
+              "tried first, like the shipped ones; repeatable.")  # fmt: skip
+@click.option("--no-known", is_flag=True, help="The shipped rules are not tried.")
+@click.option("--text", "texts", multiple=True, metavar="FILE",
+              help="Unlabelled rows of the same kind, on which rules are judged; "
+              "repeatable.")  # fmt: skip
+@click.option("--text-column", help="The column of texts in these.")
+@click.option("--max-questions", type=click.IntRange(min=1), metavar="N",
+              help="Most questions to the model in all; 20 for each right row by "
+              "default.")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(0, 1, max_open=True),
               help="Share of right rows that take no part, and say what the rules do; 0 for none. "
               "By default 0.3, and none of fewer than a hundred.")  # fmt: skip
@@ -58,53 +75,160 @@ _LEAST_ROOM = 30
               help="Of the holdout and the sample.")  # fmt: skip
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
               help="Time for the search; the best found until then is written.")  # fmt: skip
+@click.option("--yes", is_flag=True, help="Go on without asking, whatever it takes.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def discover_command(output: Path, **options: Any) -> None:
     """Find the few rules that make a model fail most without changing the meaning.
 
-    Paraphrases of the rows that the model has right, made by translation models, show where it
-    fails; rules generalize these, a semantic score throws out those that change the meaning, and
-    the rules that together flip most rows are written as a ruleset, with a manifest and a report.
+    Rules that people have read before are tried first. Then paraphrases of the rows that the model
+    has right, made by translation models, propose new ones; those that keep the meaning on much
+    text are asked of the model, and the rules that together flip most rows are written as a
+    ruleset, with a manifest and a report.
     """
     began = time.monotonic()
     need_discovery()
     _check_name(output)
+    if options["paper"]:
+        _take_papers(options)
     settings = _settings(options)
     quiet = options["quiet"]
     with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
-        # These bring torch, which takes seconds: what can go wrong without it went wrong before.
-        from sears_dsl.discovery.manifest import SearchRecord
+        from sears_dsl.discovery.known import load_known
+        from sears_dsl.discovery.labelled import read_texts
         from sears_dsl.discovery.pipeline import discover
+        from sears_dsl.discovery.plugins import identity_of_source
         from sears_dsl.discovery.report import Participants, write_discovery
 
+        text = [
+            each
+            for path in options["texts"]
+            for each in read_texts(path, column=options["text_column"], like=options["column"])
+        ]
+        shown = SearchScreen(show, work, settings, options)
+        shown.notes(text)
         discovery = discover(
             work.data,
             work.predictor,
-            paraphraser=work.team,
-            scorer=work.team,
+            paraphraser=work.paraphraser,
+            scorer=work.scorer,
             tagger=work.tagger,
             settings=settings,
+            text=text,
+            known=load_known(
+                options["known"],
+                with_shipped=not (options["no_known"] or options["paper"]),
+                tagger=work.tagger,
+            ),
             journal=work.journal,
             on_progress=lambda each: show(*each),
+            on_known=shown.known,
+            before_search=shown.estimate,
             began=began,
         )
         participants = Participants(
             model=work.predictor.identity,
             pivots=work.team.pivots,
-            scorer=work.team.identity,
-            beam=options["beam"],
+            scorer=work.scorer.identity,
+            beam=options["beam"] if work.team.recipe.paraphrases else None,
             label=options["label"],
             also=options["also"],
-            search=SearchRecord(
-                **work.team.search._asdict(), device=work.team.device, threads=work.team.threads
-            ),
+            search=_search(work.team),
+            paraphraser=None
+            if work.team.recipe.paraphrases
+            else identity_of_source(work.paraphraser),
         )
         manifest = write_discovery(discovery, output, participants=participants, tagger=work.tagger)
         work.run.keep = discovery.budget_reached
     if options["as_json"]:
         echo_json(json.loads(manifest.model_dump_json()))
     elif not quiet:
-        _print_discovery(discovery, output)
+        from sears_dsl.cli.discovery_screen import print_discovery
+
+        print_discovery(console(stderr=True), discovery, output)
+
+
+class SearchScreen:
+    """What is shown, and asked, while a search is at work.
+
+    Args:
+        show: the stages, among which it is shown.
+        work: what the search works with.
+        settings: of the search.
+        options: of the command.
+        clock: seconds.
+    """
+
+    def __init__(
+        self,
+        show: Stages,
+        work: Workplace,
+        settings: Settings,
+        options: dict[str, Any],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._show, self._work, self._settings, self._options = show, work, settings, options
+        self._clock = clock
+        self._out = console(stderr=True)
+        self._known: KnownFlips | None = None
+        self._first_round: float | None = None
+        self._shown_soon = False
+
+    def notes(self, text: Sequence[str]) -> None:
+        """Say what is strange about the rows and the text."""
+        if self._options["quiet"]:
+            return
+        from sears_dsl.cli.discovery_screen import notes_on
+        from sears_dsl.judge.grammar import load_grammar
+
+        looks_english = load_grammar(deep=False).looks_english
+        data = self._work.data
+        for path, texts in ((data.path, data.texts), (" ".join(self._options["texts"]), text)):
+            for note in notes_on(texts, looks_english=looks_english):
+                with self._show.aside():
+                    click.echo(f"note: {path}: {note}", err=True)
+
+    def known(self, found: KnownFlips) -> None:
+        """Known flips as they come: soon some of them, and all before the search begins."""
+        now = self._clock()
+        if self._first_round is None:
+            self._first_round = now
+        self._known = found
+        if not self._shown_soon and now - self._first_round >= _SOON:
+            self._shown_soon = True
+            self._print_known(so_far=True)
+
+    def estimate(self, right: RightRows) -> None:
+        """All known flips; what lies ahead, and whether to go on."""
+        self._print_known(so_far=False)
+        if self._options["quiet"]:
+            return
+        from sears_dsl.cli.discovery_screen import estimate
+
+        predictor, team = self._work.predictor, self._work.team
+        ahead = estimate(
+            right.texts,
+            self._settings,
+            most=right.questions.most,
+            asked=right.questions.asked,
+            seconds_a_question=predictor.seconds / max(1, predictor.asked),
+            processes=team.jobs,
+            beam=self._options["beam"],
+            translates=team.recipe.paraphrases,
+        )
+        with self._show.aside():
+            click.echo(str(ahead), err=True)
+            endpoint = self._options["model"].startswith("http")
+            somebody = sys.stdin.isatty() and sys.stderr.isatty() and not self._options["yes"]
+            if somebody and ahead.wants_an_answer(endpoint=endpoint):
+                click.confirm("go on?", default=True, abort=True, err=True)
+
+    def _print_known(self, *, so_far: bool) -> None:
+        if self._known is not None and not self._options["quiet"]:
+            from sears_dsl.cli.discovery_screen import print_known
+
+            with self._show.aside():
+                print_known(self._out, self._known, so_far=so_far)
 
 
 @click.command(
@@ -144,8 +268,8 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         right, adversaries, skipped, cut_short = adversaries_of(
             work.data,
             work.predictor,
-            paraphraser=work.team,
-            scorer=work.team,
+            paraphraser=work.paraphraser,
+            scorer=work.scorer,
             tagger=work.tagger,
             settings=settings,
             journal=work.journal,
@@ -195,154 +319,51 @@ def _check_name(output: Path) -> None:
         raise click.UsageError(f"-o {output}: a ruleset's name ends in .sear")
 
 
+def _take_papers(options: dict[str, Any]) -> None:
+    """Put the paper's settings where nobody chose, and say what was chosen otherwise."""
+    from sears_dsl.discovery.settings import Settings
+
+    context = click.get_current_context()
+    chosen = {
+        name for name in options
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }  # fmt: skip
+    papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
+    if options["scorer"] == "pivot" or "scorer" not in chosen:
+        papers["tau"] = Settings.paper().tau  # of another scorer it would mean nothing
+    for name in ("delta", "minimum_flips", "minimum_frequency", "propose_from"):
+        papers[name] = getattr(Settings.paper(), name)
+    for name, value in papers.items():
+        if name not in chosen:
+            options[name] = value
+    others = [name for name in papers if name in chosen and options[name] != papers[name]]
+    others += [name for name in ("known", "texts", "max_questions", "paraphrases")
+               if name in chosen]  # fmt: skip
+    if others and not options["quiet"]:
+        switches = {each.name: each.opts[-1] for each in context.command.params}
+        click.echo(
+            f"note: {', '.join(switches[name] for name in others)}: not as in the paper", err=True
+        )
+
+
 def _settings(options: dict[str, Any]) -> Settings:
     from sears_dsl.discovery.settings import Settings
 
     return Settings(
         comparison=options["compare"],
+        order="paper" if options["paper"] else "meaning",
         **{
             name: options[name]
             for name in ("rules", "tau", "delta", "minimum_flips", "minimum_frequency",
-                         "propose_from", "join_contexts", "holdout", "seed", "budget_seconds")
+                         "propose_from", "holdout", "seed", "max_questions", "budget_seconds")
         },
     )  # fmt: skip
 
 
-def _print_discovery(discovery: Discovery, output: Path) -> None:
-    """The rules as the paper's Table 3 shows them, and what held-out rows say of each."""
-    out = console(stderr=True)
-    funnel = discovery.funnel
-    searched = funnel.right - funnel.held_out
-    asked = funnel.rows - funnel.unasked
-    out.print(
-        f"{funnel.right:,} of {asked:,} rows are right, {funnel.held_out:,} of them held out "
-        f"and {searched:,} searched; {funnel.rows_with_adversary:,} of these have an adversary; "
-        f"{counted(funnel.candidates, 'candidate rule')}, {funnel.passing:,} pass the filter"
-    )
-    if funnel.unasked:
-        out.print(f"{counted(funnel.unasked, 'row')} not asked about for want of time")
-    if funnel.too_long:
-        out.print(f"{counted(funnel.too_long, 'row')} not reworded, or not all of it: too long")
-    if discovery.rules:
-        _print_rules(discovery, out)
-        _print_sums(discovery, out)
-    else:
-        out.print(_why_nothing(discovery))
-    if discovery.budget_reached:
-        out.print(f"the time budget cut short: {', '.join(discovery.cut_short)}")
-    beside = f"{output.stem}.manifest.json, {output.stem}.md"
-    out.print(f"written: {output}; beside it {beside}")
+def _search(team: Team) -> SearchRecord | None:
+    """How paraphrases were searched, if they were."""
+    from sears_dsl.discovery.manifest import SearchRecord
 
-
-def _print_rules(discovery: Discovery, out: Console) -> None:
-    """A line a rule, with its example beside it, or all examples below where there is no room."""
-    longest = max(len(each.text) for each in discovery.rules)
-    room = out.width - longest - (80 if discovery.funnel.held_out else 45)
-    beside = room >= _LEAST_ROOM
-    width = min(90, room if beside else out.width - 20)
-    examples = [_example(each, width) for each in discovery.rules]
-    out.print(_table(discovery, examples if beside else None))
-    if not beside:
-        out.print(*filter(None, examples), sep="\n")
-
-
-def _example(found: FoundRule, width: int) -> Text:
-    """A row that the rule flips, with the change marked; nothing where there is none."""
-    from rich.text import Text
-
-    from sears_dsl.engine.matches import Edit
-
-    if not found.examples:
-        return Text("")
-    first = found.examples[0]
-    edit = Edit(0, len(first.original), first.original, first.rewritten)
-    example = excerpt(first.original, [edit], width=width)
-    return example.append(f"  {first.label} → {first.prediction}", style="dim")
-
-
-def _table(discovery: Discovery, examples: Sequence[Text] | None) -> Table:
-    """A line a rule: flips and meaning on the rows that found it, and on those held out."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from sears_dsl.discovery.report import percent
-
-    held_out = bool(discovery.funnel.held_out)
-    heads = ["rule", "flips", "rate (95%)", "S ≥ τ"]
-    heads += ["held out", "rate (95%)", "S ≥ τ"] if held_out else []
-    heads += ["example"] if examples else []
-    table = Table(*heads, box=None, pad_edge=False)
-    table.columns[1].justify = "right"
-    for number, each in enumerate(discovery.rules):
-        cells = [Text(each.text + ("†" if each.joined else ""))]
-        rows = [(each.flips, each.changed, each.interval, each.at_tau)]
-        if each.held_out is not None:
-            held = each.held_out
-            rows.append((held.flips, held.changed, held.interval, held.at_tau or 0))
-        for flips, changed, (low, high), at_tau in rows:
-            cells.append(Text(f"{flips} of {changed}"))
-            if changed:
-                rate = f"{percent(flips / changed)} ({percent(low)}–{percent(high)})"
-                cells += [Text(rate), Text(percent(at_tau / changed))]
-            else:
-                cells += [Text(""), Text("")]
-        table.add_row(*cells, *(examples[number : number + 1] if examples else []))
-    return table
-
-
-def _print_sums(discovery: Discovery, out: Console) -> None:
-    """What the rules do together, and on which rows all of this was counted."""
-    from sears_dsl.discovery.settings import HOLDOUT_FROM
-
-    funnel = discovery.funnel
-    searched = funnel.right - funnel.held_out
-    together = (
-        f"together they flip {funnel.rows_flipped:,} of {searched:,} searched rows "
-        f"({100 * funnel.rows_flipped / max(1, searched):.1f}%) with S ≥ τ"
-    )
-    if funnel.held_out:
-        flipped = funnel.held_out_flipped or 0
-        together += (
-            f", and {flipped:,} of {funnel.held_out:,} held out "
-            f"({100 * flipped / funnel.held_out:.1f}%)"
-        )
-    out.print(together)
-    if any(each.joined for each in discovery.rules):
-        where = "held-out rows" if funnel.held_out else "a third of the rows"
-        out.print(f"† counted on {where} alone, which neither chose nor judged its contexts")
-    if not funnel.held_out:
-        share = discovery.settings.holdout
-        why = f"fewer than {HOLDOUT_FROM} right rows" if share is None else f"--holdout {share:g}"
-        out.print(f"no rows held out ({why}): the numbers are from the rows that found the rules")
-
-
-def _why_nothing(discovery: Discovery) -> str:
-    """What to do where no rule was found, by the stage at which the last ones went."""
-    funnel, settings = discovery.funnel, discovery.settings
-    if discovery.budget_reached:
-        lost = (
-            (funnel.skipped, "row", "not reworded"),
-            (funnel.not_asked, "candidate", "not asked about"),
-            (funnel.undecided, "candidate", "not scored to the end"),
-        )
-        said = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
-        return (
-            f"no rule in this time{f' ({said})' if said else ''}: --resume with more "
-            "--budget-seconds goes on from here; fewer rows (--sample) need less"
-        )
-    if not funnel.candidates:
-        return (
-            "no rewording that keeps the meaning gives a rule: more rows, or a wider --beam, show "
-            "more"
-        )
-    if not funnel.with_enough_flips:
-        return (
-            f"none of the {funnel.candidates:,} candidates flips {settings.minimum_flips} rows: "
-            "more rows, or a smaller --minimum-flips"
-        )
-    return (
-        f"{counted(funnel.with_enough_flips, 'candidate')} flip {settings.minimum_flips} rows or "
-        f"more, and none of them keeps the meaning (S ≥ {discovery.tau:.3g}) on "
-        f"{100 * (1 - settings.delta):.0f}% of its rows: a smaller --tau or a larger --delta lets "
-        "weaker ones pass; more rows show more"
-    )
+    if team.search is None:
+        return None
+    return SearchRecord(**team.search._asdict(), device=team.recipe.device, threads=team.threads)

@@ -42,6 +42,13 @@ def main() -> None:
     _set_handlers(dict.fromkeys(before, interrupt))
     try:
         code = run()
+    except Exception:
+        # C code that calls Python back gives an interrupt on as an error of its own: numba raises
+        # SystemError where one comes while it reads a compiled function.
+        if not received:
+            raise
+        _write_stopped()
+        code = _INTERRUPTED
     finally:
         _set_handlers(before)
         atexit.register(_set_handlers, dict.fromkeys(before, signal.SIG_IGN))
@@ -84,9 +91,13 @@ def _set_handlers(handlers: Mapping[int, Any]) -> None:
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:
     """End at once: an exception in the middle of an import may be taken for another one."""
+    _write_stopped()
+    os._exit(128 + number)
+
+
+def _write_stopped() -> None:
     with suppress(OSError):
         os.write(2, b"\nstopped\n")
-    os._exit(128 + number)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl._children import usable_cores
-from sears_dsl._defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
+from sears_dsl._defaults import DEFAULT_TAGGER
 from sears_dsl.cli.console import FilePath
+from sears_dsl.cli.own_parts import OwnParts, own_parts, paraphrases_option, scorer_option
 from sears_dsl.cli.unfinished import RESUMING, UnfinishedRun, make_folder, unfinished_run
 from sears_dsl.cli.warming import quietly
 
@@ -25,21 +26,24 @@ if TYPE_CHECKING:
     from sears_dsl.cli.progress import ShowStage
     from sears_dsl.discovery.journal import Journal
     from sears_dsl.discovery.labelled import LabelledRows
+    from sears_dsl.discovery.remembered import ParaphraseSource
+    from sears_dsl.discovery.scorers import Scorer
     from sears_dsl.discovery.team import Team
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.text.tagger import Tagger
 
 __all__ = [
     "Asked",
+    "Parts",
     "Workplace",
     "asking",
     "asking_options",
     "make_folder",
     "model_options",
+    "open_parts",
     "pivot_option",
     "read_data",
     "scored_options",
-    "scoring_team",
     "workplace",
 ]
 
@@ -59,14 +63,10 @@ _DATA: tuple[Callable[[Any], Any], ...] = (
     click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows, the "
                  "first ones."),
 )  # fmt: skip
-_SCORER = click.option("--scorer", type=click.Choice(SCORER_NAMES), default=DEFAULT_SCORER,
-                       show_default=True,
-                       help="What says whether a rewording keeps the meaning.")  # fmt: skip
-_SCORER_OR_NONE = click.option(
-    "--scorer", type=click.Choice((*SCORER_NAMES, "none")), default=DEFAULT_SCORER,
-    show_default=True,
-    help="What says whether a rewrite keeps the meaning; none leaves that out."
-)  # fmt: skip
+_SCORER = scorer_option(text="What says whether a rewording keeps the meaning.")
+_SCORER_OR_NONE = scorer_option(
+    none=True, text="What says whether a rewrite keeps the meaning; none leaves that out."
+)
 pivot_option = click.option(
     "--pivot", "pivots", multiple=True, metavar="LANGUAGE",
     help="A language to translate through and back: pt (the default), fr, …, or "
@@ -115,7 +115,9 @@ _MOST_JOBS = 8
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all of these options."""
-    return _with((*_DATA, _SAMPLE, _SCORER, *_SCORING, _BEAM, *_ASKING, _TAGGER), command)
+    return _with(
+        (*_DATA, _SAMPLE, paraphrases_option, _SCORER, *_SCORING, _BEAM, *_ASKING, _TAGGER), command
+    )
 
 
 def asking_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -136,7 +138,7 @@ def _with(
     return command
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """What a run that only asks a model works with.
 
@@ -153,25 +155,26 @@ class Asked:
     run: UnfinishedRun
 
 
-@dataclass(frozen=True, slots=True)
-class Workplace:
-    """What a run works with.
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What rewords sentences and scores pairs; it is loaded when it is first asked for something.
 
     Attributes:
-        data: the labelled rows.
-        predictor: the model, remembering.
-        team: rewords sentences and scores pairs.
-        tagger: tags them.
-        journal: remembers the rest.
-        run: where all of this is kept.
+        paraphraser: rewords sentences.
+        scorer: scores pairs.
+        team: the processes that do what nobody else does.
+        journal: remembers what they said.
     """
 
-    data: LabelledRows
-    predictor: CachedPredictor
+    paraphraser: ParaphraseSource
+    scorer: Scorer
     team: Team
-    tagger: Tagger
     journal: Journal
-    run: UnfinishedRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workplace(Asked, Parts):
+    """What a run works with, as `Asked` and `Parts` say."""
 
 
 def read_data(options: dict[str, Any]) -> LabelledRows:
@@ -222,7 +225,8 @@ def asking(
                 options["model"], store=store, **{name: options[name] for name in given}
             )
             try:
-                yield Asked(data, predictor, load_tagger(options["tagger"]), run)
+                tagger = load_tagger(options["tagger"])
+                yield Asked(data=data, predictor=predictor, tagger=tagger, run=run)
             finally:
                 if not options["quiet"]:
                     for remark in predictor.remarks:
@@ -230,58 +234,90 @@ def asking(
 
 
 @contextmanager
-def scoring_team(
-    folder: Path, options: dict[str, Any], *, show: ShowStage
-) -> Iterator[tuple[Team, Journal]]:
-    """Processes that score pairs, and a journal in the folder that remembers for them."""
-    from sears_dsl import __version__
+def open_parts(
+    folder: Path,
+    options: dict[str, Any],
+    *,
+    own: OwnParts,
+    show: ShowStage,
+    paraphrases: bool = True,
+) -> Iterator[Parts]:
+    """What rewords sentences, if that is wanted, and scores pairs; its journal is in the folder.
+
+    Nothing is loaded here: torch, transformers and models take seconds, and what can be done or can
+    go wrong without them comes first.
+    """
     from sears_dsl.discovery.journal import Journal
     from sears_dsl.discovery.model_files import check_model, pair_names
+    from sears_dsl.discovery.team import Recipe, load_team
 
     for name in options["pivots"]:
         for model in pair_names(name)[1:]:
             check_model(model)
-    show("loading translation models", 0, None)
-    # Torch and transformers, which take seconds: whatever can go wrong without them is behind us.
-    from sears_dsl.discovery.report import package_versions
-    from sears_dsl.discovery.scorers import unfitted
-    from sears_dsl.discovery.team import Recipe, load_team
-
     recipe = Recipe(
         pivots=options["pivots"],
-        scorer=options["scorer"],
+        scorer=options["scorer"] if own.scorer is None else None,
+        paraphrases=paraphrases and own.paraphraser is None,
         beam=options.get("beam", _BEAM_WIDTH),
         tau=options["tau"],
         floor=options["floor"],
         device=options["device"],
     )
-    team = load_team(recipe, jobs=options["jobs"] or _cores(options["device"]))
-    strange = unfitted(options["scorer"], team.pivots, tau=options["tau"])
-    if strange and not options["quiet"]:
-        click.echo(f"note: {strange}", err=True)
+    team = load_team(
+        recipe,
+        jobs=options["jobs"] or _cores(options["device"]),
+        on_loading=lambda: show("loading models", 0, None),
+    )
     try:
-        versions = {"sears": __version__, **package_versions(), "device": options["device"]}
-        task = [*team.pivots, team.identity, f"beam {team.beam}", f"{team.search}"]
-        task += [f"{name} {version}" for name, version in versions.items()]
-        with Journal(folder / "journal.sqlite3", task="\n".join(task)) as journal:
-            yield team, journal
+        with Journal(
+            folder / "journal.sqlite3", task=lambda: _task(team, own, quiet=options["quiet"])
+        ) as journal:
+            yield Parts(
+                paraphraser=team if own.paraphraser is None else own.paraphraser,
+                scorer=team if own.scorer is None else own.scorer,
+                team=team,
+                journal=journal,
+            )
     finally:
         team.close()
 
 
+def _task(team: Team, own: OwnParts, *, quiet: bool) -> str:
+    """What paraphrases and scores depend on; says where nobody knows what the scores mean."""
+    from sears_dsl import __version__
+    from sears_dsl.discovery.plugins import identity_of_source
+    from sears_dsl.discovery.report import package_versions
+    from sears_dsl.discovery.scorers import unfitted
+
+    recipe = team.recipe
+    if recipe.scorer is not None and not quiet:
+        strange = unfitted(recipe.scorer, team.pivots, tau=recipe.tau)
+        if strange:
+            click.echo(f"note: {strange}", err=True)
+    lines = [*team.pivots, team.identity if own.scorer is None else own.scorer.identity]
+    if own.paraphraser is None:
+        lines += [f"beam {recipe.beam}", f"{team.search}"]
+    else:
+        lines.append(f"paraphrases {identity_of_source(own.paraphraser)}")
+    versions = {"sears": __version__, **package_versions(), "device": recipe.device}
+    return "\n".join(lines + [f"{name} {version}" for name, version in versions.items()])
+
+
 @contextmanager
 def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iterator[Workplace]:
-    """`asking`, and what rewords sentences and scores pairs."""
+    """`asking`, and `open_parts`."""
     from sears_dsl.discovery.rightness import try_model
 
+    own = own_parts(options)
     with asking(output, options, show=show) as asked:
         asked.data.require_characters()
+        own.check_rows(asked.data.texts, options["paraphrases"], quiet=options["quiet"])
         show("trying the model", 0, None)
         strange = try_model(asked.data, asked.predictor, comparison=options["compare"])
         if strange and not options["quiet"]:
             click.echo(strange, err=True)
-        with scoring_team(asked.run.folder, options, show=show) as (team, journal):
-            yield Workplace(asked.data, asked.predictor, team, asked.tagger, journal, asked.run)
+        with open_parts(asked.run.folder, options, own=own, show=show) as parts:
+            yield Workplace(**vars(asked), **vars(parts))
 
 
 def _cores(device: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -25,11 +25,35 @@ def _all_models() -> list[ModelFiles]:
     return [*carried(), *pulled()]
 
 
+class _Part(NamedTuple):
+    name: str
+    kind: str
+    package: str
+    value: str
+
+
+def _offered() -> list[_Part]:
+    """What installed packages offer; nothing of it is imported."""
+    from importlib.metadata import entry_points
+
+    from sears_dsl.discovery.plugins import PARAPHRASERS, SCORERS
+
+    return [
+        _Part(each.name, kind, f"{each.dist.name} {each.dist.version}" if each.dist else "", value)
+        for group, kind in ((PARAPHRASERS, "paraphraser"), (SCORERS, "scorer"))
+        for each in sorted(entry_points(group=group))
+        for value in [each.value]
+    ]
+
+
 @models_group.command("list", epilog="Example: sears models list --json")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def list_command(*, as_json: bool) -> None:
-    """The models that packages carry and those that were pulled."""
-    models = _all_models()
+    """The models that packages carry and those that were pulled, and parts that packages offer.
+
+    A part can be named by --paraphrases or --scorer.
+    """
+    models, parts = _all_models(), _offered()
     if as_json:
         echo_json(
             [
@@ -42,12 +66,17 @@ def list_command(*, as_json: bool) -> None:
                 }
                 for model in models
             ]
-        )
+            + [{"name": each.name, "purpose": each.kind, "origin": each.package,
+                "object": each.value} for each in parts]
+        )  # fmt: skip
         return
-    width = max(len(model.name) for model in models)
+    names = [model.name for model in models] + [part.name for part in parts]
+    width = max(map(len, names))
     for model in models:
         where = model.folder or "not installed: pip install 'sears-dsl[discovery]'"
         click.echo(f"{model.name:<{width}}  {model.purpose} ({model.origin})  {where}")
+    for each in parts:
+        click.echo(f"{each.name:<{width}}  {each.kind} of {each.package} ({each.value})")
 
 
 @models_group.command("pull", epilog="Example: sears models pull Helsinki-NLP/opus-mt-en-fr fr")

@@ -3,7 +3,8 @@
 In: a stage, how many of how many are done. Out: on a terminal a bar for each stage; elsewhere a
 line when a stage begins and one every ten seconds, with counts, the time of the stage so far and
 the time that it is likely to take yet. Always holds: the lines go on while a model works and tells
-nothing; nothing is written after the end of the block. Costs a thread that sleeps.
+nothing; what a command prints in between (`Stages.aside`) is not drawn over; nothing is written
+after the end of the block. Costs a thread that sleeps.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from sears_dsl.cli.console import console
 
-__all__ = ["ShowStage", "stages"]
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["ShowStage", "Stages", "stages"]
 
 ShowStage: TypeAlias = Callable[[str, int, int | None], None]
 """Called with a stage, how many are done and how many there are; None where nobody knows."""
@@ -48,8 +52,23 @@ class _Stage:
         return told
 
 
+class Stages:
+    """What to call with the progress of a command; this one shows nothing."""
+
+    def __call__(self, name: str, done: int, total: int | None) -> None:
+        """Show how many of a stage are done; `total` is None where nobody knows."""
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """A block that prints, or asks, and is not drawn over."""
+        yield
+
+    def close(self) -> None:
+        """Show nothing more."""
+
+
 @contextmanager
-def stages(*, shown: bool, every: float = EVERY) -> Iterator[ShowStage]:
+def stages(*, shown: bool, every: float = EVERY) -> Iterator[Stages]:
     """What to call with the progress of a command.
 
     Args:
@@ -61,46 +80,88 @@ def stages(*, shown: bool, every: float = EVERY) -> Iterator[ShowStage]:
         ...     show("asking the model", 0, 200)
     """
     if not shown:
-        yield lambda _stage, _done, _total: None
+        show = Stages()
     elif sys.stderr.isatty():
-        with _bars() as show:
-            yield show
+        show = _Bars()
     else:
-        with _lines(every) as show:
-            yield show
-
-
-@contextmanager
-def _lines(every: float) -> Iterator[ShowStage]:
-    begun: dict[str, _Stage] = {}
-    current: list[str] = []
-    over = threading.Event()
-
-    def show(name: str, done: int, total: int | None) -> None:
-        if name in begun:
-            begun[name] = replace(begun[name], done=done, total=total)
-        else:
-            counts = "" if total is None else f" ({total:,})"
-            click.echo(f"{name}{counts}", err=True)
-            begun[name] = _Stage(name, done, total, done)
-        current[:] = [name]
-
-    def go_on() -> None:
-        while not over.wait(every):
-            for name in current:
-                click.echo(str(begun[name]), err=True)
-
-    thread = threading.Thread(target=go_on, daemon=True)
-    thread.start()
+        show = _Lines(every)
     try:
         yield show
     finally:
-        over.set()
-        thread.join()
+        show.close()
 
 
-@contextmanager
-def _bars() -> Iterator[ShowStage]:
+class _Lines(Stages):
+    """A line when a stage begins, and one now and then."""
+
+    def __init__(self, every: float) -> None:
+        self._begun: dict[str, _Stage] = {}
+        self._current = ""
+        self._every = every
+        self._over = threading.Event()
+        self._writing = threading.Lock()
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._thread.start()
+
+    def __call__(self, name: str, done: int, total: int | None) -> None:
+        if name in self._begun:
+            self._begun[name] = replace(self._begun[name], done=done, total=total)
+        else:
+            counts = "" if total is None else f" ({total:,})"
+            click.echo(f"{name}{counts}", err=True)
+            self._begun[name] = _Stage(name, done, total, done)
+        self._current = name
+
+    def _go_on(self) -> None:
+        while not self._over.wait(self._every):
+            with self._writing:
+                if self._current:
+                    click.echo(str(self._begun[self._current]), err=True)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        with self._writing:
+            yield
+
+    def close(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+class _Bars(Stages):
+    """A bar for each stage."""
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, name: str, done: int, total: int | None) -> None:
+        # Not before: bars are drawn over a question that is asked first.
+        if self._bar is None:
+            self._bar = _new_bar()
+            self._bar.start()
+        if name not in self._tasks:
+            for task in self._bar.tasks:
+                # A stage that tells nothing but its beginning is over when the next begins.
+                if not task.completed:
+                    self._bar.update(task.id, total=task.total or 1, completed=task.total or 1)
+                self._bar.stop_task(task.id)
+            self._tasks[name] = self._bar.add_task(name, total=total)
+        self._bar.update(self._tasks[name], completed=done, total=total)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        # What was drawn stays above what is printed; bars of later stages come below it.
+        self.close()
+        yield
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        self._bar, self._tasks = None, {}
+
+
+def _new_bar() -> Progress:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -114,24 +175,7 @@ def _bars() -> Iterator[ShowStage]:
         TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(),
         TimeElapsedColumn(), TimeRemainingColumn(compact=True),
     )  # fmt: skip
-    bar = Progress(*layout, console=console(stderr=True))
-    tasks: dict[str, Any] = {}
-
-    def show(name: str, done: int, total: int | None) -> None:
-        bar.start()  # not before: bars are drawn over a question that is asked first
-        if name not in tasks:
-            for task in bar.tasks:
-                # A stage that tells nothing but its beginning is over when the next begins.
-                if not task.completed:
-                    bar.update(task.id, total=task.total or 1, completed=task.total or 1)
-                bar.stop_task(task.id)
-            tasks[name] = bar.add_task(name, total=total)
-        bar.update(tasks[name], completed=done, total=total)
-
-    try:
-        yield show
-    finally:
-        bar.stop()
+    return Progress(*layout, console=console(stderr=True))
 
 
 def _clock(seconds: float) -> str:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl._defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.cli.console import console, counted, echo_json
 from sears_dsl.cli.extras import need_discovery
 from sears_dsl.cli.model_options import pivot_option
+from sears_dsl.cli.own_parts import load_chosen_scorer, scorer_option
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.discovery.calibration import Calibration
     from sears_dsl.discovery.judgements import PairColumns
-    from sears_dsl.discovery.semantics import Scorer
+    from sears_dsl.discovery.scorers import Scorer
     from sears_dsl.text.dataset import Dataset
 
 __all__ = ["calibrate_command", "score_command"]
@@ -28,17 +28,21 @@ _STDOUT = "-"
 _ROWS = 2_000
 # Points of the curve that are printed; --json has all of them.
 _POINTS = 10
+# Characters of a text that is named as an example.
+_SHOWN = 60
 
 
 def _pairs_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that both commands have: which scorer, and where the pairs are."""
     for option in reversed(
         (
-            click.option("--scorer", "scorer_name", type=click.Choice(SCORER_NAMES),
-                         default=DEFAULT_SCORER, show_default=True,
-                         help="pivot: the paper's score through translation; minilm: the cosine "
-                         "of a sentence encoder; combined: both and word order, calibrated; "
-                         "strict: combined, and 0 where pivot is below a floor."),
+            scorer_option(
+                "scorer_name",
+                text="judge: the chance that most readers would accept the rewrite; pivot: "
+                "the paper's score through translation; minilm: the cosine of a sentence encoder; "
+                "combined: both and word order, calibrated; strict: combined, and 0 where pivot is "
+                "below a floor; or one of your own.",
+            ),
             click.option("--floor", type=click.FloatRange(0, 1, min_open=True),
                          help="The floor of strict; the calibrated τ of pivot by default."),
             pivot_option,
@@ -107,10 +111,10 @@ def score_command(
         form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
     else:
         form = format_of(output, output_format, reading=False)
-    scorer = _load(scorer_name, pivots, floor)
+    scorer = load_chosen_scorer(scorer_name, pivots=pivots, floor=floor)
+    threshold = scorer.tau if default_tau else tau
     parts = (
-        form.encode(scored, "utf-8")
-        for scored in _scored(dataset, columns, scorer, scorer.tau if default_tau else tau)
+        form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)
     )
     content = BytesIO()
     form.assemble(parts, content, Frame((*dataset.names, *added)))
@@ -189,7 +193,8 @@ def calibrate_command(
         format_name=file_format,
         options=ReadOptions(header=not no_header),
     )
-    scorer = _load(scorer_name, pivots, floor)
+    contradicting = judged.contradicting
+    scorer = load_chosen_scorer(scorer_name, pivots=pivots, floor=floor)
     scores = scorer.scores(judged.pairs)
     found = calibrated(scores, judged.equivalent, tau=tau)
     reached = None
@@ -201,14 +206,29 @@ def calibrate_command(
                 "scorer": scorer.name,
                 "identity": scorer.identity,
                 **(reached or {}),
-                "data": {"path": judged.path, "sha256": judged.digest},
-                "shipped_tau": scorer.tau,
+                "data": {
+                    "path": judged.path,
+                    "sha256": judged.digest,
+                    "contradicting": {
+                        "pairs": len(contradicting),
+                        "judgements": sum(contradicting.values()),
+                    },
+                },
+                "shipped_tau": _shipped_tau(scorer),
                 "fitted": tau is None,
                 **found.as_dict(),
             }
         )
     else:
         _print(found, scorer, fitted=tau is None)
+        if contradicting:
+            example = next(iter(contradicting))
+            console().print(
+                f"\n{counted(len(contradicting), 'pair')} judged both ways, in "
+                f"{sum(contradicting.values()):,} judgements: each of these counts, so no τ is "
+                f"right about all; such as {' | '.join(text[:_SHOWN] for text in example)!r}",
+                markup=False,
+            )
         if reached is not None:
             console().print(
                 f"\n{reached['pairs_that_reach_it']:,} of {counted(found.pairs, 'pair')} reach the "
@@ -216,13 +236,11 @@ def calibrate_command(
             )
 
 
-def _load(name: str, pivots: tuple[str, ...], floor: float | None) -> Scorer:
-    from sears_dsl.discovery.pivots import load_pivots
-    from sears_dsl.discovery.scorers import load_scorer
+def _shipped_tau(scorer: Scorer) -> float | None:
+    """The threshold that a scorer comes with; one of the user's own may have none."""
+    from sears_dsl.discovery.plugins import OwnScorer
 
-    if pivots and name == "minilm":
-        raise UsageError("minilm has no pivot", help="leave --pivot out, or choose another scorer")
-    return load_scorer(name, pivots=load_pivots(pivots) if pivots else None, floor=floor)
+    return scorer.tau if not isinstance(scorer, OwnScorer) or scorer.has_tau else None
 
 
 def _print(found: Calibration, scorer: Scorer, *, fitted: bool) -> None:
@@ -237,7 +255,10 @@ def _print(found: Calibration, scorer: Scorer, *, fitted: bool) -> None:
     table.add_column("")
     table.add_column("value", justify="right")
     table.add_column("95% interval")
-    table.add_row("τ", f"{found.tau:.4g}", f"{how}; shipped {scorer.tau:.4g}")
+    shipped = _shipped_tau(scorer)
+    table.add_row(
+        "τ", f"{found.tau:.4g}", how if shipped is None else f"{how}; shipped {shipped:.4g}"
+    )
     for name, share in (
         ("area under the ROC curve", found.area),
         ("precision at τ", found.precision),

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl._defaults import SCORER_NAMES
 from sears_dsl.cli.console import FilePath, console, counted, echo_json, imports_option
 from sears_dsl.cli.extras import need_discovery, need_vetting
-from sears_dsl.cli.model_options import asking, asking_options
+from sears_dsl.cli.model_options import asking, asking_options, pivot_option
+from sears_dsl.cli.own_parts import load_chosen_scorer, scorer_option
 from sears_dsl.cli.progress import ShowStage, stages
 from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.cli.model_options import Asked
+    from sears_dsl.discovery.scorers import Scorer
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.vetting.agreement import Kappa
     from sears_dsl.vetting.journal import Journal
@@ -56,9 +57,12 @@ __all__ = ["vet_command", "vetted_command"]
 @click.option("--adversaries", metavar="FILE",
               help="Sentences to pick adversaries of, from `sears adversaries --top 5`; without, "
               "what RULES make of rows.")  # fmt: skip
-@click.option("--scorer", type=click.Choice(["none", *SCORER_NAMES]),
-              default="none", show_default=True,
-              help="S, which flips count by in the selection; none counts all alike.")  # fmt: skip
+@scorer_option(
+    default="none",
+    none=True,
+    text="S, which flips count by in the selection; none counts all alike.",
+)
+@pivot_option
 @click.option("--tau", type=click.FloatRange(0, 1),
               help="S from which on a flip counts; the scorer's own by default.")  # fmt: skip
 @click.option("--port", type=click.IntRange(1, 65535),
@@ -80,6 +84,7 @@ def vet_command(rules: str, **options: Any) -> None:
     from sears_dsl.vetting.serving import LOOPBACK, listen, redirection, serve
 
     place = _place(rules, options)
+    scorer = _scorer(options)
     options["tagger"] = chosen_tagger([place.ruleset], options["tagger"], quiet=options["quiet"])
     # Before rows are read and the model is asked, not an hour later.
     compile_rules([place.ruleset], tagger=load_tagger(options["tagger"]))
@@ -95,7 +100,7 @@ def vet_command(rules: str, **options: Any) -> None:
         show = telling.enter_context(stages(shown=not options["quiet"]))
         run = asking(_first(place), options, show=show, goes_on=True)
         asked = opened.enter_context(run)
-        sessions = _sessions(place, journals, asked, options, show)
+        sessions = _sessions(place, journals, asked, options, show, scorer=scorer)
         telling.close()  # from now on the page is what shows something
         address = f"{LOOPBACK}:{listening.getsockname()[1]}"
         tokens = {secrets.token_urlsafe(24): name for name in sessions}
@@ -204,6 +209,8 @@ def _sessions(
     asked: Asked,
     options: dict[str, Any],
     show: ShowStage,
+    *,
+    scorer: Scorer | None,
 ) -> dict[str, Session]:
     """A session for each reviewer."""
     from sears_dsl.vetting.picking import choices_of_rules, read_choices
@@ -212,7 +219,7 @@ def _sessions(
     file = options["adversaries"]
     # Before the model is asked: a file that cannot be read is said at once.
     chosen = None if file is None else read_choices(file)
-    bench = _bench(place.ruleset, asked, options, show)
+    bench = _bench(place.ruleset, asked, options, show, scorer=scorer)
     choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
     return {
         name: Session(bench, journal, most=options["most"], choices=choices)
@@ -220,7 +227,23 @@ def _sessions(
     }
 
 
-def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any], show: ShowStage) -> Workbench:
+def _scorer(options: dict[str, Any]) -> Scorer | None:
+    """What says which flips count; before rows are read and the model is asked."""
+    if options["scorer"] == "none":
+        return None
+    scorer = load_chosen_scorer(options["scorer"], pivots=options["pivots"], tau=options["tau"])
+    _ = scorer.tau  # one of the user's own may have none, and says so
+    return scorer
+
+
+def _bench(
+    ruleset: Ruleset,
+    asked: Asked,
+    options: dict[str, Any],
+    show: ShowStage,
+    *,
+    scorer: Scorer | None,
+) -> Workbench:
     from sears_dsl.text.cache import CachedTagger, TagCache
     from sears_dsl.text.contractions import separated
     from sears_dsl.text.tagger import needs_cache
@@ -232,11 +255,6 @@ def _bench(ruleset: Ruleset, asked: Asked, options: dict[str, Any], show: ShowSt
     else:
         with TagCache() as cache:
             tokens = separated(CachedTagger(asked.tagger, cache).tag(asked.data.texts))
-    scorer = None
-    if options["scorer"] != "none":
-        from sears_dsl.discovery.scorers import load_scorer
-
-        scorer = load_scorer(options["scorer"])
     return Workbench(
         ruleset,
         asked.data,
@@ -351,6 +369,7 @@ def vetted_command(
     from sears_dsl.text.tagger import load_tagger
     from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
     from sears_dsl.vetting.outputs import write_pairs, write_vetted
+    from sears_dsl.vetting.vetted import judged_both_ways, judged_pairs
 
     ruleset = _ruleset(rules, allow_imports_outside=allow_imports_outside)
     reviews = read_reviews(journals, ruleset)
@@ -359,8 +378,8 @@ def vetted_command(
     if as_json:
         from dataclasses import asdict
 
-        told = {name: _agreement_json(each) for name, each in agreements.items()}
-        echo_json({"outcomes": [asdict(each) for each in found], "agreement": told})
+        kappas = {name: _agreement_json(each) for name, each in agreements.items()}
+        echo_json({"outcomes": [asdict(each) for each in found], "agreement": kappas})
     else:
         _print_outcomes(ruleset, found, agreements)
     if output is not None:
@@ -368,7 +387,10 @@ def vetted_command(
         written = write_vetted(ruleset, reviews, output, tagger=chosen, policy=policy)
         click.echo(_told(written), err=True)
     if pairs is not None:
-        click.echo(f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}", err=True)
+        told = f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
+        if both := len(judged_both_ways(judged_pairs(reviews))):
+            told += f"; reviewers contradict each other about {counted(both, 'pair')}"
+        click.echo(told, err=True)
 
 
 def _agreement_json(found: Agreement) -> dict[str, Any]:

@@ -11,7 +11,7 @@ Models", ACL 2018: SEA(x, x') = 1[SemEq(x, x') ∧ f(x) ≠ f(x')], with SemEq(x
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -19,9 +19,15 @@ from typing import TYPE_CHECKING
 from sears_dsl.discovery.rightness import RightRows
 
 if TYPE_CHECKING:
-    from sears_dsl.discovery.semantics import Scorer
+    from sears_dsl.discovery.scorers import Scorer
 
-__all__ = ["Adversaries", "Adversary", "best_of_each_row", "find_adversaries"]
+__all__ = [
+    "Adversaries",
+    "Adversary",
+    "best_of_each_row",
+    "find_adversaries",
+    "one_of_each_row",
+]
 
 # The base rate is counted on so many rows at most, and a row's paraphrases are looked through so
 # far for one that keeps the meaning: each look is a question to the scorer.
@@ -131,10 +137,9 @@ def find_adversaries(
     }
     flips = sorted(pair for pair, answer in known.items() if right.flipped(pair[0], answer))
     # First, and a portion of it alone where time is short: without a base rate nothing is proven.
-    rows, flipping = _base(
-        right, list(known) if base else (), set(flips), scorer=scorer, tau=tau, stop=stop,
-        portion=portion,
-    )  # fmt: skip
+    drawn = one_of_each_row(
+        right, known if base else (), scorer=scorer, tau=tau, stop=stop, portion=portion
+    )
     kept: list[tuple[int, str]] = []
     scores: list[float] = []
     for first in range(0, len(flips), portion):
@@ -162,24 +167,31 @@ def find_adversaries(
         tuple(adversaries),
         paraphrases=len(known),
         flipping=len(flips),
-        base_rows=rows,
-        base_flips=flipping,
+        base_rows=len(drawn),
+        base_flips=len(set(flips).intersection(drawn)),
     )
 
 
-def _base(
+def one_of_each_row(
     right: RightRows,
-    paraphrases: Sequence[tuple[int, str]],
-    flips: set[tuple[int, str]],
+    paraphrases: Iterable[tuple[int, str]],
     *,
     scorer: Scorer,
     tau: float,
-    stop: Callable[[], bool],
-    portion: int,
-) -> tuple[int, int]:
-    """Of how many rows a paraphrase keeps the meaning, and how many of these paraphrases flip.
+    stop: Callable[[], bool] = lambda: False,
+    portion: int = 1024,
+) -> list[tuple[int, str]]:
+    """Of some hundred rows a paraphrase that keeps the meaning, for the base rate.
 
     One paraphrase a row, by lot: paraphrases of one row flip together, rows do not.
+
+    Args:
+        right: the rows.
+        paraphrases: (row, paraphrase).
+        scorer: S; asked about three paraphrases of a row at most.
+        tau: the score from which on a paraphrase counts as equivalent.
+        stop: asked between portions of questions; True leaves the rest out.
+        portion: most rows.
     """
     of_row: dict[int, list[str]] = {}
     for number, text in paraphrases:
@@ -187,18 +199,17 @@ def _base(
     order = sorted(of_row, key=lambda number: (_lot(right.texts[number]), number))
     open_rows = order[: min(_BASE_ROWS, portion)]
     drawn = {number: sorted(of_row[number], key=_lot)[:_LOOKS] for number in open_rows}
-    rows = flipping = 0
+    found: list[tuple[int, str]] = []
     for look in range(_LOOKS):
         pairs = [(number, drawn[number][look]) for number in open_rows if look < len(drawn[number])]
         if not pairs or stop():
             break
         keeps = scorer.at_least([(right.texts[number], text) for number, text in pairs], tau)
         good = [pair for pair, keep in zip(pairs, keeps, strict=True) if keep]
+        found += good
         done = {number for number, _ in good}
-        rows += len(good)
-        flipping += sum(pair in flips for pair in good)
         open_rows = [number for number in open_rows if number not in done]
-    return rows, flipping
+    return found
 
 
 def _lot(text: str) -> bytes:

@@ -9,8 +9,9 @@ Costs one run of the engine and no object per application.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +126,12 @@ class Applications:
 
 
 def apply_candidates(
-    rules: Sequence[Rule], tokens: Tokens, *, tagger: Tagger, jobs: int = 1
+    rules: Sequence[Rule],
+    tokens: Tokens,
+    *,
+    tagger: Tagger,
+    scopes: Sequence[Ruleset | None] = (),
+    jobs: int = 1,
 ) -> Applications:
     r"""Apply each rule by itself to each row, at its first instance, with exact case.
 
@@ -133,6 +139,8 @@ def apply_candidates(
         rules: mined rules; those that share an antecedent are matched once.
         tokens: the rows, tagged.
         tagger: the one that tagged them.
+        scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
+            known rule; None for a mined one. All are mined where none are given.
         jobs: threads for matching.
 
     Raises:
@@ -147,8 +155,13 @@ def apply_candidates(
         >>> done.changed.tolist(), done.rewrites.tolist(), list(done.texts)
         ([1, 1, 1], [0, 0, 1], ['a film', 'The play'])
     """
-    matcher = compile_rules([Ruleset.from_rules(rules, options=MINED)], tagger=tagger)
-    return applications_of(matcher, tokens, jobs=jobs)
+    mined = Ruleset((), options=MINED)
+    runs = groupby(zip_longest(rules, scopes), key=lambda each: id(each[1]))
+    parts = [tuple(run) for _, run in runs]
+    rulesets = [
+        replace(part[0][1] or mined, rules=tuple(rule for rule, _ in part)) for part in parts
+    ]
+    return applications_of(compile_rules(rulesets, tagger=tagger), tokens, jobs=jobs)
 
 
 def applications_of(matcher: Matcher, tokens: Tokens, *, jobs: int = 1) -> Applications:

@@ -8,22 +8,33 @@ without; without a limit a stage may go on for ever. Costs a look at the clock a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
-__all__ = ["Budget", "Stage"]
+from sears_dsl.discovery.settings import Order
+
+__all__ = ["NEEDS", "Budget", "Stage"]
 
 Stage: TypeAlias = Literal[
-    "rows", "paraphrases", "answers", "adversaries", "rules", "contexts", "filter", "telling"
-]
+    "rows", "known", "paraphrases", "answers", "adversaries", "judging", "rules", "filter",
+    "telling",
+]  # fmt: skip
 
-# What stages need beside each other, in their order: asking the model about the rows, searching
-# paraphrases, asking about them, scoring those that flip; asking about rules, joining contexts,
-# filtering, what is told.
-_NEEDS: dict[Stage, float] = {
-    "rows": 3, "paraphrases": 8, "answers": 2, "adversaries": 2, "rules": 4, "contexts": 2,
-    "filter": 5, "telling": 3,
+# What stages need beside each other, in their order: asking the model about the rows, trying known
+# rules, searching paraphrases, what the base rate takes, judging rules on text, asking about those
+# that are left, what is told.
+_MEANING: Mapping[Stage, float] = {
+    "rows": 3, "known": 2, "paraphrases": 8, "adversaries": 1, "judging": 8, "rules": 3,
+    "telling": 2,
 }  # fmt: skip
+# In the paper's order paraphrases are asked about, those that flip scored; rules asked about, then
+# filtered.
+_PAPER: Mapping[Stage, float] = {
+    "rows": 3, "paraphrases": 8, "answers": 2, "adversaries": 2, "rules": 4, "filter": 5,
+    "telling": 3,
+}  # fmt: skip
+NEEDS: Mapping[Order, Mapping[Stage, float]] = {"meaning": _MEANING, "paper": _PAPER}
+"""What the stages of a search need beside each other, in their order."""
 
 
 class Budget:
@@ -32,6 +43,7 @@ class Budget:
     Args:
         seconds: that a run may take; None for no limit.
         clock: seconds.
+        order: of the search, which says what stages there are.
         began: when the run began, by the clock; None for now.
         last: the stage with which it ends.
 
@@ -39,12 +51,12 @@ class Budget:
         reached: the stages that were cut short, in their order.
 
     Example:
-        >>> seconds = iter([0.0, 0.0, 7.0, 8.1, 18.0, 21.0])
-        >>> budget = Budget(24, lambda: next(seconds))
+        >>> seconds = iter([0.0, 0.0, 7.0, 8.1, 18.0, 20.0])
+        >>> budget = Budget(22, lambda: next(seconds))
         >>> in_time = budget.stage("paraphrases")
         >>> in_time(), in_time(), in_time()
         (True, True, False)
-        >>> in_time = budget.stage("filter")
+        >>> in_time = budget.stage("rules")
         >>> in_time(), in_time(), budget.reached
         (True, True, ['paraphrases'])
     """
@@ -54,6 +66,7 @@ class Budget:
         seconds: float | None,
         clock: Callable[[], float],
         *,
+        order: Order = "meaning",
         began: float | None = None,
         last: Stage = "telling",
     ) -> None:
@@ -61,7 +74,8 @@ class Budget:
         self._end = math.inf
         if seconds is not None:
             self._end = (clock() if began is None else began) + seconds
-        self._stages = list(_NEEDS)[: list(_NEEDS).index(last) + 1]
+        stages = list(NEEDS[order])
+        self._needs = {each: NEEDS[order][each] for each in stages[: stages.index(last) + 1]}
         self.reached: list[Stage] = []
 
     def stage(self, name: Stage) -> Callable[[], bool]:
@@ -74,8 +88,9 @@ class Budget:
                 return True
             now = self._clock()
             if math.isnan(end):
-                rest = self._stages[self._stages.index(name) :]
-                share = _NEEDS[name] / sum(_NEEDS[each] for each in rest)
+                stages = list(self._needs)
+                rest = stages[stages.index(name) :]
+                share = self._needs[name] / sum(self._needs[each] for each in rest)
                 end = now + max(0.0, self._end - now) * share
             if now < end:
                 return True

@@ -11,8 +11,7 @@ The encoder is all-MiniLM-L6-v2 (Apache License 2.0), which the package gt-all-m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,14 +22,14 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
-from transformers.utils import logging
 
 from sears_dsl.discovery.long_texts import differing_parts
 from sears_dsl.discovery.model_files import known
 from sears_dsl.discovery.weights import file_hash
 from sears_dsl.errors import ModelError
+from sears_dsl.judge.encoder import without_progress_bar
 
-__all__ = ["Embedder", "EmbeddingScorer", "MiniLM", "encoded_pairs"]
+__all__ = ["Embedder", "EmbeddingScorer", "MiniLM", "carried_encoder", "encoded_pairs"]
 
 Pair = tuple[str, str]
 Vectors = NDArray[np.float32]
@@ -71,7 +70,7 @@ class MiniLM:
     def __init__(
         self, folder: Path | None = None, *, device: str | torch.device | None = None
     ) -> None:
-        place = _carried() if folder is None else folder
+        place = carried_encoder() if folder is None else folder
         self._weights = place / "model.safetensors"
         if not self._weights.is_file():
             raise ModelError(
@@ -81,7 +80,7 @@ class MiniLM:
         only_data: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(str(place), **only_data)
-            with _without_progress_bar():
+            with without_progress_bar():
                 model: Any = AutoModel.from_pretrained(
                     str(place), use_safetensors=True, **only_data
                 )
@@ -174,23 +173,14 @@ def encoded_pairs(
     return vectors[originals], vectors[rewrites]
 
 
-def _carried() -> Path:
-    """The folder of the package, whose files are those that are known here."""
+def carried_encoder() -> Path:
+    """The folder of the encoder that a package carries; its files are those that are known here.
+
+    Raises:
+        ModelError: the package is not installed, or a file of it is another one than it should be.
+    """
     files = known(_NAME)
     if files is None:
         raise ModelError(f"there is no model {_NAME}", help="pip install 'sears-dsl[discovery]'")
     files.verify()
     return files.installed()
-
-
-@contextmanager
-def _without_progress_bar() -> Iterator[None]:
-    """Loading shows no bar: a command prints what it was asked for and nothing else."""
-    bars: Any = logging
-    shown = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            bars.enable_progress_bar()

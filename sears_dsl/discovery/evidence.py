@@ -21,7 +21,7 @@ Rules that share rows rise and fall together, which that procedure allows; ``dep
 assumes nothing.
 
 Splits. What rules do to rows that took no part in finding them has no winner's curse. Rows fall on
-one side or the other by a hash of their text (`hold_out`, `parts_of`): the same text is never on
+one side or the other by a hash of their text (`hold_out`): the same text is never on
 both, and rows that are added later move no other row.
 """
 
@@ -44,7 +44,7 @@ from sears_dsl.statistics import (
     wilson_interval,
 )
 
-__all__ = ["FlipEvidence", "flip_evidence", "hold_out", "parts_of"]
+__all__ = ["FlipEvidence", "flip_evidence", "hold_out", "lots"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,22 +165,12 @@ def hold_out(
     """
     if not 0 < share < 1:
         raise UsageError(f"the share is {share}", help="give a number between 0 and 1")
-    held = _places(texts, f"held out {seed}") < share
+    held = lots(texts, f"held out {seed}") < share
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
-def parts_of(texts: Sequence[str], count: int, *, seed: int) -> NDArray[np.int64]:
-    """For each row the number of its part, from 0, by its text; parts are about equally large.
-
-    Example:
-        >>> parts_of(["a", "b", "c", "a"], 2, seed=0).tolist()
-        [0, 1, 0, 0]
-    """
-    return (_places(texts, f"part {seed}") * count).astype(np.int64)
-
-
-def _places(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
-    """A number in [0, 1) for each text, as good as drawn, and always the same.
+def lots(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
+    """A number in [0, 1) for each text, as good as drawn, and always the same for a purpose.
 
     Texts that differ in case or white space alone are the same text.
     """

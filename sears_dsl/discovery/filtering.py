@@ -24,7 +24,7 @@ from sears_dsl.discovery.sequential import Round, decide
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.discovery.semantics import Scorer
+    from sears_dsl.discovery.scorers import Scorer
 
 __all__ = ["MINIMUM_FLIPS", "Filtered", "Verdict", "complete_scores", "filter_candidates"]
 

@@ -1,9 +1,9 @@
 """What discovery found: the selected rules with their numbers, and the counts on the way.
 
 In: the arrays of the last stages. Out: `Discovery` and its `FoundRule`s. Always holds: numbers are
-counts over right rows that a rule changes, and shares of them; nothing is rounded; the numbers of a
-rule that joins contexts come from rows that neither chose nor judged it. Costs what the held-out
-rows cost to tag, to ask about and to score, if there are any.
+counts over right rows that a rule changes and that the model was asked about, and shares of them;
+nothing is rounded. Costs what the held-out rows cost to tag, to ask about and to score, if there
+are any.
 """
 
 from __future__ import annotations
@@ -17,27 +17,90 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.application import Applications, apply_candidates
+from sears_dsl.discovery.asking import Answers
 from sears_dsl.discovery.budget import Stage
-from sears_dsl.discovery.contexts import Trials
-from sears_dsl.discovery.counted import Flip, Funnel, HeldOut
+from sears_dsl.discovery.counted import Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.known import KnownFlips
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.discovery.naming import names_of
 from sears_dsl.discovery.rightness import RightRows
 from sears_dsl.discovery.selection import Selection
 from sears_dsl.discovery.settings import Settings
+from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.text.contractions import separated
 from sears_dsl.text.tagger import Tagger
 from sears_dsl.text.tokens import Tokens
 
 if TYPE_CHECKING:
-    from sears_dsl.discovery.semantics import Scorer
+    from sears_dsl.discovery.scorers import Scorer
 
-__all__ = ["Discovery", "FoundRule", "HeldOutRows", "found_rules"]
+__all__ = ["Discovery", "FoundRule", "HeldOutRows", "Tried", "TriedRule", "found_rules", "trusted"]
 
 # Sentences kept for examples and tests; a few more than are shown, since some may not do.
 _KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TriedRule:
+    """A rule that the model was asked about.
+
+    Attributes:
+        rule: as an object.
+        judged: what its rewrites on text say; None where it was not judged on text.
+        source: the ruleset of a known rule; empty for a new one.
+        scope: the ruleset whose options and sets a known rule is read under; None for a new one.
+        name: the id of a known rule; empty for a new one.
+    """
+
+    rule: Rule
+    judged: TextVerdict | None = None
+    source: str = ""
+    scope: Ruleset | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tried:
+    """Rules, and what they do to the searched rows and to the model.
+
+    Attributes:
+        rules: the rules.
+        applications: of all rules to all rows.
+        answers: what the model says of them.
+    """
+
+    rules: Sequence[TriedRule]
+    applications: Applications
+    answers: Answers
+
+    @cached_property
+    def counted(self) -> Applications:
+        """The applications that count for the rate of their rule."""
+        return self.applications.where(self.answers.counted)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The canonical texts of the rules."""
+        return [print_rule(each.rule) for each in self.rules]
+
+
+def trusted(rules: Sequence[TriedRule], applications: Applications) -> NDArray[np.bool_]:
+    """Which rewrites a known rule makes: people have accepted these, whatever S says.
+
+    Args:
+        rules: the rules.
+        applications: what these rules make of rows.
+
+    Returns:
+        bool (rewrites,).
+    """
+    found = np.zeros(len(applications.texts), np.bool_)
+    known = [number for number, each in enumerate(rules) if each.source]
+    found[applications.select(np.array(known, np.int64)).rewrites] = True
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +110,36 @@ class FoundRule:
     Attributes:
         rule: as an object.
         text: its canonical text.
-        id: made of its words.
-        changed: right rows that it changes.
-        flips: how many of them the model then has wrong, whatever S says.
-        interval: 95% (Wilson) of flips over changed.
+        id: made of its words; of a known rule its own.
+        source: the ruleset that it was known from, such as ``contractions/expand``; empty for a new
+            one.
+        scope: the ruleset whose options and sets a known rule is read under; None for a new one.
+        judged: what its rewrites on text say; None for a rule that was known, and in the paper's
+            order.
+        changed: searched rows that it changes.
+        asked: how many of them the model was asked about, drawn by lot where not all; what follows
+            is counted on these.
+        flips: how many of these the model then has wrong, whatever S says.
+        interval: 95% (Wilson) of flips over asked.
         q_value: the false-discovery rate at which it would just be a discovery.
-        at_tau: how many of the changed rows have S ≥ τ.
+        at_tau: how many of the rows asked about have S ≥ τ.
         flips_at_tau: how many of the flips have S ≥ τ.
-        mean_score: mean S over the changed rows.
+        mean_score: mean S over the rows asked about.
         gain: what it adds to the weighted coverage of the rules before it.
-        examples: flips with S ≥ τ, best first.
-        firing: (original, rewritten) of rows that it changes, flips first.
+        examples: flips with S ≥ τ, those that read best first; of a known rule whatever S is.
+        firing: (original, rewritten) of rows that it changes, those that read best first.
         silent: rows that it leaves alone, those that share a word with it first.
-        joined: whether it joins contexts. Then the numbers are counted on rows that neither chose
-            nor judged its contexts: those held out, or a third of the others where none are;
-            ``q_value`` on those that judged it, and ``gain`` on those that were searched.
         held_out: what it does to held-out rows; None where none were held out.
     """
 
     rule: Rule
     text: str
     id: str
+    source: str
+    scope: Ruleset | None
+    judged: TextVerdict | None
     changed: int
+    asked: int
     flips: int
     interval: tuple[float, float]
     q_value: float
@@ -79,7 +150,6 @@ class FoundRule:
     examples: tuple[Flip, ...]
     firing: tuple[tuple[str, str], ...]
     silent: tuple[str, ...]
-    joined: bool
     held_out: HeldOut | None
 
 
@@ -93,12 +163,15 @@ class Discovery:
         tau: the threshold that was used.
         rules: the selected rules, in the order of selection.
         collapsed: (rule, rule that stands for it, reason) of those left out as twins.
-        passing: the texts of all rules that passed the filter.
+        passing: the texts of all rules that flip and keep the meaning.
+        closest: rules that came closest of those that do not.
+        known: what known rules do to the searched rows; None where there are none.
         base_rate: the share of rows of which a paraphrase that keeps the meaning, drawn by lot,
             flips the model.
         base_rows: how many rows that share was counted on.
         budget_reached: whether the time budget cut a stage short.
         cut_short: which stages.
+        question_limit_reached: whether the limit of questions did.
         funnel: the counts on the way.
     """
 
@@ -108,17 +181,30 @@ class Discovery:
     rules: tuple[FoundRule, ...]
     collapsed: tuple[tuple[str, str, str], ...]
     passing: tuple[str, ...]
+    closest: tuple[Closest, ...]
+    known: KnownFlips | None
     base_rate: float
     base_rows: int
     budget_reached: bool
     cut_short: tuple[Stage, ...]
+    question_limit_reached: bool
     funnel: Funnel
+
+    @property
+    def minimum_flips(self) -> int:
+        """How many rows a rule had to flip."""
+        return self.settings.flips(self.funnel.searched)
+
+    @property
+    def questions(self) -> int:
+        """The distinct rows that the model was asked about."""
+        return self.funnel.questions
 
 
 class Numbers(NamedTuple):
     """What is counted of a rule on some rows; see `FoundRule`."""
 
-    changed: int
+    asked: int
     flips: int
     interval: tuple[float, float]
     at_tau: int
@@ -126,15 +212,15 @@ class Numbers(NamedTuple):
     mean_score: float
 
     def as_held_out(self) -> HeldOut:
-        low, high = wilson_interval(self.at_tau, self.changed)
+        low, high = wilson_interval(self.at_tau, self.asked)
         return HeldOut(
-            changed=self.changed,
+            changed=self.asked,
             flips=self.flips,
             interval=self.interval,
             at_tau=self.at_tau,
             at_tau_interval=(float(low), float(high)),
             flips_at_tau=self.flips_at_tau,
-            mean_score=self.mean_score if self.changed else None,
+            mean_score=self.mean_score if self.asked else None,
         )
 
 
@@ -145,7 +231,7 @@ class HeldOutRows:
         right: the rows.
         tagger: tags them.
         scorer: S.
-        tau: the threshold.
+        tau: the threshold; None for the scorer's own, which is read late, since that loads it.
         in_time: asked before each batch of questions to the model; rewrites that it leaves are not
             counted.
     """
@@ -156,24 +242,33 @@ class HeldOutRows:
         *,
         tagger: Tagger,
         scorer: Scorer,
-        tau: float,
+        tau: float | None,
         in_time: Callable[[], bool] | None = None,
     ) -> None:
         self._in_time = in_time
         self._right = right
         self._tagger = tagger
         self._scorer = scorer
-        self._tau = tau
+        self._given_tau = tau
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The rows."""
+        return self._right.texts
+
+    @cached_property
+    def _tau(self) -> float:
+        return self._scorer.tau if self._given_tau is None else self._given_tau
 
     @cached_property
     def _tokens(self) -> Tokens:
         return separated(self._tagger.tag(self._right.texts))
 
-    def changed(self, rules: Sequence[Rule]) -> NDArray[np.int64]:
+    def changed(self, rules: Sequence[TriedRule]) -> NDArray[np.int64]:
         """How many of the rows each rule changes."""
         return self._applied(rules).changed if rules else np.zeros(0, np.int64)
 
-    def measured(self, rules: Sequence[Rule]) -> tuple[list[Numbers], int]:
+    def measured(self, rules: Sequence[TriedRule]) -> tuple[list[Numbers], int]:
         """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
         if not rules:
             return [], 0
@@ -194,11 +289,17 @@ class HeldOutRows:
             _numbers(rewrites[asked[rewrites]], flips, scores, self._tau)
             for rewrites in map(done.of_rule, range(len(rules)))
         ]
-        flipped = np.unique(done.rows[flips & (scores >= self._tau)])
+        kept = trusted(rules, done) | (scores >= self._tau)
+        flipped = np.unique(done.rows[flips & kept])
         return numbers, len(flipped)
 
-    def _applied(self, rules: Sequence[Rule]) -> Applications:
-        return apply_candidates(rules, self._tokens, tagger=self._tagger)
+    def _applied(self, rules: Sequence[TriedRule]) -> Applications:
+        return apply_candidates(
+            [each.rule for each in rules],
+            self._tokens,
+            tagger=self._tagger,
+            scopes=[each.scope for each in rules],
+        )
 
 
 def _numbers(
@@ -207,7 +308,7 @@ def _numbers(
     flipped, of_rule = flips[rewrites], scores[rewrites]
     low, high = wilson_interval(int(flipped.sum()), len(rewrites))
     return Numbers(
-        changed=len(rewrites),
+        asked=len(rewrites),
         flips=int(flipped.sum()),
         interval=(float(low), float(high)),
         at_tau=int((of_rule >= tau).sum()),
@@ -218,7 +319,7 @@ def _numbers(
 
 def found_rules(
     right: RightRows,
-    trials: Trials,
+    tried: Tried,
     passed: NDArray[np.int64],
     *,
     selection: Selection,
@@ -231,88 +332,73 @@ def found_rules(
 
     Args:
         right: the rows that the rules were found on.
-        trials: the candidates, and what they do to these rows.
-        passed: the candidates that passed the filter.
+        tried: the rules that the model was asked about.
+        passed: those of them that flip and keep the meaning.
         selection: which of those that passed were selected.
         scores: float64 (rewrites,): S of all that selected rules write.
         tau: the threshold.
-        q_values: of each candidate.
+        q_values: of each rule that was tried.
         held_out: right rows that took no part; None for none.
     """
     chosen = passed[list(selection.rules)].tolist()
+    rules = [tried.rules[each] for each in chosen]
     beside, flipped = (
-        held_out.measured([trials.rules[each] for each in chosen])
-        if held_out is not None
-        else ([None] * len(chosen), None)
+        held_out.measured(rules) if held_out is not None else ([None] * len(chosen), None)
     )
-    names = names_of([trials.rules[each] for each in chosen])
-    found = tuple(
-        _found(
-            right,
-            trials,
-            number,
-            name=name,
-            scores=scores,
-            tau=tau,
-            q_value=float(q_values[number]),
-            gain=gain,
-            held=held,
-        )
-        for number, name, gain, held in zip(chosen, names, selection.gains, beside, strict=True)
-    )
-    return found, flipped
-
-
-def _found(
-    right: RightRows,
-    trials: Trials,
-    number: int,
-    *,
-    name: str,
-    scores: NDArray[np.float64],
-    tau: float,
-    q_value: float,
-    gain: float,
-    held: Numbers | None,
-) -> FoundRule:
-    applications, text = trials.applications, trials.texts[number]
-    rewrites = applications.of_rule(number)
-    joined = bool(trials.chosen_by[number] >= 0)
-    if joined and held is not None:
-        counted = held
-    else:
-        telling = trials.apart.of_rule(number) if joined else rewrites
-        counted = _numbers(telling, trials.flips, scores, tau)
-    of_rule, flipped = scores[rewrites], trials.flips[rewrites]
-    rows = applications.rows[rewrites]
-    best_first = np.lexsort((rows, -of_rule, ~flipped))
-    shown = best_first[flipped[best_first] & (of_rule[best_first] >= tau)][:_KEPT]
-    places = [int(rows[each]) for each in shown]
-    written = [applications.texts[rewrites[each]] for each in shown]
-    answers = right.ask(places, written)
-    return FoundRule(
-        rule=trials.rules[number],
-        text=text,
-        id=name,
-        changed=counted.changed,
-        flips=counted.flips,
-        interval=counted.interval,
-        q_value=q_value,
-        at_tau=counted.at_tau,
-        flips_at_tau=counted.flips_at_tau,
-        mean_score=counted.mean_score,
-        gain=gain,
-        examples=tuple(
-            Flip(right.texts[place], new, right.predictions[place], answer, float(score))
-            for place, new, answer, score in zip(
-                places, written, answers, of_rule[shown], strict=True
+    names = names_of([each.rule for each in rules])
+    found = []
+    for number, each, name, gain, held in zip(
+        chosen, rules, names, selection.gains, beside, strict=True
+    ):
+        numbers = _numbers(tried.counted.of_rule(number), tried.answers.flips, scores, tau)
+        examples, firing = _shown(right, tried, number, scores, tau)
+        rows = tried.applications.rows[tried.applications.of_rule(number)]
+        found.append(
+            FoundRule(
+                rule=each.rule,
+                text=tried.texts[number],
+                id=each.name or name,
+                source=each.source,
+                scope=each.scope,
+                judged=each.judged,
+                changed=len(rows),
+                **numbers._asdict(),
+                q_value=float(q_values[number]),
+                gain=gain,
+                examples=examples,
+                firing=firing,
+                silent=_silent(right.texts, set(rows.tolist()), tried.texts[number]),
+                held_out=None if held is None else held.as_held_out(),
             )
-        ),
-        firing=tuple(applications.pairs(rewrites[best_first[: 2 * _KEPT]])),
-        silent=_silent(right.texts, set(rows.tolist()), text),
-        joined=joined,
-        held_out=None if held is None else held.as_held_out(),
+        )
+    return tuple(found), flipped
+
+
+def _shown(
+    right: RightRows, tried: Tried, number: int, scores: NDArray[np.float64], tau: float
+) -> tuple[tuple[Flip, ...], tuple[tuple[str, str], ...]]:
+    """The flips of a rule that read best, and its rewrites for tests.
+
+    Those with S ≥ τ come first, of these the flips, then those that read clearly better, then the
+    shorter ones.
+    """
+    applications = tried.applications
+    rewrites = applications.of_rule(number)
+    of_rule, flipped = scores[rewrites], tried.answers.flips[rewrites]
+    lengths = np.array([len(applications.texts[each]) for each in rewrites.tolist()], np.int64)
+    keeps = (of_rule >= tau) | trusted(tried.rules, applications)[rewrites]
+    order = np.lexsort((lengths, -np.round(of_rule, 1), ~flipped, ~keeps))
+    shown = rewrites[order[(flipped & keeps)[order]]][:_KEPT]
+    places = applications.rows[shown].tolist()
+    written = [applications.texts[each] for each in shown.tolist()]
+    answers = right.ask(places, written)
+    flips = tuple(
+        Flip(right.texts[place], new, right.predictions[place], answer, score)
+        for place, new, answer, score in zip(
+            places, written, answers, scores[shown].tolist(), strict=True
+        )
     )
+    return flips, tuple(applications.pairs(rewrites[order[: 2 * _KEPT]]))
 
 
 def _silent(texts: Sequence[str], changed: set[int], rule: str) -> tuple[str, ...]:

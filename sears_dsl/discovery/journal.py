@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,13 @@ class Journal(Closing):
 
     Args:
         path: the file; None keeps everything in memory.
-        task: what the findings depend on, a choice a line.
+        task: what the findings depend on, a choice a line; or a function that says so, which is
+            called when the first of them is asked for or put in.
 
     Raises:
         DataError: the file cannot be written, or is no journal of this version.
-        UsageError: it holds the findings of another task; says what differs.
+        UsageError: it holds the findings of another task; says what differs. With a function both
+            are raised when it is called.
 
     Example:
         >>> with Journal(None, task="tau 0.01") as journal:
@@ -43,8 +45,9 @@ class Journal(Closing):
         {'A fun film.': 'positive'}
     """
 
-    def __init__(self, path: Path | None, *, task: str) -> None:
+    def __init__(self, path: Path | None, *, task: str | Callable[[], str]) -> None:
         self.path = path
+        self._task: Callable[[], str] | None = None
         try:
             self._connection = sqlite3.connect(path or ":memory:")
         except sqlite3.Error as error:
@@ -54,7 +57,10 @@ class Journal(Closing):
             self._connection.execute("PRAGMA trusted_schema=OFF")
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._open(task)
+            if isinstance(task, str):
+                self._open(task)
+            else:
+                self._task = task
         except sqlite3.Error as error:
             self.close()
             raise self._unusable(error) from error
@@ -82,6 +88,13 @@ class Journal(Closing):
             elif before != (task,):
                 raise self._another(before[0].splitlines(), task.splitlines())
 
+    def _begin(self) -> None:
+        """What is left to do before the first finding, where the task was not known until now."""
+        if self._task is not None:
+            task = self._task()
+            self._open(task)
+            self._task = None
+
     def _another(self, before: Sequence[str], now: Sequence[str]) -> UsageError:
         had = ", ".join(line for line in before if line not in now) or "nothing of this"
         has = ", ".join(line for line in now if line not in before) or "nothing of that"
@@ -98,6 +111,7 @@ class Journal(Closing):
         """
         found: dict[str, Any] = {}
         try:
+            self._begin()
             for first in range(0, len(keys), _KEYS_A_QUERY):
                 some = keys[first : first + _KEYS_A_QUERY]
                 marks = ",".join("?" * len(some))
@@ -117,6 +131,7 @@ class Journal(Closing):
         rows = [(kind, key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()]
         insertion = "INSERT OR REPLACE INTO findings VALUES (?, ?, ?)"
         try:
+            self._begin()
             with self._connection:
                 self._connection.executemany(insertion, rows)
         except sqlite3.Error as error:

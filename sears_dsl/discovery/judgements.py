@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from math import isnan
 from typing import Any
 
@@ -81,6 +83,21 @@ class Judgements:
             line = json.dumps([*pair, same], ensure_ascii=False)
             found.update(line.encode("utf-8", "surrogatepass") + b"\n")
         return found.hexdigest()
+
+    @property
+    def contradicting(self) -> Mapping[Pair, int]:
+        """Pairs that were judged both ways, by several people or twice, with how often each was.
+
+        Each of their judgements counts: no score is right about all of them.
+
+        Example:
+            >>> pairs = (("a", "b"), ("a", "c"), ("a", "b"), ("a", "c"))
+            >>> judged = Judgements(pairs, np.array([True, True, False, True]), "judged.csv")
+            >>> dict(judged.contradicting)
+            {('a', 'b'): 2}
+        """
+        yes = Counter(compress(self.pairs, self.equivalent.tolist()))
+        return {pair: count for pair, count in Counter(self.pairs).items() if 0 < yes[pair] < count}
 
 
 def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:

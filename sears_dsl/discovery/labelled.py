@@ -22,7 +22,7 @@ from sears_dsl.errors import DataError
 from sears_dsl.text.batches import Batch, ReadOptions
 from sears_dsl.text.dataset import Dataset, default_column, require_column
 
-__all__ = ["LabelledRows", "label_alternatives", "read_labelled"]
+__all__ = ["LabelledRows", "label_alternatives", "read_labelled", "read_texts"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -182,6 +182,30 @@ def read_labelled(
     if not rows:
         raise DataError(f"{path} has no rows", help="give a file with at least one row")
     return LabelledRows(tuple(rows), chosen, tuple(labels) if label is not None else None, path)
+
+
+def read_texts(path: str, *, column: str | None = None, like: str | None = None) -> list[str]:
+    r"""Read the texts of a file, such as unlabelled rows of the same kind.
+
+    Args:
+        path: the file, in any format that rows are read in.
+        column: the column of texts; None for the only one that can be meant.
+        like: a column that is meant where the file has it and ``column`` is None.
+
+    Raises:
+        DataError: the file cannot be read, has no such column or no rows, or a text is no text.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.tsv")
+        ...     _ = path.write_text("id\ttext\n1\tA fun film.\n")
+        ...     read_texts(str(path), like="text")
+        ['A fun film.']
+    """
+    if column is None and like in Dataset(path).names:
+        column = like
+    return read_labelled(path, column=column).texts
 
 
 def _text_column(batch: Batch, *, label: str | None, where: str) -> str:

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sears_dsl._documents import read_document
 from sears_dsl.batch.validated import manifest_path
-from sears_dsl.discovery.counted import Flip, Funnel, HeldOut
+from sears_dsl.discovery.counted import Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.settings import Order
 from sears_dsl.errors import DataError
 from sears_dsl.models.predictor import Comparison
 from sears_dsl.text.writing import write_atomically
@@ -34,6 +35,13 @@ __all__ = [
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Format(BaseModel):
+    """What tells how the rest of a manifest is read."""
+
+    format: Literal["sears-manifest"]
+    version: int
 
 
 class DataIdentity(_Record):
@@ -57,14 +65,16 @@ class SettingsRecord(_Record):
     minimum_frequency: float = Field(ge=0, le=1)
     propose_from: Literal["paraphrases", "adversaries"]
     context: int = Field(ge=0)
-    join_contexts: bool = False
+    order: Order
+    max_questions: int | None
+    question_limit_reached: bool
     holdout: float = Field(ge=0, lt=1)
-    beam: int = Field(ge=1)
+    beam: int | None = Field(ge=1)
     seed: int
     budget_seconds: float | None
     budget_reached: bool
-    cut_short: tuple[str, ...] = ()
-    comparison: Comparison = "exact"
+    cut_short: tuple[str, ...]
+    comparison: Comparison
 
 
 class SearchRecord(_Record):
@@ -86,17 +96,20 @@ class SearchRecord(_Record):
 class RuleRecord(_Record):
     """What was counted for one rule; rates with their 95% intervals.
 
-    ``changed`` are the right rows that the rule changes; ``at_tau`` those with S ≥ τ; ``flips``
-    those that the model then answers otherwise, ``flips_at_tau`` those of them with S ≥ τ. ``gain``
-    is what the rule adds to the weighted coverage of those before it. The rows are those that were
-    searched. Only those of a rule that joins contexts (``joined``) are others, which neither chose
-    nor judged these: the held-out rows, or a third of the searched ones where none are held out;
-    its ``q_value`` is from the rows that judged it.
+    ``source`` is the ruleset of a rule that was known, empty for a new one; ``judged`` what its
+    rewrites on text say, null for a known rule and in the paper's order. ``changed`` are the
+    searched rows that the rule changes, ``asked`` those of them that the model was asked about, on
+    which all that follows is counted: ``at_tau`` those with S ≥ τ; ``flips`` those that the model
+    then answers otherwise, ``flips_at_tau`` those of them with S ≥ τ. ``gain`` is what the rule
+    adds to the weighted coverage of those before it.
     """
 
     id: str
     rule: str
+    source: str
+    judged: TextVerdict | None
     changed: int
+    asked: int
     flips: int
     flip_rate: float
     flip_interval: tuple[float, float]
@@ -106,8 +119,7 @@ class RuleRecord(_Record):
     share_interval: tuple[float, float]
     mean_score: float
     gain: float
-    flips_at_tau: int | None = None
-    joined: bool = False
+    flips_at_tau: int
     held_out: HeldOut | None
     examples: tuple[Flip, ...]
 
@@ -116,7 +128,9 @@ class Manifest(_Record):
     """Everything about a run of discovery.
 
     ``base_rate`` is the share of ``base_rows`` rows of which a paraphrase with S ≥ τ, drawn by lot,
-    flips the model (in files of earlier versions, without ``base_rows``, of all paraphrases).
+    flips the model. ``closest`` are rules that were not found, with what they lacked.
+    ``paraphraser`` is what made the paraphrases where no search through the pivots did (then there
+    is no ``beam`` and no ``search``); ``pivots`` are empty where nothing was translated.
     ``tagger`` is the one that the rules were found and tested with, name and version;
     ``validated_with`` are others with which ``sears test --record`` found that their tests hold.
 
@@ -126,11 +140,12 @@ class Manifest(_Record):
     """
 
     format: Literal["sears-manifest"] = "sears-manifest"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     ruleset_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     data: DataIdentity
     model: str
     pivots: tuple[str, ...]
+    paraphraser: str | None = None
     scorer: str
     tagger: str
     validated_with: tuple[str, ...] = ()
@@ -138,8 +153,9 @@ class Manifest(_Record):
     search: SearchRecord | None = None
     counts: Funnel
     base_rate: float
-    base_rows: int | None = None
+    base_rows: int
     rules: tuple[RuleRecord, ...]
+    closest: tuple[Closest, ...]
     versions: dict[str, str]
 
 
@@ -159,7 +175,13 @@ def read_manifest(path: Path) -> Manifest:
         DataError: there is no such file, or it is no manifest of this version.
     """
     try:
-        return Manifest.model_validate_json(read_document(path))
+        content = read_document(path)
+        if _Format.model_validate_json(content).version == 1:
+            raise DataError(
+                f"{path} is a manifest of version 1, which earlier versions of sears wrote",
+                help="its rules are read as before; for its numbers run `sears discover` again",
+            )
+        return Manifest.model_validate_json(content)
     except OSError as error:
         raise DataError(f"{path} could not be read: {error.strerror}") from error
     except ValidationError as error:

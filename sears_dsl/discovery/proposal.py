@@ -16,7 +16,7 @@ Models", ACL 2018, Section 3.2.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -79,6 +79,15 @@ class Candidates:
             sources=tuple(self.sources[rule] for rule in wanted),
         )
 
+    def joined_to(self, others: Candidates) -> Candidates:
+        """These and then those; no rule may be in both."""
+        return Candidates(
+            rules=(*self.rules, *others.rules),
+            texts=(*self.texts, *others.texts),
+            support=np.concatenate([self.support, others.support]),
+            sources=(*self.sources, *others.sources),
+        )
+
     def ruleset(self) -> Ruleset:
         """All of them as a ruleset with exact case."""
         return Ruleset.from_rules(self.rules, options=MINED)
@@ -101,6 +110,7 @@ def propose(
     context: int = 1,
     minimum_frequency: float = 0.005,
     longest: int = 6,
+    wanted: Callable[[Rule], bool] = lambda _: True,
 ) -> Candidates:
     """Propose rules that reproduce adversaries.
 
@@ -112,6 +122,7 @@ def propose(
         context: most unchanged tokens that a rule names on each side of the change.
         minimum_frequency: the share of rows that an antecedent has to be in.
         longest: most tokens of an antecedent; longer changes propose nothing.
+        wanted: says of a rule whether it is wanted at all.
 
     Raises:
         UsageError: an adversary's row is not in the corpus, the corpus has no tags, or a number
@@ -139,7 +150,8 @@ def propose(
     frequent = antecedents.frequent(windows)
     used = list(dict.fromkeys(each for window in windows for each in frequent[window]))
     instances = _Instances(antecedents, used)
-    drafts = _Drafts(antecedents, instances, corpus, [each.text for each in adversaries])
+    texts = [each.text for each in adversaries]
+    drafts = _Drafts(antecedents, instances, corpus, texts, wanted)
     for (site, start, end), window in zip(places, windows, strict=True):
         for sequence in frequent[window]:
             drafts.add(site, sequence, start, end)
@@ -233,24 +245,32 @@ class _Drafts:
         instances: _Instances,
         corpus: Tokens,
         paraphrases: Sequence[str],
+        wanted: Callable[[Rule], bool],
     ) -> None:
+        self._wanted = wanted
         self._antecedents = antecedents
         self._instances = instances
         self._corpus = corpus
         self._paraphrases = [_spaced(text) for text in paraphrases]
         self._scope = Ruleset((), options=MINED)
-        self._drafts: dict[tuple[TestSequence, tuple[Piece, ...]], _Draft] = {}
+        self._drafts: dict[tuple[TestSequence, tuple[Piece, ...]], _Draft | None] = {}
 
     def add(self, site: _Site, sequence: TestSequence, start: int, end: int) -> None:
         """Write the rule of a sequence of tests for a site, and try it there."""
         row = site.tokens
         tags = [self._antecedents.tags[test] for test in sequence]
         pieces = consequent_of(ContextChange(row, site.change, start, end), tags)
-        draft = self._drafts.get((sequence, pieces))
-        if draft is None:
+        key = sequence, pieces
+        if key not in self._drafts:
             rule = Rule(self._antecedents.elements_of(sequence), pieces)
-            draft = _Draft(rule, sequence, Renderer(rule, self._scope), [])
-            self._drafts[sequence, pieces] = draft
+            self._drafts[key] = (
+                _Draft(rule, sequence, Renderer(rule, self._scope), [])
+                if self._wanted(rule)
+                else None
+            )
+        draft = self._drafts[key]
+        if draft is None:
+            return
         first = self._instances.start(sequence, site.row)
         text = self._corpus.texts[site.row]
         if self._written(draft, text, row, first) == self._paraphrases[site.adversary]:
@@ -265,7 +285,7 @@ class _Drafts:
         """Those that reproduce an adversary, by their text."""
         by_text: dict[str, _Draft] = {}
         for draft in self._drafts.values():
-            if draft.sources:
+            if draft is not None and draft.sources:
                 by_text.setdefault(print_rule(draft.rule), draft)
         texts = sorted(by_text)
         drafts = [by_text[text] for text in texts]

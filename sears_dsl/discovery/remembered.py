@@ -20,7 +20,7 @@ from sears_dsl.discovery.journal import Journal
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.discovery.semantics import Scorer
+    from sears_dsl.discovery.scorers import Scorer
 
 __all__ = [
     "GROUP",

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sears_dsl.discovery.counted import Flip
+from sears_dsl.discovery.counted import Closest, Flip, TextVerdict
 from sears_dsl.discovery.emission import EmittedRule, emit
 from sears_dsl.discovery.found import Discovery, FoundRule
 from sears_dsl.discovery.manifest import (
@@ -35,7 +35,13 @@ from sears_dsl.text.writing import write_atomically
 if TYPE_CHECKING:
     from sears_dsl.text.tagger import Tagger
 
-__all__ = ["Participants", "package_versions", "percent", "write_discovery"]
+__all__ = [
+    "Participants",
+    "judged_sentence",
+    "package_versions",
+    "percent",
+    "write_discovery",
+]
 
 _SHOWN = 2
 _PACKAGES = ("sears-dsl", "spacy", "torch", "transformers", "numpy")
@@ -49,19 +55,21 @@ class Participants:
         model: the model under test.
         pivots: the translation models.
         scorer: what says whether meaning is kept.
-        beam: prefixes that the search for paraphrases keeps.
+        beam: prefixes that the search for paraphrases keeps; None where nothing is searched.
         label: the column of labels.
         also: further columns that the model reads.
         search: the bounds of the search for paraphrases, where they are known.
+        paraphraser: what made the paraphrases, where no search did.
     """
 
     model: str
     pivots: tuple[str, ...]
     scorer: str
-    beam: int
+    beam: int | None
     label: str | None
     also: tuple[str, ...] = ()
     search: SearchRecord | None = None
+    paraphraser: str | None = None
 
 
 def percent(share: float) -> str:
@@ -92,7 +100,15 @@ def write_discovery(
     if path.suffix != ".sear":
         raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
     rules = [
-        EmittedRule(each.rule, each.id, _why(each, discovery.tau), each.firing, each.silent)
+        EmittedRule(
+            each.rule,
+            each.id,
+            _why(each, discovery.tau),
+            each.firing,
+            each.silent,
+            source=each.source,
+            scope=each.scope,
+        )
         for each in discovery.rules
     ]
     comment = [f"Found by sears discover; the numbers are in {manifest_path(path).name}."]
@@ -113,19 +129,34 @@ def _name(path: Path) -> str:
 def _why(found: FoundRule, tau: float) -> str:
     """The numbers of a rule in one sentence."""
     low, high = found.interval
-    kept_low, kept_high = wilson_interval(found.at_tau, found.changed)
-    rows = "rows apart from those that chose its contexts" if found.joined else "right rows"
+    kept_low, kept_high = wilson_interval(found.at_tau, found.asked)
+    of = f"{found.asked} right rows that it changes"
+    if found.asked < found.changed:
+        of = f"{found.asked} rows asked about, of {found.changed} right ones that it changes"
     said = (
-        f"flips {found.flips} of {found.changed} {rows} that it changes "
-        f"({percent(found.flips / max(1, found.changed))}, 95% {percent(low)} to {percent(high)}); "
-        f"S >= {tau:.3g} in {percent(found.at_tau / max(1, found.changed))} of them "
+        f"flips {found.flips} of {of} "
+        f"({percent(found.flips / max(1, found.asked))}, 95% {percent(low)} to {percent(high)}); "
+        f"S >= {tau:.3g} in {percent(found.at_tau / max(1, found.asked))} of them "
         f"({percent(float(kept_low))} to {percent(float(kept_high))}), "
         f"mean S {found.mean_score:.2f}"
     )
+    if found.judged is not None:
+        said += f"; {judged_sentence(found.judged)}"
     held = found.held_out
-    if held is not None and not found.joined:
+    if held is not None:
         said += f"; held out: flips {held.flips} of {held.changed}, S >= {tau:.3g} in {held.at_tau}"
     return said
+
+
+def judged_sentence(judged: TextVerdict) -> str:
+    """What text says of a rule.
+
+    Example:
+        >>> judged_sentence(TextVerdict(17, 17, 0.91, 17, few=True, passed=True))
+        'judged on 17 rewrites, all there are: 17 accepted'
+    """
+    few = ", all there are" if judged.few else ""
+    return f"judged on {judged.sampled} rewrites{few}: {judged.accepted} accepted"
 
 
 def _manifest(
@@ -143,6 +174,7 @@ def _manifest(
         ),
         model=participants.model,
         pivots=participants.pivots,
+        paraphraser=participants.paraphraser,
         scorer=participants.scorer,
         tagger=identity_of(tagger),
         settings=SettingsRecord(
@@ -150,11 +182,13 @@ def _manifest(
             tau=discovery.tau,
             tau_from="given" if settings.tau is not None else "the scorer's default",
             delta=settings.delta,
-            minimum_flips=settings.minimum_flips,
+            minimum_flips=settings.flips(discovery.funnel.searched),
             minimum_frequency=settings.minimum_frequency,
             propose_from=settings.propose_from,
             context=settings.context,
-            join_contexts=settings.join_contexts,
+            order=settings.order,
+            max_questions=discovery.funnel.question_limit,
+            question_limit_reached=discovery.question_limit_reached,
             holdout=settings.share_held_out(discovery.funnel.right),
             beam=participants.beam,
             seed=settings.seed,
@@ -168,27 +202,30 @@ def _manifest(
         base_rate=discovery.base_rate,
         base_rows=discovery.base_rows,
         rules=tuple(map(_record, discovery.rules)),
+        closest=discovery.closest,
         versions=package_versions(),
     )
 
 
 def _record(found: FoundRule) -> RuleRecord:
-    low, high = wilson_interval(found.at_tau, found.changed)
+    low, high = wilson_interval(found.at_tau, found.asked)
     return RuleRecord(
         id=found.id,
         rule=found.text,
+        source=found.source,
+        judged=found.judged,
         changed=found.changed,
+        asked=found.asked,
         flips=found.flips,
-        flip_rate=found.flips / max(1, found.changed),
+        flip_rate=found.flips / max(1, found.asked),
         flip_interval=found.interval,
         q_value=found.q_value,
         at_tau=found.at_tau,
-        share_at_tau=found.at_tau / max(1, found.changed),
+        share_at_tau=found.at_tau / max(1, found.asked),
         share_interval=(float(low), float(high)),
         mean_score=found.mean_score,
         gain=found.gain,
         flips_at_tau=found.flips_at_tau,
-        joined=found.joined,
         held_out=found.held_out,
         examples=found.examples[:_SHOWN],
     )
@@ -209,19 +246,20 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     """The discovery for people: what was found, from how many, and what was left out."""
     counts = discovery.funnel
     searched = counts.right - counts.held_out
+    known = " or by a known rule" if any(each.source for each in discovery.rules) else ""
     lines = [
         "# Rules that flip the model",
         "",
         f"{'1 rule flips' if counts.selected == 1 else f'{counts.selected} rules flip'} "
         f"{counts.rows_flipped:,} of the {searched:,} rows that the "
         f"model has right and the rules were found on "
-        f"({100 * counts.rows_flipped / max(1, searched):.1f}%), with S ≥ τ.",
+        f"({100 * counts.rows_flipped / max(1, searched):.1f}%), with S ≥ τ{known}.",
     ]
     if counts.held_out:
         flipped = counts.held_out_flipped or 0
         lines += [
             f"Of {counts.held_out:,} right rows that took no part {flipped:,} are flipped "
-            f"({100 * flipped / counts.held_out:.1f}%), with S ≥ τ.",
+            f"({100 * flipped / counts.held_out:.1f}%), with S ≥ τ{known}.",
         ]
     lines += [
         "",
@@ -233,6 +271,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         f"than a paraphrase that keeps the meaning does ({percent(manifest.base_rate)} of "
         f"{manifest.base_rows:,} rows are flipped by one).",
         *_cautions(manifest),
+        *_closest(discovery.closest),
         "",
         "## How they were found",
         "",
@@ -247,13 +286,20 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         f"Model: `{manifest.model}`. Data: {manifest.data.rows:,} rows, SHA-256 "
         f"`{manifest.data.sha256}`. Scorer: `{manifest.scorer}`, τ = {manifest.settings.tau:.4g} "
         f"({manifest.settings.tau_from}), δ = {manifest.settings.delta:g}. Tagger: "
-        f"`{manifest.tagger}`.",
+        f"`{manifest.tagger}`."
+        + (f" Paraphrases: `{manifest.paraphraser}`." if manifest.paraphraser else ""),
     ]
     if manifest.settings.budget_reached:
         stages = ", ".join(manifest.settings.cut_short)
         lines += [
             "",
             f"**The time budget cut short: {stages}**; a run with more time may find other rules.",
+        ]
+    if manifest.settings.question_limit_reached:
+        lines += [
+            "",
+            f"**The limit of {manifest.settings.max_questions:,} questions was reached**; a run "
+            "with more may find other rules.",
         ]
     selected = {each.text for each in discovery.rules}
     stood_for = [each for each in discovery.collapsed if each[1] in selected]
@@ -265,22 +311,26 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
 
 def _table(manifest: Manifest) -> list[str]:
     """A line a rule; what it does to held-out rows, where there are any, beside the rest."""
-    heads = ["id", "rule", "flips / changed", "95%", "with S ≥ τ", "q", "S ≥ τ", "95%", "mean S"]
+    heads = ["id", "rule", "from", "accepted on text", "at least"]
+    heads += ["flips / asked", "95%", "with S ≥ τ", "q", "S ≥ τ", "95%", "mean S"]
     if manifest.counts.held_out:
         heads += ["held out: flips / changed", "95%", "S ≥ τ", "95%"]
     heads.append("example")
-    numeric = [name not in ("id", "rule", "example") for name in heads]
+    numeric = [name not in ("id", "rule", "from", "example") for name in heads]
     lines = [heads, ["---:" if each else "---" for each in numeric]]
     lines += [_cells(record, held_out=bool(manifest.counts.held_out)) for record in manifest.rules]
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
 def _cells(record: RuleRecord, *, held_out: bool) -> list[str]:
-    rule = record.rule.replace("|", "\\|")
+    judged = record.judged
     cells = [
-        f"{record.id}{'†' if record.joined else ''}",
-        f"`{rule}`",
-        f"{record.flips} / {record.changed}",
+        record.id,
+        f"`{_escaped(record.rule)}`",
+        record.source or "new",
+        "" if judged is None else f"{judged.accepted} / {judged.sampled}",
+        "" if judged is None else percent(judged.low),
+        f"{record.flips} / {record.asked}",
         _range(record.flip_interval),
         str(record.flips_at_tau),
         f"{record.q_value:.2g}",
@@ -289,7 +339,7 @@ def _cells(record: RuleRecord, *, held_out: bool) -> list[str]:
         f"{record.mean_score:.2f}",
     ]
     held = record.held_out
-    if held_out and held is not None and held.at_tau_interval is not None:
+    if held_out and held is not None:
         cells += [
             f"{held.flips} / {held.changed}",
             _range(held.interval) if held.changed else "",
@@ -308,14 +358,31 @@ def _cautions(manifest: Manifest) -> list[str]:
     ]
     if not manifest.counts.held_out:
         lines[-1] += " No rows were held out."
-    if any(record.joined for record in manifest.rules):
-        where = "held-out rows" if manifest.counts.held_out else "a third of the rows"
+    if manifest.settings.order == "meaning":
         lines += [
             "",
-            f"† joins contexts: counted on {where}, which neither chose nor judged these contexts; "
-            "q on those that judged them.",
+            "*Accepted on text*: how many of a rule's rewrites of much text have S ≥ τ, and what "
+            "share has it at least (90%, one-sided). Known rules were accepted by people, and are "
+            "not judged. The model was asked about rules after that.",
         ]
     return lines
+
+
+def _closest(closest: Sequence[Closest]) -> list[str]:
+    """Rules that were not found, and what they lacked."""
+    if not closest:
+        return []
+    lines = ["", "## What came closest", "", "| rule | lacks | accepted on text | flips / asked |"]
+    lines += ["|---|---|---:|---:|"]
+    for each in closest:
+        text = "" if each.judged is None else f"{each.judged.accepted} / {each.judged.sampled}"
+        flips = f"{each.flips} / {each.asked}" if each.asked else ""
+        lines.append(f"| `{_escaped(each.rule)}` | {each.lacks} | {text} | {flips} |")
+    return lines
+
+
+def _escaped(rule: str) -> str:
+    return rule.replace("|", "\\|")
 
 
 def _range(interval: tuple[float, float]) -> str:

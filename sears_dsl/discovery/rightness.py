@@ -3,12 +3,15 @@
 In: labelled rows and a model. Out: `RightRows`. Always holds: a row is right when its answer is
 one of its labels, under the comparison of its field (labels exactly, answers normalized as SQuAD
 does); where the data has no labels, what the model says of the untouched row counts as right. A
-flip is a right row that is not right after the rewrite. Costs one prediction a row.
+flip is a right row that is not right after the rewrite. `Questions` counts the distinct rows that
+the model is asked about, whether they are remembered from elsewhere or not, and is never exceeded.
+Costs one prediction a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from itertools import chain, islice, zip_longest
 from time import monotonic
@@ -16,9 +19,9 @@ from time import monotonic
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import CachedPredictor, OnProgress
-from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal
+from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal, row_key
 
-__all__ = ["RightRows", "try_model"]
+__all__ = ["Questions", "RightRows", "try_model"]
 
 # Rows that a model is tried on before anything else begins, and of these asked about again.
 _TRIED = 16
@@ -96,6 +99,60 @@ def _nothing_right(
     )
 
 
+class Questions:
+    """The distinct rows that a model is asked about, and how many there may be.
+
+    Args:
+        most: the limit; None for none. It may be set later.
+
+    Example:
+        >>> questions = Questions(2)
+        >>> questions.admitted(["a", "b", "a", "c"])
+        [True, True, True, False]
+        >>> questions.count(["a"])
+        >>> questions.asked, questions.left
+        (1, 1)
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+        self._keys: set[str] = set()
+
+    @property
+    def asked(self) -> int:
+        """How many there were."""
+        return len(self._keys)
+
+    @property
+    def left(self) -> int | None:
+        """How many there may still be; None without a limit."""
+        return None if self.most is None else max(0, self.most - self.asked)
+
+    @contextmanager
+    def at_most(self, more: int | None) -> Iterator[None]:
+        """For a while a stricter limit: so many more questions; None for no stricter one."""
+        before = self.most
+        if more is not None:
+            limit = self.asked + max(0, more)
+            self.most = limit if before is None else min(before, limit)
+        try:
+            yield
+        finally:
+            self.most = before
+
+    def admitted(self, keys: Sequence[str]) -> list[bool]:
+        """Which rows, by their keys in order, may be asked about."""
+        if self.most is None:
+            return [True] * len(keys)
+        new = islice((key for key in dict.fromkeys(keys) if key not in self._keys), self.left)
+        among = self._keys.union(new)
+        return [key in among for key in keys]
+
+    def count(self, keys: Iterable[str]) -> None:
+        """These were answered."""
+        self._keys.update(keys)
+
+
 class RightRows:
     """The rows that a model has right, numbered from 0 in the order of the data.
 
@@ -105,12 +162,14 @@ class RightRows:
         comparison: how an answer is compared with a label.
         in_time: asked before each batch of questions; when it says no, the rest is left.
         on_progress: told how many distinct rows are answered.
+        questions: counts what is asked, and limits it; of the rows the first ones are asked about.
 
     Attributes:
         positions: for each right row its position in the data.
         texts: for each the text that rules rewrite.
         predictions: for each what the model says of it.
         asked: how many rows of the data were asked about.
+        questions: what was asked in all.
 
     Raises:
         DataError: the model has no row right, or there was no time for any.
@@ -138,13 +197,15 @@ class RightRows:
         comparison: Comparison = "exact",
         in_time: Callable[[], bool] | None = None,
         on_progress: OnProgress | None = None,
+        questions: Questions | None = None,
     ) -> None:
         if not isinstance(predictor, CachedPredictor):
             predictor = CachedPredictor(predictor)
         self._data = data
         self._predictor = predictor
         self._comparison = comparison
-        found = predictor.predict_in_time(data.rows, in_time=in_time, on_progress=on_progress)
+        self.questions = Questions() if questions is None else questions
+        found = self._answers(data.rows, in_time=in_time, on_progress=on_progress)
         answered = {place: answer for place, answer in enumerate(found) if answer is not None}
         labels = data.labels or tuple(
             (answered.get(place, REFUSED),) for place in range(len(found))
@@ -197,7 +258,9 @@ class RightRows:
         in_time: Callable[[], bool] | None = None,
         on_progress: OnProgress | None = None,
     ) -> list[str | None]:
-        """What the model says of right rows with other texts, None where there was no time to ask.
+        """What the model says of right rows with other texts, None where it was not asked.
+
+        There was no time for it, or no question left.
 
         Args:
             numbers: which right rows.
@@ -206,7 +269,28 @@ class RightRows:
             on_progress: told how many of the distinct questions are answered.
         """
         rows = self._rows(numbers, texts)
-        return self._predictor.predict_in_time(rows, in_time=in_time, on_progress=on_progress)
+        return self._answers(rows, in_time=in_time, on_progress=on_progress)
+
+    def _answers(
+        self,
+        rows: Sequence[Row],
+        *,
+        in_time: Callable[[], bool] | None,
+        on_progress: OnProgress | None,
+    ) -> list[str | None]:
+        """What the model says of rows, None where there was no time or no question left."""
+        keys = [row_key(row) for row in rows]
+        places = [place for place, may in enumerate(self.questions.admitted(keys)) if may]
+        answers = self._predictor.predict_in_time(
+            [rows[place] for place in places], in_time=in_time, on_progress=on_progress
+        )
+        found: list[str | None] = [None] * len(rows)
+        for place, answer in zip(places, answers, strict=True):
+            found[place] = answer
+        self.questions.count(
+            key for key, answer in zip(keys, found, strict=True) if answer is not None
+        )
+        return found
 
     def flipped(self, number: int, answer: str) -> bool:
         """Whether an answer to a rewritten right row is not right any more."""

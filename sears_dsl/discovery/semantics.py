@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -41,12 +41,10 @@ from sears_dsl.discovery.forced import (
 from sears_dsl.discovery.forward import translations
 from sears_dsl.discovery.long_texts import differing_parts
 from sears_dsl.discovery.pivots import Pivot, load_pivots
+from sears_dsl.discovery.scorers import PAPER_TAU, Scorer
 from sears_dsl.errors import UsageError
 
 __all__ = ["PAPER_TAU", "PivotScorer", "Scorer", "best_translations", "greedy_translations"]
-
-#: The threshold of the paper.
-PAPER_TAU = 0.0008
 
 #: From sentences to one text of the pivot language each.
 Translate: TypeAlias = Callable[[Pivot, Sequence[str]], list[str]]
@@ -58,34 +56,6 @@ _READ = 1024
 _REWRITES = 1024
 # Originals whose translations are remembered.
 _REMEMBERED = 1 << 16
-
-
-class Scorer(Protocol):
-    """Says how far a rewrite still means what its original means.
-
-    Attributes:
-        name: ``pivot``, ``minilm``, ``combined``.
-        identity: what it is made of, for manifests and cache keys.
-        tau: its shipped threshold.
-    """
-
-    @property
-    def name(self) -> str:
-        """``pivot``, ``minilm``, ``combined``."""
-
-    @property
-    def identity(self) -> str:
-        """What it is made of, for manifests and cache keys."""
-
-    @property
-    def tau(self) -> float:
-        """Its shipped threshold."""
-
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """S of each pair (original, rewrite), in [0, 1]."""
-
-    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
-        """Whether S ≥ ``tau``, for each pair; may give up early where the answer is certain."""
 
 
 def best_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:

@@ -6,16 +6,27 @@ In: numbers. Out: `Settings`. Always holds: they mean something. Costs nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sears_dsl.discovery.filtering import MINIMUM_FLIPS
+from sears_dsl.discovery.scorers import PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.models.predictor import Comparison
 
-__all__ = ["HOLDOUT", "HOLDOUT_FROM", "ProposeFrom", "Settings"]
+__all__ = ["HOLDOUT", "HOLDOUT_FROM", "QUESTIONS_A_ROW", "Order", "ProposeFrom", "Settings"]
 
 HOLDOUT, HOLDOUT_FROM = 0.3, 100
 """The share of right rows that is held out where nobody says, and from how many on."""
+
+FEW_ROWS = 200
+"""Searched rows of fewer than which a rule has to flip one row less."""
+
+QUESTIONS_A_ROW = 20
+"""Most questions to the model for each right row, all of them counted, where nobody says."""
+
+Order: TypeAlias = Literal["meaning", "paper"]
+"""What comes first: rules are judged on text and only those that keep the meaning are asked about,
+or, as in the paper, all paraphrases and all rules are asked about and then judged."""
 
 ProposeFrom: TypeAlias = Literal["paraphrases", "adversaries"]
 """What rules generalize: every small paraphrase, or, as in the paper, those that flip the model."""
@@ -29,15 +40,19 @@ class Settings:
         rules: B, how many rules to select.
         tau: S from which on two texts count as equivalent; None for the scorer's own.
         delta: the share of a rule's rows that may fall below τ.
-        minimum_flips: rules that flip fewer rows are not looked at.
+        minimum_flips: rules that flip fewer rows are not looked at; None is 3, and where meaning
+            comes first 2 of fewer than 200 rows that are searched.
         minimum_frequency: the share of right rows that an antecedent has to be in.
-        propose_from: what rules generalize. A change that flips no row where the search proposed it
-            may flip others, so ``paraphrases`` finds more, for more questions to the model.
-        context: most unchanged words on each side of a change.
-        join_contexts: whether a change that keeps the meaning only beside certain tags becomes a
-            rule over these together.
+        propose_from: in the paper's order what rules generalize. A change that flips no row where
+            the search proposed it may flip others, so ``paraphrases`` finds more, for more
+            questions to the model. Where meaning comes first it is always the paraphrases.
+        context: in the paper's order most unchanged words on each side of a change. Where meaning
+            comes first contexts are those that text shows to be needed.
         holdout: the share of right rows that take no part in finding rules, and say what the found
             ones do; 0 for none. None is 0.3 from a hundred right rows on, and 0 below.
+        order: whether meaning or the model is asked first.
+        max_questions: most questions to the model, those about the untouched rows included; None is
+            20 for each right row, and no limit in the paper's order.
         comparison: how answers are compared with labels.
         seed: of the holdout.
         budget_seconds: time for everything; None for no limit.
@@ -46,12 +61,13 @@ class Settings:
     rules: int = 10
     tau: float | None = None
     delta: float = 0.1
-    minimum_flips: int = MINIMUM_FLIPS
+    minimum_flips: int | None = None
     minimum_frequency: float = 0.005
     propose_from: ProposeFrom = "paraphrases"
     context: int = 1
-    join_contexts: bool = True
     holdout: float | None = None
+    order: Order = "meaning"
+    max_questions: int | None = None
     comparison: Comparison = "exact"
     seed: int = 0
     budget_seconds: float | None = None
@@ -61,9 +77,10 @@ class Settings:
             "rules": self.rules < 1,
             "tau": self.tau is not None and not 0 <= self.tau <= 1,
             "delta": not 0 <= self.delta < 1,
-            "minimum_flips": self.minimum_flips < 1,
+            "minimum_flips": self.minimum_flips is not None and self.minimum_flips < 1,
             "minimum_frequency": not 0 <= self.minimum_frequency <= 1,
             "context": self.context < 0,
+            "max_questions": self.max_questions is not None and self.max_questions < 1,
             "holdout": self.holdout is not None and not 0 <= self.holdout < 1,
             "budget_seconds": self.budget_seconds is not None and self.budget_seconds <= 0,
         }
@@ -73,6 +90,30 @@ class Settings:
                     f"{name} is {getattr(self, name)}",
                     help="counts are at least 1, shares and tau between 0 and 1",
                 )
+
+    @classmethod
+    def paper(cls, **chosen: Any) -> Settings:
+        """The settings of the paper, for its scorer ``pivot``, but for those that are chosen.
+
+        τ = 0.0008, δ = 0.1, rules that flip six rows at least, left sides in 0.5% of the rows,
+        contexts of one word, rules proposed from adversaries, the model asked first and without a
+        limit. Known rules and further text take no part in the paper: `discover` is to get none.
+
+        Raises:
+            UsageError: settings that mean nothing.
+
+        Example:
+            >>> Settings.paper(rules=20).minimum_flips, Settings.paper(delta=0.2).delta
+            (6, 0.2)
+
+        Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging
+        NLP Models", ACL 2018.
+        """
+        papers: dict[str, Any] = {
+            "order": "paper", "tau": PAPER_TAU, "delta": 0.1, "minimum_flips": 6,
+            "minimum_frequency": 0.005, "context": 1, "propose_from": "adversaries",
+        }  # fmt: skip
+        return cls(**{**papers, **chosen})
 
     def share_held_out(self, right: int) -> float:
         """The share of so many right rows that is held out.
@@ -84,3 +125,26 @@ class Settings:
         if self.holdout is not None:
             return self.holdout
         return HOLDOUT if right >= HOLDOUT_FROM else 0.0
+
+    def flips(self, searched: int) -> int:
+        """How many rows a rule has to flip where so many are searched.
+
+        Example:
+            >>> Settings().flips(199), Settings().flips(200), Settings(minimum_flips=6).flips(9)
+            (2, 3, 6)
+        """
+        if self.minimum_flips is not None:
+            return self.minimum_flips
+        few = self.order == "meaning" and searched < FEW_ROWS
+        return MINIMUM_FLIPS - 1 if few else MINIMUM_FLIPS
+
+    def questions(self, right: int) -> int | None:
+        """How many questions the model may be asked where it has so many rows right.
+
+        Example:
+            >>> Settings().questions(100), Settings(order="paper").questions(100)
+            (2000, None)
+        """
+        if self.max_questions is not None or self.order == "paper":
+            return self.max_questions
+        return QUESTIONS_A_ROW * right

@@ -2,13 +2,14 @@
 
 In: rules and what they make of rows. Out: `Twins`, worked out once, and from it `Collapsed`: which
 rule goes, into which, and why. Always holds: what goes has, in the same words on the same rows,
-nothing that the other one lacks (redundant, more specific), or undoes it (inverse); the one that
-stays covers at least as many rows, or was given; leaving a rule out brings back what was collapsed
-into it. Costs a look at the rules that share a rule's rarest rewrite.
+nothing (redundant) or hardly anything (more specific) that the other one lacks, or undoes it
+(inverse); the one that stays covers at least as many rows, or was given; leaving a rule out brings
+back what was collapsed into it. Costs a look at the rules that share a rule's rarest rewrites.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
@@ -20,11 +21,16 @@ from numpy.typing import NDArray
 from sears_dsl.discovery.application import Applications
 from sears_dsl.language.rule import Literal, Piece, Rule, Tag, TagCopy, Text
 
-__all__ = ["Collapsed", "Reason", "Twins", "collapse", "words_replaced"]
+__all__ = ["OVERLAP", "Collapsed", "Reason", "Twins", "collapse", "words_replaced"]
+
+OVERLAP = 0.8
+"""The share of a rule's rewrites from which on another rule that writes them too stands for it: no
+two rules are to count the same mistakes of the model."""
 
 Reason: TypeAlias = OneOf["redundant", "inverse", "more specific"]
 """Why a rule goes: the other one changes the same rows to the same texts (``redundant``), does
-that and more (``more specific``), or changes back what this one changes (``inverse``)."""
+nearly all of that and more (``more specific``), or changes back what this one changes
+(``inverse``)."""
 
 
 class Collapsed(NamedTuple):
@@ -92,7 +98,7 @@ def collapse(
 
 
 def _contained(applications: Applications) -> Iterator[tuple[int, int, Reason]]:
-    """Pairs of rules of which the second writes every rewrite of the first."""
+    """Pairs of rules of which the second writes (nearly) every rewrite of the first."""
     count = applications.rule_count
     common = np.bincount(applications.rewrites, minlength=len(applications.texts))
     by_rewrite = np.argsort(applications.rewrites, kind="stable")
@@ -104,17 +110,19 @@ def _contained(applications: Applications) -> Iterator[tuple[int, int, Reason]]:
     sizes = changed.tolist()
     for rule in range(count):
         own = applications.of_rule(rule)
-        if not len(own):
-            continue
-        rarest = own[np.argmin(common[own])]
-        others = rules_of[first[rarest] : first[rarest + 1]]
+        needed = math.ceil(OVERLAP * len(own) - 1e-9)
+        # Who writes so many of them writes one of any few: the rarest tell of fewest others.
+        rarest = own[np.argsort(common[own], kind="stable")[: len(own) - needed + 1]]
+        near = [rules_of[first[each] : first[each + 1]] for each in rarest.tolist()]
+        others = np.unique(np.concatenate(near)) if near else rarest
         others = others[(others != rule) & (changed[others] >= sizes[rule])]
         if not len(others):
             continue
         inside[own] = True
         for other in others.tolist():
-            if int(inside[applications.of_rule(other)].sum()) == sizes[rule]:
-                same = sizes[other] == sizes[rule]
+            shared = int(inside[applications.of_rule(other)].sum())
+            if shared >= needed:
+                same = shared == sizes[rule] == sizes[other]
                 yield rule, other, "redundant" if same else "more specific"
         inside[own] = False
 

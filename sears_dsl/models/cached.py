@@ -113,6 +113,8 @@ class CachedPredictor:
         self._refused: set[str] = set()
         self._labels: dict[str, str] = {}
         self._answers: dict[str, Answer] = {}
+        self.asked = 0
+        self.seconds = 0.0
 
     @property
     def identity(self) -> str:
@@ -257,9 +259,13 @@ class CachedPredictor:
             return self._unless_refused([distinct[key] for key in batch], ask, refused)
 
         batches = _batches(missing, self._batch_size, in_time)
+        began = time.monotonic()
         for batch, given in _side_by_side(answers, batches, self._connections):
+            self.asked += len(batch)
+            self.seconds += time.monotonic() - began
             keep(dict(zip(batch, given, strict=True)))
             done += len(batch)
+            began = time.monotonic()
             if on_progress is not None:
                 on_progress(done, len(distinct))
 

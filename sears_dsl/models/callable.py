@@ -8,17 +8,13 @@ the user named is imported. Costs what the function costs.
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.errors import UsageError
 from sears_dsl.models.confident import Answer
 from sears_dsl.models.labels import ask_answers
+from sears_dsl.models.objects import load_object, object_name
 from sears_dsl.models.predictor import Row
 
 __all__ = ["CallablePredictor", "inputs_of", "load_callable"]
@@ -45,7 +41,7 @@ class CallablePredictor:
 
     def __init__(self, model: object, *, identity: str | None = None) -> None:
         self._function = _function(model)
-        self._identity = identity or _name(model)
+        self._identity = identity or object_name(model)
 
     @property
     def identity(self) -> str:
@@ -88,68 +84,15 @@ def inputs_of(rows: Sequence[Row]) -> list[str] | list[dict[str, str]]:
 def load_callable(spec: str) -> CallablePredictor:
     """The predictor of ``module:object``, where the object may be dotted.
 
-    The module is imported as ``python -m`` would from the current folder; nothing else is. The
-    identity holds a hash of the files that the module and the object were written in, and the
-    object's own attribute ``identity`` where it has one (a version of its weights, say).
-
     Raises:
         UsageError: no ``module:object``, no such module or object, or nothing to call.
         ModelError: the module raised while it was imported.
     """
-    module_name, _, path = spec.partition(":")
-    if not all(part.isidentifier() for part in [*module_name.split("."), *path.split(".")]):
-        dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")
-        known = module_name.endswith(".py") and path
-        raise UsageError(
-            f"{spec!r} is no model",
-            help=f"write {dotted}:{path}" if known else "write module:object, as in demo:predict",
-        )
-    module = _imported(module_name, spec)
-    found: Any = module
-    for name in path.split("."):
-        if not hasattr(found, name):
-            raise UsageError(
-                f"{spec}: {getattr(found, '__name__', type(found).__name__)} has no {name!r}",
-                help="is the name spelled as in the module?",
-            )
-        found = getattr(found, name)
-    version = getattr(found, "identity", None)
-    own = f", {version}" if isinstance(version, str) else ""
-    identity = f"{spec} ({_source_hash(module, found)}{own})"
+    found, identity = load_object(spec, kind="model")
     try:
         return CallablePredictor(found, identity=identity)
     except UsageError as error:
         raise UsageError(f"{spec}: {error.message}", help=error.help) from None
-
-
-def _imported(name: str, spec: str) -> Any:
-    here = str(Path.cwd())
-    # First while the module is looked for, so that one from here wins over an installed one; last
-    # afterwards, so that it finds its neighbours later and hides nobody else's modules.
-    sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        parts = name.split(".")
-        if error.name in {".".join(parts[:count]) for count in range(1, len(parts) + 1)}:
-            raise UsageError(
-                f"{spec}: there is no module {error.name!r}, here or installed",
-                help=f"run sears in the folder that has it (this is {here}), or install it",
-            ) from error
-        raise ModelError(
-            f"{spec}: the module {name} needs {error.name!r}, which is not installed",
-            help=f"install {error.name} beside sears",
-        ) from error
-    except (Exception, SystemExit) as error:
-        raise ModelError(
-            f"{spec}: importing {name} raised {type(error).__name__}: {error}",
-            help=f"does `python -c 'import {name}'` work?",
-        ) from error
-    finally:
-        if here in sys.path:
-            sys.path.remove(here)
-        if here not in sys.path:
-            sys.path.append(here)
 
 
 def _function(model: object) -> Callable[[Any], object]:
@@ -169,28 +112,3 @@ def _function(model: object) -> Callable[[Any], object]:
         help="give a function of a list of texts that returns a list of labels, or an object with "
         "such a method `predict`",
     )
-
-
-def _name(model: object) -> str:
-    named = model if hasattr(model, "__qualname__") else type(model)
-    return f"{named.__module__}:{named.__qualname__}"
-
-
-def _source_hash(module: Any, found: object) -> str:
-    """Twelve hex digits for the files of the module and of what defines the object."""
-    named = found if hasattr(found, "__qualname__") else type(found)
-    modules: Mapping[str, Any] = {
-        name: sys.modules[name]
-        for name in sorted({module.__name__, getattr(named, "__module__", "")})
-        if name in sys.modules
-    }
-    digest = blake2b(digest_size=6)
-    for name, each in modules.items():
-        digest.update(name.encode())
-        try:
-            file = inspect.getsourcefile(each) or getattr(each, "__file__", None)
-        except TypeError:
-            continue  # built into the interpreter, whose version is no part of a model
-        if file is not None and Path(file).exists():
-            digest.update(Path(file).read_bytes())
-    return digest.hexdigest()

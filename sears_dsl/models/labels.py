@@ -8,19 +8,17 @@ confidence; anything else is an error with the place, never a guess. Costs a mic
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sears_dsl.errors import ModelError
 from sears_dsl.models.confident import Answer
+from sears_dsl.models.objects import listed, told_error
 from sears_dsl.models.predictor import Row
 
 __all__ = ["answers_of", "ask", "ask_answers", "excerpt", "labels_of"]
 
 _SHOWN = 80
-_OWN_FOLDER = Path(__file__).parent
 
 
 def ask(model: str, rows: Sequence[Row], call: Callable[[], object]) -> list[str]:
@@ -53,13 +51,13 @@ def ask_answers(model: str, rows: Sequence[Row], call: Callable[[], object]) -> 
     """
     try:
         # Generators run the model while they are read, so they are read here.
-        given = _listed(call())
+        given = listed(call())
     except ModelError:
         raise
     # A model that calls sys.exit must not end the command without a word.
     except (Exception, SystemExit) as error:
         raise ModelError(
-            f"{model} raised {_told(error)}\n  {_batch(rows)}",
+            f"{model} raised {told_error(error)}\n  {_batch(rows)}",
             help="try it on that text alone; what was predicted before is kept where there is a "
             "cache",
         ) from error
@@ -92,7 +90,7 @@ def answers_of(model: str, rows: Sequence[Row], given: object) -> list[Answer]:
         >>> answers_of("m", [{"text": "Good."}], [["positive", 0.75]])
         [Answer(label='positive', confidence=0.75)]
     """
-    values = _listed(given)
+    values = listed(given)
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ModelError(
             f"{model} gave {_kind(values)} for {len(rows)} {_rows(len(rows))}, not a list of "
@@ -112,16 +110,6 @@ def excerpt(row: Row) -> str:
     """The text of a row for a message: its first column, shortened and quoted."""
     text = next(iter(row.values()), "")
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
-
-
-def _listed(given: object) -> object:
-    """What came back, as Python values: arrays and tensors as lists, generators read."""
-    convert = getattr(given, "tolist", None)
-    if callable(convert):
-        return convert()
-    if isinstance(given, str | bytes | Mapping | Set | Sequence) or not isinstance(given, Iterable):
-        return given
-    return list(given)
 
 
 def _answer(model: str, row: Row, value: Any) -> Answer:
@@ -166,21 +154,6 @@ def _label(model: str, row: Row, value: Any) -> str:
 
 def _batch(rows: Sequence[Row]) -> str:
     return f"the batch has {len(rows)} {_rows(len(rows))} and begins with {excerpt(rows[0])}"
-
-
-def _told(error: BaseException) -> str:
-    """An error with the place in the model's code where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    # Our own frames come first, then the model's; the last may lie deep in a library.
-    places = [
-        f"{frame.filename}:{frame.lineno}"
-        for frame in frames
-        if Path(frame.filename).parent != _OWN_FOLDER
-    ]
-    own = f" at {places[0]}" if places else ""
-    deep = f", from {places[-1]}" if len(places) > 1 else ""
-    message = str(error)
-    return f"{type(error).__name__}{': ' if message else ''}{message}{own}{deep}"
 
 
 def _kind(value: object) -> str:

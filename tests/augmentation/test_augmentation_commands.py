@@ -340,8 +340,9 @@ def found_on(rules: Path, data: LabelledRows) -> None:
 
     settings = SettingsRecord(
         rules=10, tau=0.5, tau_from="given", delta=0.1, minimum_flips=3, minimum_frequency=0.005,
-        propose_from="paraphrases", context=1, holdout=0, beam=30, seed=0, budget_seconds=None,
-        budget_reached=False,
+        propose_from="paraphrases", context=1, order="meaning", max_questions=None,
+        question_limit_reached=False, holdout=0, beam=30, seed=0, budget_seconds=None,
+        budget_reached=False, cut_short=(), comparison="exact",
     )  # fmt: skip
     manifest = Manifest(
         ruleset_sha256="0" * 64,
@@ -352,7 +353,8 @@ def found_on(rules: Path, data: LabelledRows) -> None:
             label=None if data.labels is None else "label",
         ),
         model="m", pivots=(), scorer="s", tagger="t", settings=settings,
-        counts=Funnel(**dict.fromkeys(Funnel.__dataclass_fields__, 0)), base_rate=0.1, rules=(),
+        counts=Funnel(**dict.fromkeys(Funnel.__dataclass_fields__, 0)), base_rate=0.1, base_rows=10,
+        rules=(), closest=(),
         versions={},
     )  # fmt: skip
     write_manifest(manifest, manifest_path(rules))

@@ -136,7 +136,12 @@ def test_cosines_under_zero_count_as_zero() -> None:
 
 
 def test_shipped_numbers_say_where_they_come_from() -> None:
-    for name in SCORER_NAMES:
+    judge = shipped("judge")
+    assert 0 < judge.tau < 1
+    assert judge.provenance["date"]
+    assert judge.provenance["command"].startswith("python -m training.judge")
+    assert all(len(digest) == 64 for digest in judge.provenance["sets"].values())
+    for name in [each for each in SCORER_NAMES if each != "judge"]:
         numbers = shipped(name)
         assert 0 < numbers.tau < 1
         assert numbers.provenance["criterion"] == "minimum entropy of the induced splits"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.antecedents import MINED
 from sears_dsl.discovery.application import Applications, apply_candidates
-from sears_dsl.discovery.evidence import flip_evidence, hold_out, parts_of
+from sears_dsl.discovery.evidence import flip_evidence, hold_out, lots
 from sears_dsl.discovery.filtering import Verdict, complete_scores, filter_candidates
 from sears_dsl.discovery.sequential import Round, allowed_failures
 from sears_dsl.engine.matcher import compile_rules
@@ -331,8 +331,8 @@ def test_a_text_is_never_on_both_sides_and_rows_that_come_later_move_none() -> N
     assert {n for n in held if n < 1000} == set(hold_out(TEXTS, seed=0, share=0.3)[1].tolist())
 
 
-def test_the_parts_of_rows_are_of_like_size_and_have_nothing_to_do_with_the_holdout() -> None:
-    parts = parts_of(TEXTS, 3, seed=0)
+def test_lots_of_different_purposes_have_nothing_to_do_with_each_other() -> None:
+    parts = (lots(TEXTS, "half") * 3).astype(int)
     assert (abs(np.bincount(parts) - 333) < 60).all()
     held = hold_out(TEXTS, seed=0, share=0.3)[1]
     assert (abs(np.bincount(parts[held]) - len(held) / 3) < 40).all()

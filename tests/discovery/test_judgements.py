@@ -113,6 +113,20 @@ def test_a_grade_that_is_no_number_is_named(sts: str, tmp_path: Path) -> None:
         read_judgements(str(path), positive_from=4)
 
 
+def test_judgements_that_contradict_each_other_are_told_with_how_they_count(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "judged.csv"
+    path.write_text(
+        "original,rewritten,label,reviewer\n"
+        "It is.,It's.,1,ana\nIt is.,It's.,0,ben\nIt is.,It's.,1,eva\n"
+        "It is.,It was.,0,ana\nIt is.,It was.,0,ben\nIt was.,It is.,1,ana\n", "utf-8",
+    )  # fmt: skip
+    judged = read_judgements(str(path))
+    assert len(judged.pairs) == 6
+    assert dict(judged.contradicting) == {("It is.", "It's."): 3}
+
+
 # ---------------------------------------------------------------- the commands
 
 
@@ -166,6 +180,21 @@ def test_calibrate_finds_a_threshold_and_says_how_good_it_is(sts: str) -> None:
     assert f"{found['tau']:.4g}" in printed
     assert "precision" in printed
     assert "recall" in printed
+
+
+@pytest.mark.usefixtures("encoder")
+def test_calibrate_says_how_many_judgements_contradict_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    path.write_text(
+        "original,rewritten,label\nA film.,A movie.,1\nA film.,A movie.,0\n"
+        "A good film.,A good movie.,1\nA film.,A bad dog.,0\n", "utf-8",
+    )  # fmt: skip
+    printed = run(calibrate_command, str(path), "--scorer", "minilm").stdout
+    assert "1 pair judged both ways, in 2 judgements" in " ".join(printed.split())
+    assert "each of these counts" in " ".join(printed.split())
+    found = json.loads(run(calibrate_command, str(path), "--scorer", "minilm", "--json").stdout)
+    assert found["data"]["contradicting"] == {"pairs": 1, "judgements": 2}
+    assert found["pairs"] == 4
 
 
 @pytest.mark.usefixtures("encoder")

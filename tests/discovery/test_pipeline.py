@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.found import Discovery
 from sears_dsl.discovery.journal import Journal
+from sears_dsl.discovery.known import KnownRules
 from sears_dsl.discovery.labelled import LabelledRows
 from sears_dsl.discovery.manifest import read_manifest
 from sears_dsl.discovery.pipeline import discover
@@ -20,7 +21,7 @@ from sears_dsl.discovery.remembered import remembered_paraphrases
 from sears_dsl.discovery.report import Participants, write_discovery
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.language.ruleset import load
+from sears_dsl.language.ruleset import load, parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.callable import CallablePredictor
 from sears_dsl.rule_tests import run_tests
@@ -330,3 +331,118 @@ def test_paraphrases_may_be_texts_and_nothing_strange(strange: object) -> None:
         assert remembered_paraphrases(Plain("so"), ["a", "b"], journal) == [["so"], ["so"]]
     with Journal(None, task="t") as journal, pytest.raises(UsageError, match="is no paraphrase"):
         remembered_paraphrases(Plain(strange), ["a"], journal)
+
+
+def test_a_manifest_of_an_earlier_version_is_told_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "found.manifest.json"
+    path.write_text('{"format": "sears-manifest", "version": 1, "rules": []}', "utf-8")
+    with pytest.raises(DataError, match="version 1, which earlier versions of sears wrote"):
+        read_manifest(path)
+
+
+# ---------------------------------------------------------------- planted bugs
+
+
+class Says:
+    """Rewords by a table of words."""
+
+    def __init__(self, **words: str) -> None:
+        self.words = words
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        return [
+            [text.replace(f" {old} ", f" {new} ") for old, new in self.words.items()
+             if f" {old} " in text]
+            for text in sentences
+        ]  # fmt: skip
+
+
+def planted(model: object, **settings: object) -> Discovery:
+    """Sixty rows; every rewording keeps the meaning but one that makes a dog of something."""
+    texts = [
+        f"This {noun} is {kind} number {number} ."
+        for number in range(10)
+        for noun in ("movie", "play", "story")
+        for kind in ("good", "very good")
+    ]
+    return discover(
+        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
+        CallablePredictor(model),  # type: ignore[arg-type]
+        paraphraser=Says(movie="film", play="piece", very="really", story="dog"),
+        scorer=Meaning(),
+        tagger=TAGGER,
+        settings=Settings(holdout=0, **settings),  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "rule"), [("film", "movie -> film"), ("really", "very -> really")]
+)
+def test_a_planted_bug_is_found_and_no_other_rule(word: str, rule: str) -> None:
+    found = planted(lambda texts: ["0" if word in text else "1" for text in texts])
+    assert [each.text for each in found.rules] == [rule]
+    assert found.rules[0].judged is not None
+    assert found.rules[0].judged.passed
+    assert found.rules[0].source == ""
+
+
+def test_a_model_that_bears_everything_has_no_rule_and_what_was_tried_is_told() -> None:
+    found = planted(lambda texts: ["1" for _ in texts])
+    assert found.rules == ()
+    assert found.funnel.keep_meaning > 0
+    assert {each.lacks for each in found.closest} >= {"meaning"}
+    assert found.base_rate == 0
+
+
+def test_what_flips_but_means_another_thing_is_no_rule() -> None:
+    found = planted(lambda texts: ["0" if "dog" in text else "1" for text in texts])
+    assert found.rules == ()
+
+
+@pytest.mark.parametrize("most", [40, 70, 100, 200])
+def test_no_more_questions_are_asked_than_allowed(most: int) -> None:
+    asked: set[str] = set()
+
+    def model(texts: Sequence[str]) -> list[str]:
+        asked.update(texts)
+        return ["0" if "film" in text else "1" for text in texts]
+
+    found = planted(model, max_questions=most)
+    assert len(asked) == found.questions <= most
+    assert found.funnel.question_limit == most
+
+
+def test_what_text_says_of_rules_does_not_depend_on_the_model() -> None:
+    def judged(word: str) -> dict[str, object]:
+        found = planted(lambda texts: ["0" if word in text else "1" for text in texts])
+        return {each.rule: each.judged for each in found.closest} | {
+            each.text: each.judged for each in found.rules
+        }
+
+    film, really = judged("film"), judged("really")
+    common = film.keys() & really.keys()
+    assert common
+    assert all(film[rule] == really[rule] for rule in common)
+
+
+def test_known_rules_come_first_and_count_as_people_read_them() -> None:
+    """Of a rule that people have read the score takes no flip away."""
+    told: list[int] = []
+    known = KnownRules.of({"mine/dogs": parse("story -> dog")}, tagger=TAGGER)
+    texts = [f"This {noun} is number {number} ." for number in range(40) for noun in ("story",)]
+    found = discover(
+        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
+        CallablePredictor(lambda some: ["0" if "dog" in text else "1" for text in some]),
+        paraphraser=Says(story="dog"),
+        scorer=Meaning(),
+        tagger=TAGGER,
+        settings=Settings(holdout=0),
+        known=known,
+        on_known=lambda flips: told.append(int(flips.applications.count(flips.flips).sum())),
+        before_search=lambda right: told.append(-len(right)),
+    )
+    assert told[-1] == -40
+    assert told[-2] == 40
+    assert [(each.text, each.source) for each in found.rules] == [("story -> dog", "mine/dogs")]
+    assert found.rules[0].judged is None
+    assert found.funnel.rows_flipped == 40

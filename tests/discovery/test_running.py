@@ -78,7 +78,7 @@ def written(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     found = done(filled(tmp_path_factory.mktemp("whole")))
-    assert b"movie -> film" in found["found.sear"]
+    assert b"-> film" in found["found.sear"]
     return found
 
 

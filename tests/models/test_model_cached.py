@@ -172,3 +172,11 @@ def test_a_predictor_that_gives_too_few_is_told() -> None:
 
     with pytest.raises(ModelError, match="asked for 2 predictions and gave 1"):
         CachedPredictor(Short()).predict(rows("a", "b"))
+
+
+def test_what_was_remembered_does_not_count_as_asked() -> None:
+    model = CachedPredictor(Recorder(seconds=0.01), batch_size=2)
+    model.predict(rows("x", "y", "x"))
+    model.predict(rows("y", "z"))
+    assert model.asked == 3
+    assert model.seconds >= 0.02

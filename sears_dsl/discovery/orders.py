@@ -1,0 +1,369 @@
+"""The two orders of a search: meaning first, and the paper's.
+
+In: a `Search`, the right rows that it looks at. Out: an `Outcome`: rules that the model was asked
+about, which of them pass, and what was counted. Meaning first: a rule has to keep the meaning on
+much text before the model is asked about it, so a few questions a row do; known rules are tried
+before all others. The paper's order: all paraphrases and all candidates are asked about, and those
+that flip are filtered by S on the rows. Always holds: where meaning comes first the limit of
+questions leaves something for the held-out rows. Costs the scores, and the questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.adversary import Adversaries, one_of_each_row
+from sears_dsl.discovery.application import Applications, applications_of, apply_candidates
+from sears_dsl.discovery.asking import Answers, ask_everything, ask_in_rounds
+from sears_dsl.discovery.changes import Rewording, single_changes
+from sears_dsl.discovery.corpus import Corpus
+from sears_dsl.discovery.counted import Closest
+from sears_dsl.discovery.evidence import lots
+from sears_dsl.discovery.filtering import Verdict, filter_candidates
+from sears_dsl.discovery.found import HeldOutRows, Tried, TriedRule
+from sears_dsl.discovery.known import KnownFlips
+from sears_dsl.discovery.meaning import Judged, Judgements, judge_rules
+from sears_dsl.discovery.proposal import Candidates, propose
+from sears_dsl.discovery.rightness import RightRows
+from sears_dsl.discovery.scorers import accuracy_of
+from sears_dsl.discovery.searching import Outcome, Progress, Search
+from sears_dsl.discovery.sequential import Round
+from sears_dsl.discovery.twins import words_replaced
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Literal, Rule
+from sears_dsl.statistics import wilson_interval
+from sears_dsl.text.contractions import separated
+from sears_dsl.text.tokens import Tokens
+
+__all__ = ["meaning_first", "paper_order"]
+
+# Of the questions that are left what known rules may take, and what is kept at most for telling of
+# held-out rows.
+_OF_KNOWN, _OF_HELD_OUT = 0.25, 0.3
+# Of the rules that were not found, so many of each kind are told.
+_CLOSEST = 3
+
+
+# ---------------------------------------------------------------- meaning first
+
+
+def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> Outcome:
+    """Rules that keep the meaning on text are asked about; the known ones before all others."""
+    tokens = separated(search.tagger.tag(right.texts))
+    known = _known_first(search, right, tokens)
+    search.before_search(right)
+    paraphrases, skipped = search.paraphrases(right)
+    base_rate, base_rows = _base_rate(search, right, paraphrases, known)
+    changes = _changes(search, right, paraphrases, tokens)
+    corpus = search.corpus(held_out)
+    judgements = _judged(search, changes, corpus, tokens)
+    tried = _asked(search, right, tokens, judgements.passed, held_out=held_out, base_rate=base_rate)
+    flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
+    enough = flips >= search.settings.flips(len(right))
+    # What flips more rarely than any paraphrase is no rule, however many rows it flips.
+    often = wilson_interval(flips, seen)[1] >= base_rate
+    passed = np.flatnonzero(enough & often)
+    return Outcome(
+        tried=tried,
+        passed=passed,
+        base_rate=base_rate,
+        base_rows=base_rows,
+        closest=_closest(tried, passed, judgements, changes),
+        known=known,
+        counts={
+            "known": len(tried.rules) - len(judgements.passed),
+            "skipped": skipped,
+            "paraphrases": sum(map(len, paraphrases)),
+            "candidates": len(changes),
+            "texts": len(corpus.tokens),
+            "judged": len(changes) - judgements.too_few,
+            "narrowed": sum(each.narrowed for each in judgements.passed),
+            "keep_meaning": len(judgements.passed),
+            "not_asked": int((~tried.answers.complete).sum()) if tried.answers.cut else 0,
+            "with_enough_flips": int(enough.sum()),
+            "pairs_scored": judgements.decisions,
+            "undecided": judgements.undecided,
+        },
+    )
+
+
+def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips | None:
+    """What known rules do to the rows; told as soon as it is seen."""
+    known = search.known
+    if known is None:
+        return None
+    shown = "trying known rules"
+    search.on_progress(Progress(shown, 0, None))
+    done = applications_of(known.matcher, tokens)
+
+    def flips_of(answers: Answers) -> KnownFlips:
+        counted = done.where(answers.counted)
+        return KnownFlips(known=known, applications=counted, flips=answers.flips, right=right)
+
+    left = search.questions.left
+    with search.questions.at_most(None if left is None else round(_OF_KNOWN * left)):
+        answers = ask_in_rounds(
+            done, right, search.asker(right, shown=shown, stage="known"), minimum_flips=1,
+            seed=search.settings.seed, on_round=lambda some: search.on_known(flips_of(some)),
+        )  # fmt: skip
+    return flips_of(answers)
+
+
+def _base_rate(
+    search: Search, right: RightRows, paraphrases: Sequence[Sequence[str]], known: KnownFlips | None
+) -> tuple[float, int]:
+    """How often a rewording that keeps the meaning flips its row, and of how many rows.
+
+    One rewording a row: what a known rule makes of it, by lot, or else a paraphrase.
+    """
+    drawn: dict[int, str] = {}
+    if known is not None:
+        done = known.applications
+        written = np.unique(done.rewrites)
+        order = np.argsort(lots([done.texts[each] for each in written], "base"), kind="stable")
+        drawn = {int(done.rows[each]): done.texts[each] for each in written[order].tolist()}
+    drawn |= dict(
+        one_of_each_row(
+            right,
+            [(row, text) for row, some in enumerate(paraphrases) if row not in drawn
+             for text in some],
+            scorer=search.remembered, tau=search.tau, stop=search.no_time("adversaries"),
+            portion=search.portion,
+        )
+    )  # fmt: skip
+    ask = search.asker(right, shown="asking about paraphrases", stage="adversaries")
+    answers = ask(list(drawn), list(drawn.values()))
+    flips = [
+        right.flipped(row, answer)
+        for row, answer in zip(drawn, answers, strict=True)
+        if answer is not None
+    ]
+    return sum(flips) / max(1, len(flips)), len(flips)
+
+
+def _changes(
+    search: Search, right: RightRows, paraphrases: list[list[str]], tokens: Tokens
+) -> Candidates:
+    """The changes of words in paraphrases, as rules without contexts.
+
+    Insertions have a neighbour, a word: they have to go somewhere.
+    """
+    search.on_progress(Progress("proposing rules", 0, None))
+    rewordings = single_changes(right.texts, paraphrases, tagger=search.tagger)
+    least = search.settings.flips(len(right)) / max(1, len(right))
+    least = min(1.0, max(least, search.settings.minimum_frequency))
+    plain, beside = (
+        propose(rewordings, tokens, tagger=search.tagger, context=context, minimum_frequency=least,
+                wanted=wanted)
+        for context, wanted in ((0, _replaces_words), (1, _inserts_words))
+    )  # fmt: skip
+    return plain.joined_to(beside)
+
+
+def _judged(search: Search, changes: Candidates, corpus: Corpus, tokens: Tokens) -> Judgements:
+    """Which changes keep the meaning on text, narrowed where they have to be."""
+    least = search.settings.flips(len(tokens))
+    search.on_progress(Progress("judging rules on text", 0, len(changes)))
+
+    def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
+        return apply_candidates(rules, tokens, tagger=search.tagger).changed >= least
+
+    return judge_rules(
+        changes.rules, corpus, scorer=search.remembered, tau=search.tau,
+        delta=search.settings.delta, accuracy=accuracy_of(search.scorer, search.tau),
+        supported=acts_enough, stop=search.no_time("judging"), portion=search.portion,
+        on_progress=search.shown("judging rules on text"),
+    )  # fmt: skip
+
+
+def _asked(
+    search: Search,
+    right: RightRows,
+    tokens: Tokens,
+    judged: Sequence[Judged],
+    *,
+    held_out: HeldOutRows | None,
+    base_rate: float,
+) -> Tried:
+    """What rules that keep the meaning do to the model, and known ones beside them."""
+    rules = [TriedRule(each.rule, judged=each.verdict) for each in judged]
+    known = search.known
+    if known is not None:
+        rules += [
+            TriedRule(known.rules[each], source=known.sources[each], scope=known.scopes[each],
+                      name=known.ids[each])
+            for each in np.flatnonzero(known.writable).tolist()
+        ]  # fmt: skip
+    done = _applied(search, rules, tokens)
+    acting = np.flatnonzero(done.changed >= search.settings.flips(len(right)))
+    rules, done = [rules[each] for each in acting.tolist()], done.select(acting)
+    left, kept = search.questions.left, 0
+    if held_out is not None and left is not None:
+        most = np.sort(held_out.changed(rules))[::-1][: search.settings.rules]
+        kept = min(int(most.sum()), round(_OF_HELD_OUT * left))
+    with search.questions.at_most(None if left is None else left - kept):
+        answers = ask_in_rounds(
+            done, right, search.asker(right, shown="asking about rules", stage="rules"),
+            minimum_flips=search.settings.flips(len(right)), base_rate=base_rate,
+            seed=search.settings.seed,
+        )  # fmt: skip
+    return Tried(rules=rules, applications=done, answers=answers)
+
+
+def _applied(search: Search, rules: Sequence[TriedRule], tokens: Tokens) -> Applications:
+    search.on_progress(Progress("applying rules", 0, len(rules)))
+    return apply_candidates(
+        [each.rule for each in rules], tokens, tagger=search.tagger,
+        scopes=[each.scope for each in rules],
+    )  # fmt: skip
+
+
+def _replaces_words(rule: Rule) -> bool:
+    """Whether a rule says by words what it replaces, so that each text says what it loses."""
+    return all(isinstance(each.body, Literal) for each in rule.antecedent)
+
+
+def _inserts_words(rule: Rule) -> bool:
+    """Whether a rule only adds words, beside a word that stays: beside a tag they fit nowhere."""
+    return len(rule.antecedent) == 1 and _replaces_words(rule) and not words_replaced(rule)
+
+
+def _closest(
+    tried: Tried, passed: NDArray[np.int64], judgements: Judgements, changes: Candidates
+) -> tuple[Closest, ...]:
+    """Of the rules that were not found those that lacked least, of each kind some."""
+    flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
+    others = np.setdiff1d(np.arange(len(tried.rules)), passed).tolist()
+    bear = [
+        Closest(
+            rule=tried.texts[each],
+            lacks="flips",
+            changed=int(tried.applications.changed[each]),
+            asked=int(seen[each]),
+            flips=int(flips[each]),
+            judged=tried.rules[each].judged,
+        )
+        for each in sorted(others, key=lambda each: (-flips[each], seen[each], tried.texts[each]))
+        if flips[each]
+    ]
+    lose = [
+        Closest(
+            rule=print_rule(each.rule),
+            lacks="meaning" if each.verdict.sampled else "text",
+            changed=int(changes.support[each.change]),
+            asked=0,
+            flips=0,
+            judged=each.verdict,
+        )
+        for each in sorted(judgements.failed, key=lambda each: (-each.verdict.low, each.change))
+    ]
+    few = sorted(
+        (each for each in lose if each.lacks == "text"),
+        key=lambda each: (-each.changed, each.rule),
+    )
+    lose = [each for each in lose if each.lacks == "meaning"]
+    return (*bear[:_CLOSEST], *lose[:_CLOSEST], *few[:_CLOSEST])
+
+
+# ---------------------------------------------------------------- the paper's order
+
+
+def paper_order(search: Search, right: RightRows) -> Outcome:
+    """All paraphrases and all rules are asked about, and those that flip are filtered by S."""
+    settings = search.settings
+    tokens = separated(search.tagger.tag(right.texts))
+    search.before_search(right)
+    paraphrases, skipped = search.paraphrases(right)
+    adversaries = search.adversaries(right, paraphrases)
+    candidates = _candidates(search, right, paraphrases, adversaries, tokens)
+    done = _applied(search, list(map(TriedRule, candidates.rules)), tokens)
+    # Where time is limited those first that promise most.
+    order = (
+        _most_promising(done, candidates) if search.budget.limited else np.arange(len(done.texts))
+    )
+    ask = search.asker(right, shown="asking about rewrites", stage="rules")
+    answers = ask_everything(done, right, ask, order)
+    filtered = filter_candidates(
+        done.where(answers.counted),
+        answers.flips,
+        scorer=search.remembered,
+        tau=search.tau,
+        delta=settings.delta,
+        minimum_flips=settings.flips(len(right)),
+        batch=search.portion,
+        in_waves=search.budget.limited,
+        stop=search.no_time("filter"),
+        progress=lambda done: search.on_progress(_decided(done)),
+    )
+    rules = list(map(TriedRule, candidates.rules))
+    return Outcome(
+        tried=Tried(rules=rules, applications=done, answers=answers),
+        passed=filtered.passed,
+        base_rate=adversaries.base_rate,
+        base_rows=adversaries.base_rows,
+        counts={
+            "skipped": skipped,
+            "paraphrases": adversaries.paraphrases,
+            "adversaries": len(adversaries.found),
+            "rows_with_adversary": len({each.row for each in adversaries.found}),
+            "candidates": len(candidates),
+            "not_asked": int((~answers.complete).sum()),
+            "with_enough_flips": int((filtered.flips >= settings.flips(len(right))).sum()),
+            "pairs_scored": filtered.asked,
+            "pairs_without_stopping": filtered.without_stopping,
+            "undecided": filtered.count(Verdict.UNDECIDED),
+        },
+    )
+
+
+def _decided(done: Round) -> Progress:
+    decided = done.passed + done.rejected
+    return Progress("scoring", decided, decided + done.open)
+
+
+def _candidates(
+    search: Search,
+    right: RightRows,
+    paraphrases: list[list[str]],
+    adversaries: Adversaries,
+    tokens: Tokens,
+) -> Candidates:
+    """The rules that generalize adversaries, or the changes of all paraphrases."""
+    settings = search.settings
+    search.on_progress(Progress("proposing rules", 0, None))
+    rewordings = dict.fromkeys(Rewording(each.original, each.text) for each in adversaries.found)
+    flipping = len(rewordings)
+    if settings.propose_from == "paraphrases":
+        rewordings |= dict.fromkeys(single_changes(right.texts, paraphrases, tagger=search.tagger))
+    candidates = propose(
+        list(rewordings),
+        tokens,
+        tagger=search.tagger,
+        context=settings.context,
+        minimum_frequency=settings.minimum_frequency,
+    )
+    # What flips nothing where it was proposed has to be proposed more than once.
+    return candidates.keep(
+        [
+            rule
+            for rule, sources in enumerate(candidates.sources)
+            if sources[0] < flipping or len(sources) > 1
+        ]
+    )
+
+
+def _most_promising(applications: Applications, candidates: Candidates) -> NDArray[np.int64]:
+    """The rewrites rule by rule, those that many rewordings proposed first, then those on few rows.
+
+    A rule counts only if the model was asked about all that it writes.
+    """
+    sources = np.array([len(of_rule) for of_rule in candidates.sources], np.int64)
+    order = np.lexsort((applications.changed, -sources))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    first = np.full(len(applications.texts), len(order), np.int64)
+    np.minimum.at(first, applications.rewrites, ranks[applications.rules])
+    return np.argsort(first, kind="stable")

@@ -1,0 +1,175 @@
+"""Objects of one's own that are named as ``module:object``: models, paraphrasers, scorers.
+
+In: what a person wrote. Out: the object, and how to know it again. Always holds: the module is
+imported as ``python -m`` would from the current folder, and nothing else is; only a person names
+one, never a file. Costs the import.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Iterable, Mapping, Sequence, Set
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sears_dsl.errors import ModelError, UsageError
+
+__all__ = ["NamedObject", "is_object_name", "listed", "load_object", "object_name", "told_error"]
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+class NamedObject(NamedTuple):
+    """An object of a module.
+
+    Attributes:
+        value: the object.
+        identity: its name, a hash of the files that the module and the object were written in,
+            and its own attribute ``identity`` where it has one (a version of its weights, say).
+    """
+
+    value: Any
+    identity: str
+
+
+def is_object_name(text: str) -> bool:
+    """Whether a text is written as ``module:object``, where both may be dotted.
+
+    Example:
+        >>> [is_object_name(text) for text in ("my.parts:reword", "pairs.csv", "C:/a.csv")]
+        [True, False, False]
+    """
+    module, _, path = text.partition(":")
+    return all(part.isidentifier() for part in [*module.split("."), *path.split(".")])
+
+
+def load_object(spec: str, *, kind: str) -> NamedObject:
+    """The object that ``module:object`` names.
+
+    Args:
+        spec: the name; the object may be dotted.
+        kind: what it should be, for messages: "model".
+
+    Raises:
+        UsageError: no ``module:object``, or no such module or object.
+        ModelError: the module raised while it was imported.
+
+    Example:
+        >>> load_object("builtins:str.upper", kind="model").value("good")
+        'GOOD'
+    """
+    module_name, _, path = spec.partition(":")
+    if not is_object_name(spec):
+        dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")
+        known = module_name.endswith(".py") and path
+        raise UsageError(
+            f"{spec!r} is no {kind}",
+            help=f"write {dotted}:{path}" if known else "write module:object, as in demo:predict",
+        )
+    module = _imported(module_name, spec)
+    found: Any = module
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise UsageError(
+                f"{spec}: {getattr(found, '__name__', type(found).__name__)} has no {name!r}",
+                help="is the name spelled as in the module?",
+            )
+        found = getattr(found, name)
+    version = getattr(found, "identity", None)
+    own = f", {version}" if isinstance(version, str) else ""
+    return NamedObject(found, f"{spec} ({_source_hash(module, found)}{own})")
+
+
+def object_name(value: object) -> str:
+    """The name of an object for messages, as ``module:object``.
+
+    Example:
+        >>> object_name(len)
+        'builtins:len'
+    """
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def listed(given: object) -> object:
+    """What a function gave, as Python values: arrays and tensors as lists, generators read.
+
+    Example:
+        >>> listed(number for number in (1, 2)), listed("text"), listed(None)
+        ([1, 2], 'text', None)
+    """
+    convert = getattr(given, "tolist", None)
+    if callable(convert):
+        return convert()
+    if isinstance(given, str | bytes | Mapping | Set | Sequence) or not isinstance(given, Iterable):
+        return given
+    return list(given)
+
+
+def told_error(error: BaseException) -> str:
+    """An error of somebody else's code with the place there at which it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    # Our own frames come first, then the object's; the last may lie deep in a library.
+    places = [
+        f"{frame.filename}:{frame.lineno}"
+        for frame in frames
+        if not Path(frame.filename).is_relative_to(_PACKAGE)
+    ]
+    own = f" at {places[0]}" if places else ""
+    deep = f", from {places[-1]}" if len(places) > 1 else ""
+    message = str(error)
+    return f"{type(error).__name__}{': ' if message else ''}{message}{own}{deep}"
+
+
+def _imported(name: str, spec: str) -> Any:
+    here = str(Path.cwd())
+    # First while the module is looked for, so that one from here wins over an installed one; last
+    # afterwards, so that it finds its neighbours later and hides nobody else's modules.
+    sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        parts = name.split(".")
+        if error.name in {".".join(parts[:count]) for count in range(1, len(parts) + 1)}:
+            raise UsageError(
+                f"{spec}: there is no module {error.name!r}, here or installed",
+                help=f"run sears in the folder that has it (this is {here}), or install it",
+            ) from error
+        raise ModelError(
+            f"{spec}: the module {name} needs {error.name!r}, which is not installed",
+            help=f"install {error.name} beside sears",
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise ModelError(
+            f"{spec}: importing {name} raised {type(error).__name__}: {error}",
+            help=f"does `python -c 'import {name}'` work?",
+        ) from error
+    finally:
+        if here in sys.path:
+            sys.path.remove(here)
+        if here not in sys.path:
+            sys.path.append(here)
+
+
+def _source_hash(module: Any, found: object) -> str:
+    """Twelve hex digits for the files of the module and of what defines the object."""
+    named = found if hasattr(found, "__qualname__") else type(found)
+    modules: Mapping[str, Any] = {
+        name: sys.modules[name]
+        for name in sorted({module.__name__, getattr(named, "__module__", "")})
+        if name in sys.modules
+    }
+    digest = blake2b(digest_size=6)
+    for name, each in modules.items():
+        digest.update(name.encode())
+        try:
+            file = inspect.getsourcefile(each) or getattr(each, "__file__", None)
+        except TypeError:
+            continue  # built into the interpreter, whose version is no part of a model
+        if file is not None and Path(file).exists():
+            digest.update(Path(file).read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,271 @@
+"""`sears discover` on the screen: known rules first, what it costs, what strange rows come to.
+
+Rewordings and scores are parts of the tests' own, so that no network is loaded.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from sears_dsl.cli.commands import sears
+from sears_dsl.cli.discovering import SearchScreen
+from sears_dsl.cli.progress import stages
+from sears_dsl.discovery.application import applications_of
+from sears_dsl.discovery.known import KnownFlips, KnownRules, load_known
+from sears_dsl.discovery.labelled import LabelledRows
+from sears_dsl.discovery.pipeline import discover
+from sears_dsl.discovery.rightness import RightRows
+from sears_dsl.discovery.settings import Settings
+from sears_dsl.discovery.team import Recipe, load_team
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.ruleset import load, parse
+from sears_dsl.models.callable import CallablePredictor
+from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.text.tagger import load_tagger
+
+PARTS = """\
+def brittle(texts):
+    return ["bad" if "film" in text.lower() or "terrific" in text else "good" for text in texts]
+
+def invariant(texts):
+    return ["good"] * len(texts)
+
+def reword(sentences):
+    words = (("great", "terrific"), ("story", "tale"))
+    return [[text.replace(*each) for each in words] for text in sentences]
+
+def keeps(pairs):
+    return [1.0] * len(pairs)
+"""
+NOUNS = ("movie", "story", "book", "play", "cast", "scene")
+ROWS = [
+    f"{opening} {noun} {rest}"
+    for noun in NOUNS
+    for opening, rest in (
+        ("I think this", "is great."), ("Such a", "is what we need."), ("It is a great", "to see."),
+        ("She likes the", "very much."), ("They say the", "was great and long."),
+    )
+]  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts.py").write_text(PARTS, "utf-8")
+    write(tmp_path / "dev.csv", ROWS)
+    return tmp_path
+
+
+def write(path: Path, texts: Sequence[str]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label"])
+        writer.writerows([text, "good"] for text in texts)
+
+
+ARGUMENTS = ["discover", "--model", "parts:brittle", "--data", "dev.csv", "--column", "text",
+             "--label", "label", "--paraphrases", "parts:reword", "--scorer", "parts:keeps",
+             "--tau", "0.5", "-o", "found.sear"]  # fmt: skip
+
+
+def call(*more: str) -> Result:
+    return CliRunner().invoke(sears, [*ARGUMENTS, *more])
+
+
+def test_known_flips_stand_above_the_search_and_in_the_file(place: Path) -> None:
+    done = call("--no-known", "--known", "synonyms/reviews")
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    [known] = [place for place, line in enumerate(lines) if line.startswith("known rules flip")]
+    [ahead] = [place for place, line in enumerate(lines) if line.startswith("ahead: at most ")]
+    assert "review-movie-film" in done.output
+    assert known < ahead < lines.index("paraphrasing (30)")
+    found = load(place / "found.sear")
+    assert "review-movie-film" in found.rule_ids
+    assert any("terrific" in each for each in found.rule_ids)
+    for command in (["check", "--strict"], ["test"], ["fmt", "--check"]):
+        done = CliRunner().invoke(sears, [*command, "found.sear"])
+        assert done.exit_code == 0, done.output
+
+
+def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
+    done = call("--no-known")
+    assert done.exit_code == 0, done.output
+    assert "known rule" not in done.output
+    assert "review-movie-film" not in load(place / "found.sear").rule_ids
+
+
+def test_a_model_that_bears_everything_is_told_what_that_means(place: Path) -> None:
+    done = call("--model", "parts:invariant")
+    assert done.exit_code == 0, done.output
+    assert "flips one: the model bears all" in done.output
+    assert "no new rule\n" in done.output
+    assert "what would help:" in done.output
+    assert load(place / "found.sear").rules == ()
+
+
+def test_a_limit_of_questions_holds(place: Path) -> None:
+    done = call("--max-questions", "40")
+    assert done.exit_code == 0, done.output
+    assert "the model was asked 40 questions" in done.output
+    assert "the limit of 40 was reached" in done.output
+
+
+def test_files_that_hold_no_rules_are_told(place: Path) -> None:
+    (place / "empty.sear").write_text("# nothing\n", "utf-8")
+    done = call("--no-known", "--known", "empty.sear")
+    assert isinstance(done.exception, UsageError)
+    assert "no rule in empty.sear" in str(done.exception)
+    done = call("--known", "nowhere.sear")
+    assert isinstance(done.exception, UsageError)
+
+
+def test_known_rules_need_no_network(place: Path) -> None:
+    program = (
+        "import sys, sears_dsl.cli.commands as commands\n"
+        "sys.argv = ['sears', *sys.argv[1:]]\n"
+        "try: commands.sears(standalone_mode=False)\n"
+        "finally: print('torch' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *ARGUMENTS],
+        capture_output=True, text=True, cwd=place, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+# ---------------------------------------------------------------- text
+
+
+def test_text_is_read_in_any_format_and_names_its_column(place: Path) -> None:
+    write(place / "more.csv", [each.replace("I think", "We hope") for each in ROWS])
+    (place / "more.txt").write_text("A great story.\nA great book.\n", "utf-8")
+    done = call("--text", "more.csv", "--text", "more.txt")
+    assert done.exit_code == 0, done.output
+    done = call("--text", "more.csv", "--text-column", "texts")
+    assert isinstance(done.exception, DataError)
+    assert "did you mean 'text'" in done.exception.help
+
+
+# ---------------------------------------------------------------- strange rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (["A great movie."] * 20, "all rows say the same"),
+        (["Great!", "Fine.", "Movie."], "3 of 3 rows have one word"),
+        ([" ".join(["It was a great movie."] * 200), *ROWS], "1 of 31 rows have more than 400"),
+        (
+            [f"O filme era muito bom e a casa {place} também." for place in range(5)] + ROWS,
+            "5 of 35 rows do not look like English",
+        ),
+        (["<p>A <b>great</b> movie</p>", "A great movie 😀👍🏽!", "", *ROWS], "together they flip"),
+    ],
+)
+def test_strange_rows_are_told_and_searched(place: Path, rows: list[str], said: str) -> None:
+    write(place / "strange.csv", rows)
+    done = call("--data", "strange.csv")
+    assert done.exit_code == 0, done.output
+    assert said in done.output
+
+
+# ---------------------------------------------------------------- before it begins
+
+
+def at_a_terminal(place: Path, answer: str, *more: str) -> tuple[int, str]:
+    """Run the search where a person sees the screen and types an answer to `go on?`."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from sears_dsl.cli.main import main; main()", *ARGUMENTS, *more],
+        stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs, cwd=place,
+    )  # fmt: skip
+    os.close(theirs)
+    seen = ""
+    with suppress(OSError):  # the other side is closed when the process ends
+        while part := os.read(ours, 4096):
+            seen += part.decode("utf-8", "replace")
+            if "go on? [Y/n]" in seen and answer:
+                os.write(ours, answer.encode())
+                answer = ""
+    os.close(ours)
+    return process.wait(timeout=60), seen
+
+
+def test_a_costly_search_is_asked_about_at_a_terminal(place: Path) -> None:
+    many = ("--max-questions", "60000")
+    status, seen = at_a_terminal(place, "n\n", *many)
+    assert "go on? [Y/n]" in seen
+    assert status != 0
+    assert not (place / "found.sear").exists()
+    status, seen = at_a_terminal(place, "y\n", *many, "--restart")
+    assert status == 0
+    assert (place / "found.sear").exists()
+    status, seen = at_a_terminal(place, "", *many, "--yes")
+    assert (status, "go on?" in seen) == (0, False)
+
+
+def test_nobody_is_asked_where_nobody_answers(place: Path) -> None:
+    done = call("--max-questions", "60000")
+    assert done.exit_code == 0, done.output
+    assert "go on?" not in done.output
+
+
+def test_known_flips_of_a_slow_model_are_shown_before_all_are_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tagger = PinnedTagger()
+    rules = KnownRules.of({"mine": parse("rule x: movie -> film")}, tagger=tagger)
+    data = LabelledRows(({"text": "a movie"},), "text", None, "dev.csv")
+    right = RightRows(data, CallablePredictor(lambda texts: ["good" for _ in texts]))
+    done = applications_of(rules.matcher, tagger.tag(right.texts))
+    flips = KnownFlips(known=rules, applications=done, flips=np.array([True]), right=right)
+    seconds = iter([0.0, 3.0, 6.0, 9.0])
+    with stages(shown=False) as show:
+        screen = SearchScreen(
+            show, cast(Any, None), Settings(), {"quiet": False}, clock=lambda: next(seconds)
+        )
+        for _ in range(4):
+            screen.known(flips)
+    assert capsys.readouterr().err.count("known rules so far flip 1 of 1 searched row") == 1
+
+
+def test_nothing_is_loaded_before_known_flips_are_there() -> None:
+    class Enough(Exception):  # noqa: N818 - the search is not wanted
+        pass
+
+    def stop(_: RightRows) -> None:
+        raise Enough
+
+    tagger = load_tagger("fast")
+    order: list[str] = []
+    team = load_team(Recipe(), jobs=1, on_loading=lambda: order.append("loading"))
+    rows = tuple({"text": f"{text} {time}"} for text in ROWS for time in range(4))
+    data = LabelledRows(rows, "text", None, "dev.csv")
+    with pytest.raises(Enough):
+        discover(
+            data,
+            CallablePredictor(lambda texts: ["good" for _ in texts]),
+            paraphraser=team,
+            scorer=team,
+            tagger=tagger,
+            settings=Settings(),
+            known=load_known(["synonyms/reviews"], with_shipped=False, tagger=tagger),
+            on_known=lambda _: order.append("known"),
+            before_search=stop,
+        )
+    team.close()
+    assert set(order) == {"known"}

@@ -1,0 +1,244 @@
+"""What a person reads at the end of a search, whatever came out; the files beside say it.
+
+A line of ``screens/NAME.txt`` is what the console prints; ``SEARS_WRITE=1`` writes them anew.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from sears_dsl.cli.discovery_screen import (
+    Estimate,
+    estimate,
+    notes_on,
+    print_discovery,
+    print_known,
+)
+from sears_dsl.discovery.application import applications_of
+from sears_dsl.discovery.counted import Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.found import Discovery, FoundRule
+from sears_dsl.discovery.known import KnownFlips, KnownRules
+from sears_dsl.discovery.labelled import LabelledRows
+from sears_dsl.discovery.rightness import RightRows
+from sears_dsl.discovery.settings import Settings
+from sears_dsl.language.ruleset import parse
+from sears_dsl.text.pinned import PinnedTagger
+
+SCREENS = Path(__file__).parent / "screens"
+TEXTS = ["a good film", "a film of note", "it is a film, and very good", "what a bore", "very bad"]
+DATA = LabelledRows(tuple({"text": text} for text in TEXTS), "text", None, "dev.csv")
+KNOWN = """\
+rule film-movie: film -> movie
+rule very-really: very -> really
+what a -> such a
+"""
+RULE = parse("film -> movie").rules[0]
+
+
+class Brittle:
+    identity = "brittle"
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def predict(self, rows: Sequence[Any]) -> list[str]:
+        return [
+            "bad" if any(word in row["text"] for word in self.words) else "good" for row in rows
+        ]
+
+
+def known(*words: str, text: str = KNOWN) -> KnownFlips:
+    tagger = PinnedTagger()
+    rules = KnownRules.of({"mine.sear": parse(text)}, tagger=tagger)
+    right = RightRows(DATA, Brittle(*words))
+    done = applications_of(rules.matcher, tagger.tag(right.texts))
+    answers = right.ask(done.rows.tolist(), done.texts)
+    flips = np.array(
+        [right.flipped(row, answer) for row, answer in zip(done.rows, answers, strict=True)],
+        np.bool_,
+    )
+    return KnownFlips(known=rules, applications=done, flips=flips, right=right)
+
+
+FUNNEL = Funnel(
+    rows=200, right=156, held_out=47, searched=109, known=61, skipped=0, paraphrases=4210,
+    candidates=812, texts=5120, judged=230, narrowed=12, keep_meaning=41, applications=1210,
+    distinct_rewrites=1130, with_enough_flips=5, pairs_scored=9800, passing=3, collapsed=1,
+    selected=2, rows_flipped=11, held_out_flipped=4, questions=1530, question_limit=3120,
+)  # fmt: skip
+
+
+def verdict(accepted: int, sampled: int, low: float) -> TextVerdict:
+    return TextVerdict(
+        sampled=sampled, accepted=accepted, low=low, places=sampled, few=False, passed=low >= 0.9
+    )
+
+
+def found(text: str, *, source: str = "") -> FoundRule:
+    flip = Flip("It is a good film.", "It is a good movie.", "good", "bad", 0.93)
+    held = HeldOut(changed=9, flips=2, interval=(0.06, 0.55), at_tau=9, at_tau_interval=(0.7, 1.0),
+                   flips_at_tau=2, mean_score=0.9)  # fmt: skip
+    return FoundRule(
+        rule=RULE, text=text, id="film-to-movie", source=source, scope=None,
+        judged=None if source else verdict(49, 50, 0.92), changed=20, asked=20, flips=7,
+        interval=(0.18, 0.57), q_value=0.01, at_tau=20, flips_at_tau=7, mean_score=0.9, gain=6.4,
+        examples=(flip,), firing=(), silent=(), held_out=held,
+    )  # fmt: skip
+
+
+def discovery(**changed: Any) -> Discovery:
+    given: dict[str, Any] = {
+        "data": DATA, "settings": Settings(minimum_flips=3), "tau": 0.5, "rules": (),
+        "collapsed": (),
+        "passing": (), "closest": (), "known": known(), "base_rate": 0.02, "base_rows": 80,
+        "budget_reached": False, "cut_short": (), "question_limit_reached": False,
+        "funnel": FUNNEL,
+    }  # fmt: skip
+    return Discovery(**(given | changed))
+
+
+NOTHING = replace(FUNNEL, passing=0, selected=0, rows_flipped=0, held_out_flipped=0,
+                  with_enough_flips=0)  # fmt: skip
+
+
+def close(rule: str, lacks: Any, changed: int, flips: int, judged: TextVerdict) -> Closest:
+    return Closest(
+        rule=rule, lacks=lacks, changed=changed, asked=changed, flips=flips, judged=judged
+    )
+
+
+CLOSEST = (
+    close("not -> ~n't / AUX __", "meaning", 31, 6, verdict(36, 50, 0.63)),
+    close("good -> fine", "flips", 40, 2, verdict(49, 50, 0.92)),
+    close("of note -> worth seeing", "text", 5, 3, verdict(5, 5, 0.75)),
+)
+CASES: dict[str, Discovery] = {
+    "rules-found": discovery(rules=(found("film -> movie"), found("is -> ~'s / it __",
+                                                                  source="contractions/contract"))),
+    "only-known-rules-flip": discovery(rules=(found("film -> movie", source="synonyms/reviews"),),
+                                       known=known("movie"), closest=CLOSEST),
+    "nothing-flips": discovery(funnel=NOTHING),
+    "closest-ones": discovery(funnel=NOTHING, closest=CLOSEST, known=known("really")),
+    "no-candidates": discovery(
+        funnel=replace(NOTHING, candidates=0, judged=0, keep_meaning=0, held_out=0, searched=60,
+                       right=60, rows=80, known=0, applications=0, distinct_rewrites=0),
+        known=None),
+    "time-cut-short": discovery(
+        funnel=replace(NOTHING, skipped=64, not_asked=12, undecided=30), budget_reached=True,
+        cut_short=("paraphrases", "judging")),
+    "question-limit": discovery(
+        rules=(found("film -> movie"),), question_limit_reached=True,
+        funnel=replace(FUNNEL, questions=400, question_limit=400, not_asked=17)),
+    "the-papers-order": discovery(
+        settings=Settings(order="paper"), rules=(replace(found("film -> movie"), judged=None),),
+        known=None, funnel=replace(FUNNEL, rows_with_adversary=51, question_limit=None)),
+}  # fmt: skip
+
+
+def compared(name: str, printed: str) -> None:
+    path = SCREENS / f"{name}.txt"
+    lines = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    if os.environ.get("SEARS_WRITE"):
+        path.write_text(lines, "utf-8")
+    assert lines == path.read_text("utf-8")
+
+
+def screen(width: int = 200) -> Console:
+    return Console(file=io.StringIO(), width=width, highlight=False, soft_wrap=True)
+
+
+def printed(out: Console) -> str:
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_search_ends_with_something_to_say(name: str) -> None:
+    out = screen()
+    print_discovery(out, CASES[name], Path("found.sear"))
+    compared(name, printed(out))
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "text"),
+    [
+        ("known-flips", ("movie", "such"), KNOWN),
+        ("known-none-flips", (), KNOWN),
+        ("known-none-acts", ("movie",), "colour -> color"),
+    ],
+)
+def test_known_flips_stand_on_the_screen_first(name: str, words: tuple[str], text: str) -> None:
+    out = screen()
+    print_known(out, known(*words, text=text))
+    compared(name, printed(out))
+
+
+def test_on_a_narrow_screen_examples_stand_below() -> None:
+    out = screen(width=80)
+    print_discovery(out, CASES["rules-found"], Path("found.sear"))
+    compared("narrow", printed(out))
+
+
+def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:
+    out = screen()
+    print_known(out, known(), so_far=True)
+    assert printed(out) == ""
+
+
+def test_rules_that_flip_rows_by_the_same_texts_are_shown_once() -> None:
+    flips = known("movie", text="rule a: film -> movie\nrule b: a? film -> $1 movie")
+    assert [flips.known.ids[each] for each in flips.best()] == ["a"]
+
+
+# ---------------------------------------------------------------- what it will cost
+
+
+def test_what_lies_ahead_is_asked_about_where_it_is_much() -> None:
+    small = Estimate(3000, limited=True, minutes=2)
+    assert not small.wants_an_answer(endpoint=False)
+    assert small.wants_an_answer(endpoint=True)
+    assert replace(small, minutes=21).wants_an_answer(endpoint=False)
+    assert replace(small, questions=50_001).wants_an_answer(endpoint=False)
+
+
+def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
+    def minutes(rows: int, seconds: float, most: int | None = 10_000) -> Estimate:
+        return estimate(
+            ["A fun film, and a long one."] * rows, Settings(), most=most, asked=100,
+            seconds_a_question=seconds, processes=2, beam=30, translates=True,
+        )  # fmt: skip
+
+    assert minutes(200, 0.001).minutes < minutes(400, 0.001).minutes
+    assert minutes(200, 1.0).minutes > 9_900 / 60
+    assert str(minutes(200, 1.0)).startswith("ahead: at most 9,900 questions to the model, about")
+    assert str(minutes(10, 0.0, None)).startswith("ahead: some 10,000 questions")
+
+
+# ---------------------------------------------------------------- strange rows
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["The film was good.", "It was bad."], []),
+        (["Good."] * 5, ["all rows say the same", "5 of 5 rows have one word"]),
+        (["Good!", "Bad.", "It was fine."], ["2 of 3 rows have one word"]),
+        (["word " * 1000, "It was fine."], ["1 of 2 rows have more than 400 words"]),
+        (["um filme", "It was fine."], ["1 of 2 rows do not look like English"]),
+        (["", "<p>Fine.</p> 😀", "It was 👍🏽 fine."], []),
+        ([], []),
+    ],
+)
+def test_strange_rows_are_told_in_a_sentence(texts: list[str], said: list[str]) -> None:
+    notes = notes_on(texts, looks_english=lambda text: "filme" not in text)
+    assert len(notes) == len(said)
+    assert all(note.startswith(start) for note, start in zip(notes, said, strict=True))

@@ -1,0 +1,197 @@
+"""Narrowed rules: they act where the condition says, and the condition says it in few words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.narrowing import (
+    ACCEPTED,
+    NOT_JUDGED,
+    REFUSED,
+    Narrowed,
+    narrowed,
+    sites_of,
+)
+from sears_dsl.errors import UsageError
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.text.tokens import Tokens
+
+TAGGER = PinnedTagger(
+    {
+        "is": ("AUX", "VBZ"), "was": ("AUX", "VBD"), "can": ("AUX", "MD"), "will": ("AUX", "MD"),
+        "and": ("CCONJ", "CC"), "still": ("ADV", "RB"), "so": ("ADV", "RB"),
+        "very": ("ADV", "RB"), "not": ("PART", "RB"), "well": ("ADJ", "JJ"),
+        "I": ("PRON", "PRP"), "like": ("VERB", "VBP"), "much": ("ADJ", "JJ"),
+        ".": ("PUNCT", "."), "set": ("NOUN", "NN"),
+    }
+)  # fmt: skip
+JUDGEMENT = {"+": ACCEPTED, "-": REFUSED, " ": NOT_JUDGED}
+
+
+def narrow(rules: str, rows: list[tuple[str, str]], **options: object) -> list[tuple[str, str]]:
+    """What comes out, and where it acts; the rows are (judgement, text)."""
+    ruleset = parse(rules)
+    tokens = TAGGER.tag([text for _, text in rows])
+    sites = sites_of(ruleset.compile(tagger=TAGGER), tokens)
+    verdicts = np.array([JUDGEMENT[rows[row][0]] for row in sites.rows.tolist()])
+    found = narrowed(
+        ruleset.rules[0], tokens, sites, verdicts, tagger=TAGGER, options=ruleset.options,
+        **options,  # type: ignore[arg-type]
+    )  # fmt: skip
+    return [
+        (print_rule(each.rule), "".join("x" if holds else "." for holds in each.holds.tolist()))
+        for each in found
+    ]
+
+
+def test_one_place_that_differs_proposes_where_it_acts_most() -> None:
+    rows = [(" ", "it is not well"), (" ", "it was not so"), (" ", "it can not"),
+            ("-", "soggy and not well"), (" ", "is not so"), (" ", "still not well")]  # fmt: skip
+    assert narrow("not -> ~n't", rows)[0] == ("not -> ~n't / AUX __", "xxx.x.")
+
+
+def test_a_fine_tag_where_the_coarse_one_does_not_tell() -> None:
+    rows = [("+", "it is not well"), ("+", "he is not"), ("-", "it can not"), ("-", "it will not"),
+            (" ", "she is not"), (" ", "she can not")]  # fmt: skip
+    assert narrow("not -> ~n't", rows)[0] == ("not -> ~n't / VBZ __", "xx..x.")
+    rows += [("+", "he was not"), ("+", "still not")]
+    assert narrow("not -> ~n't", rows)[0] == ("not -> ~n't / !MD __", "xx..x.xx")
+
+
+def test_a_context_that_is_there_becomes_finer() -> None:
+    rows = [("+", "it is not well"), ("+", "he was not"), ("-", "it can not"), ("-", "it will not")]
+    found = narrow("not -> ~n't / AUX __", rows)
+    assert found[0] == ("not -> ~n't / [pos=AUX & tag!=MD] __", "xx..")
+
+
+def test_a_word_that_is_matched_is_narrowed_and_copies_go_by_number() -> None:
+    rows = [("+", "so much"), ("+", "so much I like"), ("-", "very much"), ("-", "still much"),
+            (" ", "so much so"), ("-", "very much so")]  # fmt: skip
+    found = narrow("ADV much -> too ADV much", rows, negations=False)
+    assert found[0] == ("[pos=ADV & lower=so] much -> too $1 much", "xx..x.")
+
+
+def test_the_changed_word_itself_tells_by_its_tag() -> None:
+    tagger = PinnedTagger({})
+    texts = ["taste like dirt", "I like it", "look like fun", "we like fun"]
+    kinds = {0: "IN", 1: "VBP", 2: "IN", 3: "VBP"}
+    plain = tagger.tag(texts)
+    rows = [
+        [token._replace(coarse="ADP" if kinds[n] == "IN" else "VERB", fine=kinds[n])
+         if token.text == "like" else token for token in plain.row(n)]
+        for n in range(4)
+    ]  # fmt: skip
+    tokens = Tokens.from_rows(texts, rows)
+    rules = parse("option case = exact\nlike -> as")
+    sites = sites_of(rules.compile(tagger=tagger), tokens)
+    verdicts = np.array([ACCEPTED, REFUSED, ACCEPTED, REFUSED])
+    [first, *_] = narrowed(
+        rules.rules[0], tokens, sites, verdicts, tagger=tagger, options=rules.options
+    )
+    assert print_rule(first.rule) == "[text=like & pos=ADP] -> as"
+
+
+def test_words_are_quoted_where_they_mean_something_else() -> None:
+    rows = [("+", "set not"), ("+", "set not well"), ("-", "I not"), ("-", "so not"),
+            ("-", "(NOUN not")]  # fmt: skip
+    for text, _ in narrow("not -> never", rows, most=9):
+        assert print_rule(parse(text).rules[0]) == text
+
+
+def test_a_share_of_what_is_judged_may_be_refused() -> None:
+    rows = [("+", "it is not")] * 9 + [("-", "it is not"), ("-", "and not"), ("-", "and not")]
+    assert not any(text.endswith("AUX __") for text, _ in narrow("not -> ~n't", rows))
+    assert narrow("not -> ~n't", rows, delta=0.1)[0][0] == "not -> ~n't / AUX __"
+
+
+def test_too_few_judged_places_choose_nothing() -> None:
+    rows = [("+", "it is not"), ("+", "it was not"), ("-", "and not"), ("-", "and not")]
+    found = narrow("not -> ~n't", rows, least=3, negations=False)
+    assert found == []
+
+
+def test_nothing_is_proposed_where_nothing_was_refused_or_nothing_tells_apart() -> None:
+    assert narrow("not -> ~n't", [("+", "it is not"), (" ", "and not")]) == []
+    assert narrow("not -> ~n't", [("+", "it is not"), ("-", "it is not")]) == []
+    assert narrow("not -> ~n't", [("-", "is not"), ("-", "is not")]) == []
+
+
+def test_there_is_a_verdict_a_place() -> None:
+    rules = parse("not -> ~n't")
+    tokens = TAGGER.tag(["it is not"])
+    sites = sites_of(rules.compile(tagger=TAGGER), tokens)
+    with pytest.raises(UsageError, match="1 places and 2 verdicts"):
+        narrowed(rules.rules[0], tokens, sites, np.array([0, 1]), tagger=TAGGER)
+
+
+def test_no_torch_is_loaded() -> None:
+    code = "import sys, sears_dsl.discovery.narrowing; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---------------------------------------------------------------- the engine is the twin
+
+VOCABULARY = "it is was can and still not so much I like well set . Set".split()  # noqa: SIM905
+WORDS = st.sampled_from(VOCABULARY)
+TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
+RULES = st.sampled_from(
+    ["not -> ~n't", "not -> ~n't / AUX __", "ADV much -> too ADV much", "<> -> really / __ ADJ",
+     "much -> <> / __ (well|.)", "ADV not -> ADV never", "it is -> it was", "so? not -> never",
+     "RB ADV -> ADV RB", "[pos=AUX & tag!=MD] not -> $1 never", "not -> never / !and __"]
+)  # fmt: skip
+CASES = st.sampled_from(["smart", "exact", "ignore"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.tuples(CASES, RULES), st.lists(TEXTS, min_size=1, max_size=12),
+    st.lists(st.sampled_from([NOT_JUDGED, REFUSED, ACCEPTED]), min_size=12, max_size=12),
+    st.sampled_from([0.0, 0.2]), st.booleans(),
+)  # fmt: skip
+def test_a_narrowed_rule_acts_where_it_says_and_nowhere_else(
+    written: tuple[str, str], texts: list[str], known: list[int], delta: float, negations: bool
+) -> None:
+    case, rule = written
+    ruleset = parse(f"option case = {case}\n{rule}")
+    tokens = TAGGER.tag(texts)
+    sites = sites_of(ruleset.compile(tagger=TAGGER), tokens)
+    verdicts = np.array(known[: len(sites.rows)], np.int64)
+    found = narrowed(
+        ruleset.rules[0], tokens, sites, verdicts, tagger=TAGGER, options=ruleset.options,
+        delta=delta, negations=negations, most=50,
+    )  # fmt: skip
+    acted = [int(each.holds.sum()) for each in found]
+    assert acted == sorted(set(acted))
+    everywhere = _instances(ruleset, tokens)
+    for each in found:
+        again = parse(f"option case = {case}\n{print_rule(each.rule)}")
+        acts = _instances(again, tokens)
+        assert acts <= everywhere
+        places = zip(*(column.tolist() for column in sites), strict=True)
+        assert [place in acts for place in places] == each.holds.tolist()
+        _is_within_delta(each, verdicts, delta)
+
+
+def _instances(ruleset: Ruleset, tokens: Tokens) -> set[tuple[int, int, int]]:
+    """Every instance, one by one: those of a row do not hide each other."""
+    found = set()
+    matcher = ruleset.compile(tagger=TAGGER)
+    for row, start, end in (each[1:] for each in matcher.find(tokens, scope="all").tuples()):
+        found.add((row, start, end))
+    return found
+
+
+def _is_within_delta(each: Narrowed, verdicts: NDArray[np.int64], delta: float) -> None:
+    refused = int((verdicts[each.holds] == REFUSED).sum())
+    accepted = int((verdicts[each.holds] == ACCEPTED).sum())
+    assert refused <= delta * (refused + accepted) + 1e-9
+    assert refused < int((verdicts == REFUSED).sum())
