@@ -21,6 +21,7 @@ from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.marking import marked
 from sears_dsl.vetting.order import order
 from sears_dsl.vetting.picking import Choice
+from sears_dsl.vetting.proposals import Proposal, proposals
 from sears_dsl.vetting.trials import Trials
 from sears_dsl.vetting.workbench import Effects, Example, Workbench
 
@@ -244,7 +245,18 @@ class Session:
             "expect": "same" if expect is None else f"{expect.kind} {expect.label}".strip(),
             "summary": asdict(summary),
             "verdict": None if verdict is None else asdict(verdict),
+            "differing": self._differing(place),
+            "narrowed": [asdict(each) for each in self._narrowed(place)],
         }
+
+    def _differing(self, rule: int) -> int:
+        """How many pairs of a rule were marked as differing."""
+        done = self.bench.effects.applications
+        pairs = self.state.pairs
+        return sum(pairs.get(pair) is False for pair in done.pairs(done.of_rule(rule)))
+
+    def _narrowed(self, rule: int) -> list[Proposal]:
+        return proposals(self.bench, self.trials, rule, self.state.pairs)
 
     def examples(self, name: str, *, mistakes: bool, first: int, most: int) -> View:
         """Rows that a rule changes.

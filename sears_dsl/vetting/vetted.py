@@ -26,7 +26,7 @@ from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.merging import Outcome, Review
 from sears_dsl.vetting.typing_rules import RuleReader
 
-__all__ = ["JudgedPair", "judged_pairs", "left_out_text", "vetted_text"]
+__all__ = ["JudgedPair", "judged_both_ways", "judged_pairs", "left_out_text", "vetted_text"]
 
 _TESTS = 2
 _LONGEST_TEST = 200
@@ -115,6 +115,20 @@ def judged_pairs(reviews: Sequence[Review]) -> list[JudgedPair]:
             own.setdefault((original, rewritten), pair)
         found += own.values()
     return found
+
+
+def judged_both_ways(pairs: Sequence[JudgedPair]) -> list[tuple[str, str]]:
+    """The pairs about which reviewers contradict each other, each once.
+
+    Example:
+        >>> ana = JudgedPair("a film", "a movie", 1, "ana", "pair")
+        >>> judged_both_ways([ana, replace(ana, label=0, reviewer="ben")])
+        [('a film', 'a movie')]
+    """
+    labels: dict[tuple[str, str], set[int]] = {}
+    for each in pairs:
+        labels.setdefault((each.original, each.rewritten), set()).add(each.label)
+    return [pair for pair, given in labels.items() if len(given) > 1]
 
 
 def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:

@@ -33,7 +33,7 @@ from sears_dsl.text.tokens import Tokens
 from sears_dsl.vetting.marking import Piece, marked
 
 if TYPE_CHECKING:
-    from sears_dsl.discovery.semantics import Scorer
+    from sears_dsl.discovery.scorers import Scorer
 
 __all__ = ["Effects", "Example", "RuleSummary", "Workbench"]
 

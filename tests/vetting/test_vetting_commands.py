@@ -139,6 +139,22 @@ def test_journals_are_brought_together(folder: Path) -> None:
     assert len(read_judgements("judged.csv").pairs) == 8
 
 
+def test_reviewers_who_contradict_each_other_about_pairs_are_told(folder: Path) -> None:
+    ruleset = load(folder / "words.sear")
+    for name, same in {"ana": True, "ben": False}.items():
+        with Journal(Path(f"{name}.jsonl"), ruleset=ruleset, reviewer=name) as journal:
+            pair = {"rule": ruleset.rule_ids[0], "original": "a film", "rewritten": "a movie"}
+            journal.append("pair", {**pair, "same": same})
+            journal.append("pair", {**pair, "rewritten": "the movie", "same": True})
+    arguments = ["words.sear", "ana.jsonl", "ben.jsonl", "--pairs", "judged.csv"]
+    result = CliRunner().invoke(vetted_command, arguments)
+    assert (
+        "4 judged pairs in judged.csv; reviewers contradict each other about 1 pair"
+        in result.output
+    )
+    assert dict(read_judgements("judged.csv").contradicting) == {("a film", "a movie"): 2}
+
+
 def test_agreement_as_json(folder: Path) -> None:
     result = CliRunner().invoke(vetted_command, ["words.sear", *journals(folder), "--json"])
     told = json.loads(result.output)

@@ -49,7 +49,7 @@ good -> fine
 book -> novel
 """
 # The servers run real sittings, each of its own reviewer, so that tests do not meet.
-REVIEWERS = [f"reviewer{number}" for number in range(16)]
+REVIEWERS = [f"reviewer{number}" for number in range(20)]
 
 
 class Server(NamedTuple):
@@ -280,6 +280,64 @@ def test_rows_are_mistakes_or_all_and_pairs_are_judged(sit: Callable[..., Sittin
     assert sitting.entries()[-1]["same"] is False
     pressed = page.locator("#examples li").first.locator("button[aria-pressed=true]")
     sync_api.expect(pressed).to_have_text("differs")
+
+
+def test_what_differs_proposes_the_narrowed_rule_and_a_key_takes_it(
+    sit: Callable[..., Sitting],
+) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.click("#queue button:has-text('movie -> film')")
+    sitting.rule("movie -> film")
+    sync_api.expect(page.locator("#narrowed")).to_be_hidden()
+    page.keyboard.press("n")
+    sitting.shows("#status", "mark an example that differs")
+    page.keyboard.press("m")
+    bad = page.locator("#examples li", has_text="a bad").first
+    button = bad.get_by_role("button", name="differs")
+    button.scroll_into_view_if_needed()
+    top = button.bounding_box()["y"]
+    button.click()
+    sitting.wait("pair")
+    sitting.shows("#narrowed", "movie -> film / good __")
+    sitting.shows("#narrowed", "writes 0 of 1 pair marked as differing")
+    sitting.shows("#narrowed", "changes 12 of 24 rows, induces 12 of 12 mistakes")
+    sitting.shows("#status", "Narrowed rule: movie -> film / good __")
+    # What appeared above moved nothing under the mouse, and the focus stays.
+    assert abs(button.bounding_box()["y"] - top) < 2
+    sync_api.expect(button).to_be_focused()
+    page.get_by_role("button", name="Look… at what movie -> film / good __ does").click()
+    sync_api.expect(page.locator("#edit-text")).to_have_value("movie -> film / good __")
+    sitting.shows("#edit-numbers", "mistakes induced")
+    page.keyboard.press("Escape")
+    assert page.evaluate(CONTRAST) == []
+    assert page.evaluate(NAMELESS) == []
+    page.keyboard.press("n")
+    sitting.wait("edit")
+    entry = sitting.entries()[-1]
+    assert (entry["text"], entry["new"]) == ("movie -> film", "movie -> film / good __")
+    sitting.shows("#queue", "movie -> film / good __")
+    sitting.shows("#tally", "1 accepted")
+    page.keyboard.press("u")
+    sitting.wait("undo")
+    sitting.rule("movie -> film")
+    page.get_by_role("button", name="Take movie -> film / good __ instead").click()
+    sitting.wait("edit", 2)
+
+
+def test_marks_that_no_condition_tells_apart_are_told(sit: Callable[..., Sitting]) -> None:
+    sitting = sit(viewport={"width": 640, "height": 450})
+    page = sitting.page
+    page.click("#queue button:has-text('good movie -> good film')")
+    sitting.rule("good movie -> good film")
+    for number in range(12):
+        page.click(f"#examples li >> nth={number} >> text=differs")
+        sitting.wait("pair", number + 1)
+    sitting.shows("#narrowed", "No condition on the words beside the change")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+    page.keyboard.press("n")
+    page.wait_for_timeout(100)
+    assert "edit" not in sitting.kinds()
 
 
 def test_what_was_chosen_to_be_seen_stays(sit: Callable[..., Sitting]) -> None:
@@ -711,6 +769,23 @@ def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bo
     page.fill("#consequent", "$1n't")
     sitting.shows("#numbers-write", "if this rule is saved")
     page.screenshot(path=folder / "vetting-write.png", animations="disabled")
+    page.close()
+    end(server)
+
+    (tmp_path / "words.sear").write_text("not -> ~n't\nfilm -> movie\n", "utf-8")
+    server = start(tmp_path, "--reviewer", "ben", tagger="fast", label=None)
+    sitting = opened(browser, server.pages["ben"], "ben", tmp_path, **look)
+    page = sitting.page
+    page.locator("input[name=only][value=all]").check(force=True)
+    for word, said in (("or", "differs"), ("but", "differs"), ("is", "same")):
+        example = page.locator("#examples li", has_text=re.compile(rf"\b{word} not"))
+        example.first.get_by_role("button", name=said).click()
+        page.wait_for_selector("body:not([data-busy])")
+    sitting.shows("#narrowed", "not -> ~n't / AUX __")
+    page.evaluate("window.scrollTo(0, document.querySelector('.actions').offsetTop - 20)")
+    page.mouse.move(1, 1)
+    page.wait_for_timeout(300)
+    page.screenshot(path=folder / "vetting-narrow.png", animations="disabled")
     page.close()
     end(server)
 

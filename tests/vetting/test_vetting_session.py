@@ -300,3 +300,58 @@ def _edit_and_look(session: Session, bench: Counting) -> None:
     assert session.overview()["judge"]["mistakes"] == len(
         wanted.rows_flipped(len(texts) + 3) | wanted.rows_flipped(len(texts) + 4)
     )
+
+
+# ---------------------------------------------------------------- narrowed rules
+
+
+def test_a_pair_that_differs_proposes_the_rule_that_leaves_it_out(session: Session) -> None:
+    """movie -> film changes good movies and bad ones; a bad one is marked."""
+    rule = ids(session)["movie -> film"]
+    assert session.rule(rule)["narrowed"] == []
+    decide(session, "pair", rule=rule, row=1, same=True)
+    assert session.rule(rule)["narrowed"] == []
+    decide(session, "pair", rule=rule, row=2, same=False)
+    seen = session.rule(rule)
+    assert seen["differing"] == 1
+    assert seen["narrowed"] == [
+        {
+            "text": "movie -> film / good __",
+            "same": 1, "of_same": 1, "differs": 0, "of_differs": 1,
+            "changed": 10, "of_changed": 20, "mistakes": 10, "of_mistakes": 10,
+        }
+    ]  # fmt: skip
+    decide(session, "pair", rule=rule, row=2, same=None)
+    assert session.rule(rule)["narrowed"] == []
+
+
+def test_a_narrowed_rule_is_taken_as_an_edit_and_taken_back(session: Session) -> None:
+    rule = ids(session)["movie -> film"]
+    decide(session, "pair", rule=rule, row=2, same=False)
+    [narrowed] = session.rule(rule)["narrowed"]
+    decide(session, "edit", rule=rule, new=narrowed["text"])
+    assert session.rule(rule)["verdict"]["new"] == "movie -> film / good __"
+    assert session.overview()["judge"]["mistakes"] == 10
+    decide(session, "undo", task="judge")
+    assert session.rule(rule)["verdict"] is None
+    # The mark stays, and so does what it asks for.
+    assert session.rule(rule)["narrowed"] == [narrowed]
+
+
+def test_marks_that_nothing_tells_apart_propose_nothing_and_say_so(session: Session) -> None:
+    rule = ids(session)["book -> novel"]
+    everywhere = session.examples(rule, mistakes=False, first=0, most=50)["examples"]
+    for each in everywhere:
+        decide(session, "pair", rule=rule, row=each["row"], same=False)
+    seen = session.rule(rule)
+    assert (seen["differing"], seen["narrowed"]) == (20, [])
+
+
+def test_a_pair_marked_under_another_rule_counts_where_this_one_writes_it_too(
+    session: Session,
+) -> None:
+    rule = ids(session)
+    decide(session, "pair", rule=rule["good movie -> good film"], row=1, same=False)
+    [narrowed] = session.rule(rule["movie -> film"])["narrowed"]
+    assert narrowed["text"] == "movie -> film / bad __"
+    assert (narrowed["changed"], narrowed["mistakes"], narrowed["of_mistakes"]) == (10, 0, 10)

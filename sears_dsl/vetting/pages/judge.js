@@ -1,6 +1,6 @@
 // The first task: rules one at a time.
 import { ask, send } from "./server.js";
-import { alone, example, find, findings, latest, make, marked, number, say, signs, summary, tell } from "./parts.js";
+import { alone, counted, example, find, findings, latest, make, marked, number, say, signs, summary, tell } from "./parts.js";
 
 const PAGE = 20;
 const LONG = 60; // characters from which on a rule is set smaller
@@ -105,6 +105,7 @@ async function show() {
   if (none) {
     find("rule").replaceChildren(make("h2", { id: "rule-text", tabIndex: -1 }, "There is no rule to judge."));
     find("examples").replaceChildren();
+    find("narrowed").hidden = true;
     return;
   }
   const id = current;
@@ -132,8 +133,30 @@ async function show() {
     why,
   ];
   find("rule").replaceChildren(...parts.filter((part) => part !== null));
+  narrowed(rule);
   if (!again) choose(rule.summary.flips === 0 ? "all" : wanted);
   await examples(again ? Math.max(PAGE, loaded) : PAGE);
+}
+
+/** What the marks on pairs ask for: the same rule in fewer places, the shortest condition first. */
+function narrowed(rule) {
+  find("narrowed").hidden = rule.differing === 0;
+  find("narrowed-told").textContent = rule.narrowed.length
+    ? "The rule under the shortest conditions that leave out what you marked as differing and keep what you marked as the same."
+    : "No condition on the words beside the change, or in it, tells what you marked as differing from the rest. Mark more pairs, edit the rule, or reject it.";
+  find("narrowed-rules").replaceChildren(...rule.narrowed.map((each, at) => {
+    const take = make("button", { type: "button", className: "good" }, at === 0 ? make("kbd", {}, "N") : null, " Take", make("span", { className: "hidden" }, ` ${each.text} instead`));
+    take.addEventListener("click", () => decide("edit", { new: each.text }));
+    const look = make("button", { type: "button", "aria-haspopup": "dialog" }, "Look…", make("span", { className: "hidden" }, ` at what ${each.text} does`));
+    look.addEventListener("click", () => openEdit(each.text));
+    return make("li", {}, make("span", { className: "mono" }, each.text), make("span", { className: "quiet" }, effects(each)), make("div", { className: "row" }, take, look));
+  }));
+}
+
+function effects(each) {
+  const of = (some, all, what) => `${some.toLocaleString("en")} of ${counted(all, what)}`;
+  const same = each.of_same ? `writes ${of(each.same, each.of_same, "pair")} marked same, ` : "writes ";
+  return `${same}${of(each.differs, each.of_differs, "pair")} marked as differing; changes ${of(each.changed, each.of_changed, "row")}, induces ${of(each.mistakes, each.of_mistakes, "mistake")}`;
 }
 
 function withArrow({ antecedent, consequent }) {
@@ -171,8 +194,15 @@ async function examples(most = PAGE, first = 0) {
 
 const judgePair = alone(async (each, same) => {
   const from = [...find("examples").querySelectorAll("button")].indexOf(document.activeElement);
+  const top = document.activeElement.getBoundingClientRect().top;
+  const before = shown?.narrowed[0]?.text;
   await task.decide("pair", { rule: current, row: each.row, same });
-  find("examples").querySelectorAll("button")[from]?.focus();
+  const button = find("examples").querySelectorAll("button")[from];
+  button?.focus({ preventScroll: true });
+  // What is proposed appears above: the examples stay where they are on the screen.
+  if (button) window.scrollBy(0, button.getBoundingClientRect().top - top);
+  const first = shown?.narrowed[0]?.text;
+  if (first && first !== before) say(`Narrowed rule: ${first}. N takes it.`);
 });
 
 const decide = alone(async (kind, content = {}) => {
@@ -213,10 +243,10 @@ const openReject = alone(async () => {
   find("note").focus();
 });
 
-const openEdit = alone(async () => {
+const openEdit = alone(async (text = "") => {
   await showing;
   if (current === null || shown?.id !== current) return;
-  find("edit-text").value = shown.verdict?.new || shown.text;
+  find("edit-text").value = text || shown.verdict?.new || shown.text;
   find("edit-dialog").showModal();
   find("edit-text").focus();
   find("edit-save").disabled = true;
@@ -250,9 +280,16 @@ async function saveEdit() {
   await decide("edit", { new: text });
 }
 
+async function takeNarrowed() {
+  await showing;
+  const first = shown?.id === current ? shown?.narrowed[0] : undefined;
+  if (first) await decide("edit", { new: first.text });
+  else say("No narrowed rule is proposed: mark an example that differs.");
+}
+
 export function key(pressed) {
   const actions = {
-    a: () => decide("accept"), r: openReject, e: openEdit, s: () => decide("skip"), u: undo,
+    a: () => decide("accept"), r: openReject, e: () => openEdit(), n: takeNarrowed, s: () => decide("skip"), u: undo,
     j: () => step(1), k: () => step(-1),
     m: () => {
       const radios = [...document.getElementsByName("only")];
