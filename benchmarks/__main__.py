@@ -8,7 +8,7 @@ import sys
 BENCHMARKS = [
     "matching", "mined", "literals", "tokenizing", "fast_tagger", "tagging", "taggers", "fresh",
     "endtoend", "pipeline", "startup", "memory", "typing_rules", "scoring", "paraphrasing",
-    "selecting", "agreement", "blind_spots", "sentiment", "comprehension", "fixing",
+    "selecting", "agreement", "blind_spots", "grammar", "sentiment", "comprehension", "fixing",
 ]  # fmt: skip
 
 

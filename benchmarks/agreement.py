@@ -204,7 +204,7 @@ def _weights() -> Weights:
     weights = shipped("combined").weights
     if weights is None:
         raise SystemExit("scorers.json has no weights: run with --fit first")
-    return weights
+    return Weights(**weights)
 
 
 def substituted(seen: Evidence) -> list[Row]:

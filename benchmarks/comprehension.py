@@ -54,7 +54,7 @@ def main() -> None:
         paraphraser=team,
         scorer=team,
         tagger=tagger,
-        settings=Settings(comparison="squad", holdout=0),
+        settings=Settings(order="paper", comparison="squad", holdout=0),
     )
     ended = time.perf_counter()
     out = console()

@@ -146,7 +146,7 @@ def _find(data: LabelledRows, training: Table, tagger: Tagger) -> Ruleset:
         paraphraser=team,
         scorer=team,
         tagger=tagger,
-        settings=Settings(rules=RULES, tau=PAPER_TAU, holdout=0),
+        settings=Settings(order="paper", rules=RULES, tau=PAPER_TAU, holdout=0),
         on_progress=tell,
     )
     team.close()

@@ -189,6 +189,12 @@ _SETS: dict[str, tuple[str, _Reader, float, float]] = {
         1,
         1,
     ),
+    "MRPC train": (
+        "research only",
+        lambda: _tab_separated("msr_paraphrase_train.txt", (3, 4, 0), header=True),
+        1,
+        1,
+    ),
 }
 #: The set that was made for the purpose.
 MADE = "substitutions"

@@ -160,7 +160,7 @@ def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
             paraphraser=source,
             scorer=scorer,
             tagger=tagger,
-            settings=Settings(tau=tau, delta=DELTA if tau else NO_DELTA, holdout=0),
+            settings=Settings(order="paper", tau=tau, delta=DELTA if tau else NO_DELTA, holdout=0),
             on_progress=watch.see,
         )
         _verify(found, data, model, tagger)
@@ -201,7 +201,6 @@ def _row(
                 "pairs without stopping": funnel.pairs_without_stopping,
                 "passing": funnel.passing,
                 "rules": funnel.selected,
-                "joined contexts": funnel.joined_contexts,
                 "rows flipped": round(share, 4),
                 "with inverses": round(with_inverses, 4),
                 "seconds": round(total),
@@ -243,8 +242,6 @@ def _verify(found: Discovery, data: LabelledRows, model: FastTextLike, tagger: T
     tokens = tagger.tag(right)
     rows = [tokens.row(number) for number in range(len(right))]
     for each in found.rules:
-        if each.joined:
-            continue  # it is counted on a part of the rows
         ruleset = Ruleset.from_rules([each.rule], options=Options(case="exact"))
         renderer = Renderer(each.rule, ruleset)
         changed = []
@@ -312,7 +309,7 @@ def _sweep(data: LabelledRows, model: FastTextLike) -> Sequence[Row]:
             paraphraser=team,
             scorer=team,
             tagger=tagger,
-            settings=Settings(tau=PAPER_TAU, minimum_frequency=0.005, holdout=0),
+            settings=Settings(order="paper", tau=PAPER_TAU, minimum_frequency=0.005, holdout=0),
             on_progress=watch.see,
         )
         team.close()

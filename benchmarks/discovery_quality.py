@@ -1,0 +1,657 @@
+"""Would a careful reader accept the rules that discovery finds, and what do they cost?
+
+Cells: a small model of `quality_models` and a kind of text each, see `CELLS`. In each `sears
+discover` runs as a user runs it, with its default settings, from a shell's point of view: a file of
+rows in, a ruleset and its manifest out.
+
+    python -m benchmarks.discovery_quality run                  all cells, one after another
+    python -m benchmarks.discovery_quality run sst-cnn --system new --rows 200
+    python -m benchmarks.discovery_quality sheet new products=benchmarks/earlier_rules.sear
+    python -m benchmarks.discovery_quality merge one.tsv two.tsv
+
+``run`` keeps what a cell gave in ``.cache/discovery-quality/SYSTEM/CELL.json`` and prints it:
+rules (those that were known before the run apart), right rows that they flip, among those that
+discovery held out and among fresh ones that it never saw, with 95% intervals (Wilson), questions
+for each right row (counted by the model itself), minutes. ``sheet`` draws 20 rewrites of every
+rule of every system (or of a ruleset, for a kind of text), from rows of the kind; the sheet names
+neither the system nor the rule, its key stands in another file. ``merge`` takes two readings by
+the criteria of `judging.md`, says how far they agree, how many rules of each system are accepted,
+and what the accepted ones flip.
+
+Method and bias: the held-out rows are those of the run itself, found again by their hashes, so that
+the flips counted here, by the model and the engine alone, have to be those of the manifest; where
+they are not, it is told. The models are small, and their failures many. What is kept of a sheet in
+the repository is a window around each edit and the hash of its sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import html
+import io
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tarfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from benchmarks.quality_models import TRAINERS, Model
+from benchmarks.record import ROOT, Row, data_file, write_record
+from benchmarks.small_reader import read_squad
+from sears_dsl.catalogue import shipped
+from sears_dsl.discovery.evidence import hold_out
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import Edit
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.models.predictor import Comparison, answers_equal
+from sears_dsl.statistics import wilson_interval
+from sears_dsl.vetting.agreement import cohen_kappa
+
+RUNS = ROOT / ".cache" / "discovery-quality"
+REWRITES = 20
+ACCEPTED = 0.9  # of a rule's rewrites
+FRESH = 1000  # most rows that discovery never sees
+SEED = 12
+WINDOW = 30  # characters on each side that are kept of a sentence
+
+Labelled = list[tuple[str, str]]
+"""Texts with their labels."""
+Rows = list[tuple[dict[str, str], tuple[str, ...]]]
+"""Columns of a row, and the answers that count as right."""
+Rewritten = tuple[str, Sequence[Edit]]
+"""A text, and what is replaced in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A kind of text.
+
+    Attributes:
+        learned: what models are trained on.
+        rows: what discovery gets: column → text, and the answers that count as right.
+        fresh: rows that neither saw.
+    """
+
+    learned: Any
+    rows: Rows
+    fresh: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A model, a kind of text, the column that rules rewrite, and one that the model reads too."""
+
+    name: str
+    model: str
+    texts: Callable[[], Texts]
+    column: str = "text"
+    also: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of text."""
+        return self.name.split("-")[0]
+
+
+def _texts(learned: Labelled, others: Labelled, rows: int) -> Texts:
+    """Discovery gets the first of the others in a random order; the next ones are fresh."""
+    others = list(dict.fromkeys(others))
+    random.Random(SEED).shuffle(others)
+    asked = [({"text": text}, (label,)) for text, label in others[: rows + FRESH]]
+    return Texts(
+        ([text for text, _ in learned], [label for _, label in learned]), asked[:rows], asked[rows:]
+    )
+
+
+def _lines(name: str, separator: str, encoding: str = "utf-8") -> Labelled:
+    """Texts and labels of a file of ``label SEPARATOR text``."""
+    lines = data_file(name).read_text(encoding).split("\n")
+    pairs = (line.split(separator, 1) for line in lines if separator in line)
+    return [(text.strip(), label) for label, text in pairs]
+
+
+def _films() -> Texts:
+    learned = _lines("sentiment/rt.tsv", "\t")
+    return _texts(learned, _lines("sentiment/imdb.tsv", "\t"), 1000)
+
+
+def _sst() -> Texts:
+    learned = _lines("sst2/stsa.binary.train", " ")
+    return _texts(learned, _lines("sst2/stsa.binary.dev", " "), 600)
+
+
+def _trec() -> Texts:
+    lines = _lines("classify/trec_train.label", " ", "latin-1")
+    pairs = [(text, label.split(":")[0]) for text, label in lines]
+    return _texts(pairs[:3500], pairs[3500:], 600)
+
+
+def _sms() -> Texts:
+    pairs = _lines("classify/sms_spam.tsv", "\t")
+    return _texts(pairs[:3500], pairs[3500:], 600)
+
+
+def _products() -> Texts:
+    """Snippets of reviews of products, by the sign of what people rated them with."""
+    from demo.reviews import fetch
+
+    member = "hutto_ICWSM_2014/amazonReviewSnippets_GroundTruth.txt"
+    with tarfile.open(fetch(ROOT / ".cache")) as outer:
+        name = next(each for each in outer.getnames() if each.endswith("hutto_ICWSM_2014.tar.gz"))
+        inner = outer.extractfile(name)
+        if inner is None:
+            sys.exit(f"discovery_quality: no {name} in the archive")
+        with tarfile.open(fileobj=io.BytesIO(inner.read())) as files:
+            found = files.extractfile(member)
+            if found is None:
+                sys.exit(f"discovery_quality: no {member} in the archive")
+            lines = [line.split("\t", 2) for line in found.read().decode("utf-8-sig").splitlines()]
+    pairs = [
+        (html.unescape(text).strip(), "positive" if float(rating) > 0 else "negative")
+        for _, rating, text in lines
+        if abs(float(rating)) >= 0.5
+    ]
+    random.Random(SEED).shuffle(pairs)
+    return _texts(pairs[:1600], pairs[1600:], 600)
+
+
+def _questions() -> Texts:
+    """One question a paragraph; the reader sees the paragraph too."""
+    asked = read_squad(data_file("squad/dev-v1.1.json"))
+    random.Random(SEED).shuffle(asked)
+    by_context = {each.context: each for each in asked}
+    rows = [
+        ({"question": each.question.strip(), "context": each.context}, each.answers)
+        for each in sorted(by_context.values(), key=lambda each: each.question)
+    ]
+    random.Random(SEED).shuffle(rows)
+    rest = [
+        ({"question": each.question.strip(), "context": each.context}, each.answers)
+        for each in asked
+        if by_context[each.context] is not each
+    ]
+    learned = read_squad(data_file("squad/train-v1.1-part.json"))
+    random.Random(SEED).shuffle(learned)
+    return Texts((learned[:10000],), rows[:1000], [*rows[1000:], *rest][:FRESH])
+
+
+CELLS = (
+    Cell("imdb-fasttext", "fasttext", _films),
+    Cell("imdb-minilm", "minilm", _films),
+    Cell("sst-linear", "linear", _sst),
+    Cell("sst-cnn", "cnn", _sst),
+    Cell("squad-reader", "reader", _questions, "question", "context"),
+    Cell("trec-cnn", "cnn", _trec),
+    Cell("sms-fasttext", "fasttext", _sms),
+    Cell("products-linear", "linear", _products),
+)
+
+
+# ---------------------------------------------------------------- run
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a rule does to the right rows of a part: the numbers of those it changes and flips."""
+
+    changed: list[int]
+    flips: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHere:
+    """A rule of a run.
+
+    Attributes:
+        rule: its canonical text.
+        known: whether it stood in a shipped ruleset before the run.
+        held_out: what it does to right rows that discovery held out.
+        fresh: what it does to right rows that discovery never saw.
+    """
+
+    rule: str
+    known: bool
+    held_out: Counted
+    fresh: Counted
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a cell gave, as it is kept in a file."""
+
+    cell: str
+    system: str
+    minutes: float
+    accuracy: float
+    rows: int
+    right: int
+    asked: int
+    held_out: int
+    fresh: int
+    differs: list[str]
+    rules: list[FoundHere]
+
+
+def trained(cell: Cell, texts: Texts) -> Path:
+    """The file of a cell's model, trained where there is none."""
+    path = RUNS / "models" / f"{cell.name}.joblib"
+    if not path.exists():
+        started = time.perf_counter()
+        model = TRAINERS[cell.model](*texts.learned)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        joblib.dump(model, path)
+        print(f"{cell.name}: trained in {time.perf_counter() - started:.0f} s", flush=True)
+    return path
+
+
+def run(cell: Cell, *, system: str, package: Path, rows: int | None, options: list[str]) -> Run:
+    """Discover with the default settings, and count again what the rules do.
+
+    Args:
+        cell: the model and the text.
+        system: a name for the code that runs.
+        package: the checkout whose code runs.
+        rows: how many rows discovery gets; None for those of the cell.
+        options: more of them for `sears discover`.
+    """
+    texts = cell.texts()
+    given = texts.rows[:rows]
+    model_file = trained(cell, texts)
+    folder = RUNS / system / cell.name
+    folder.mkdir(parents=True, exist_ok=True)
+    data, note, found = folder / "rows.jsonl", folder / "asked.txt", folder / "found.sear"
+    data.write_text(
+        "".join(
+            json.dumps({**row, "label": list(gold)}, ensure_ascii=False) + "\n"
+            for row, gold in given
+        ),
+        "utf-8",
+    )
+    command = [
+        sys.executable, "-c", "import sys; from sears_dsl.cli import main; sys.exit(main())",
+        "discover", "--batch-size", "4096", "--model", "benchmarks.quality_models:model",
+        "--data", str(data), "--column", cell.column, "--label", "label", "-o", str(found),
+        *(["--also", cell.also, "--compare", "squad"] if cell.also else []), *options,
+    ]  # fmt: skip
+    environment = os.environ | {
+        "PYTHONPATH": f"{package}{os.pathsep}{ROOT}",
+        "QUALITY_MODEL": str(model_file),
+        "QUALITY_ASKED": str(note),
+    }
+    started = time.perf_counter()
+    subprocess.run(command, check=True, env=environment, cwd=folder)
+    minutes = (time.perf_counter() - started) / 60
+    manifest = json.loads(found.with_suffix(".manifest.json").read_text("utf-8"))
+    counting = _Counting(joblib.load(model_file), cell)
+    here, there = counting.right(given), counting.right(texts.fresh)
+    share, seed = manifest["settings"]["holdout"], manifest["settings"]["seed"]
+    named = [row[cell.column] for row, _ in here]
+    held_out = (
+        [here[place] for place in hold_out(named, seed=seed, share=share)[1]] if share else []
+    )
+    ruleset = load(found)
+    known = {print_rule(rule) for file in shipped().values() for rule in load(file).rules}
+    rules = [
+        FoundHere(print_rule(rule), print_rule(rule) in known, *both)
+        for rule, *both in zip(
+            ruleset.rules, counting.of(ruleset, held_out), counting.of(ruleset, there), strict=True
+        )
+    ]
+    done = Run(
+        cell=cell.name, system=system, minutes=round(minutes, 2), rows=len(given), right=len(here),
+        accuracy=round(len(here) / len(given), 3), asked=int(note.read_text("utf-8")),
+        held_out=len(held_out), fresh=len(there), differs=_differing(rules, manifest), rules=rules,
+    )  # fmt: skip
+    path = RUNS / system / f"{cell.name}.json"
+    path.write_text(json.dumps(asdict(done), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return done
+
+
+class _Counting:
+    """Counts flips, row by row, by the model and the engine alone."""
+
+    def __init__(self, model: Model, cell: Cell) -> None:
+        self._model, self._column = model, cell.column
+        self._comparison: Comparison = "squad" if cell.also else "exact"
+
+    def right(self, rows: Rows) -> Rows:
+        """Those that the model has right."""
+        return [row for row, wrong in zip(rows, self._wrong(rows), strict=True) if not wrong]
+
+    def of(self, ruleset: Ruleset, rows: Rows) -> list[Counted]:
+        """What each rule does to right rows."""
+        counted = [Counted([], []) for _ in ruleset.rules]
+        if not ruleset.rules:
+            return counted
+        rewrites = compile_rules([ruleset]).apply([row[self._column] for row, _ in rows])
+        written = [
+            ({**rows[each.row][0], self._column: each.text}, rows[each.row][1]) for each in rewrites
+        ]
+        for each, wrong in zip(rewrites, self._wrong(written), strict=True):
+            counted[each.rule].changed.append(each.row)
+            if wrong:
+                counted[each.rule].flips.append(each.row)
+        return counted
+
+    def _wrong(self, rows: Rows) -> list[bool]:
+        if not rows:
+            return []
+        asked = [row if len(row) > 1 else row[self._column] for row, _ in rows]
+        return [
+            not answers_equal(str(answer), gold, comparison=self._comparison)
+            for answer, (_, gold) in zip(self._model.predict(asked), rows, strict=True)
+        ]
+
+
+def _differing(rules: Sequence[FoundHere], manifest: Any) -> list[str]:
+    """Rules whose held-out numbers in the manifest are others than those counted here."""
+    told = {each["rule"]: each["held_out"] for each in manifest["rules"]}
+    return [
+        f"{each.rule}: {len(each.held_out.flips)} of {len(each.held_out.changed)} here, "
+        f"{said['flips']} of {said['changed']} there"
+        for each in rules
+        if (said := told.get(each.rule))
+        and (len(each.held_out.flips), len(each.held_out.changed))
+        != (said["flips"], said["changed"])
+    ]
+
+
+def _share(some: int, of: int) -> str:
+    low, high = wilson_interval(some, of)
+    return f"{some} of {of} ({low:.1%} to {high:.1%})" if of else "0 of 0"
+
+
+def _together(counted: Iterable[Counted]) -> int:
+    return len({row for each in counted for row in each.flips})
+
+
+def row_of(run_: Run) -> Row:
+    """A line of the record."""
+    return Row(
+        f"{run_.cell}, {run_.system}",
+        {
+            "accuracy": run_.accuracy,
+            "new rules": sum(not each.known for each in run_.rules),
+            "known rules": sum(each.known for each in run_.rules),
+            "held out flipped": _share(
+                _together(each.held_out for each in run_.rules), run_.held_out
+            ),
+            "fresh flipped": _share(_together(each.fresh for each in run_.rules), run_.fresh),
+            "questions a right row": round(run_.asked / max(1, run_.right), 1),
+            "minutes": run_.minutes,
+            "counted otherwise by the manifest": len(run_.differs),
+        },
+    )
+
+
+# ---------------------------------------------------------------- sheet
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A rule on a kind of text: what a reader judges as one, without knowing it.
+
+    Attributes:
+        kind: of text.
+        rule: canonical text.
+        found: (system, cell) of the runs that found it.
+        rewrites: originals, each with what is replaced.
+    """
+
+    kind: str
+    rule: str
+    found: list[tuple[str, str]]
+    rewrites: list[Rewritten]
+
+
+def entries(systems: Sequence[str]) -> list[Entry]:
+    """Every rule of every run of the systems with its rewrites, shuffled."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    written_by: dict[tuple[str, str], tuple[Ruleset, int]] = {}
+    for system in systems:
+        kind, _, file = system.partition("=")
+        files = [(Path(file), kind, kind)] if file else [
+            (RUNS / system / cell.name / "found.sear", cell.kind, cell.name) for cell in CELLS
+        ]  # fmt: skip
+        for path, kind, where in files:
+            if not file and not path.exists():
+                continue
+            ruleset = load(path)
+            for number, rule in enumerate(ruleset.rules):
+                key = kind, print_rule(rule)
+                found[key].append((path.stem if file else system, where))
+                written_by.setdefault(key, (ruleset, number))
+    wanted = {kind for kind, _ in found}
+    texts = {cell.kind: _readable(cell) for cell in CELLS if cell.kind in wanted}
+    drawn = [
+        Entry(kind, rule, found[kind, rule], _drawn(*written_by[kind, rule], texts[kind]))
+        for kind, rule in sorted(found)
+    ]
+    random.Random(SEED).shuffle(drawn)
+    return drawn
+
+
+def _readable(cell: Cell) -> list[list[str]]:
+    """Texts of a cell: the rows and the fresh ones, and then what the model learned from."""
+    texts = cell.texts()
+    near = [row[cell.column] for row, _ in [*texts.rows, *texts.fresh]]
+    first = texts.learned[0]
+    far = [each if isinstance(each, str) else each.question for each in first]
+    return [list(dict.fromkeys(near)), list(dict.fromkeys(far))]
+
+
+def _drawn(ruleset: Ruleset, number: int, texts: Sequence[list[str]]) -> list[Rewritten]:
+    """So many rewrites of a rule; those of the further texts only where there are not enough."""
+    # The whole ruleset is compiled, since its sets and options are those of the rule.
+    matcher = compile_rules([ruleset])
+    drawn: list[Rewritten] = []
+    for some in texts:
+        if len(drawn) == REWRITES:
+            break
+        rewrites = [each for each in matcher.apply(some) if each.rule == number]
+        random.Random(f"{SEED} {print_rule(ruleset.rules[number])}").shuffle(rewrites)
+        drawn += [(each.original, each.edits) for each in rewrites[: REWRITES - len(drawn)]]
+    return drawn
+
+
+def window(text: str, edits: Sequence[Edit], *, around: int | None = WINDOW) -> str:
+    """The text around its edits, each as ``[old → new]``.
+
+    Args:
+        text: the original.
+        edits: what is replaced, in order.
+        around: characters kept on each side; None for all.
+    """
+    first, last = edits[0].start, edits[-1].end
+    low = 0 if around is None else max(0, first - around)
+    high = len(text) if around is None else min(len(text), last + around)
+    shown, place = "", low
+    for edit in edits:
+        shown += text[place : edit.start] + f"[{text[edit.start : edit.end]} → {edit.new}]"
+        place = edit.end
+    whole = ("… " if low else "") + shown + text[place:high] + (" …" if high < len(text) else "")
+    return re.sub(r"\s+", " ", whole)
+
+
+def write_sheet(systems: Sequence[str], folder: Path) -> None:
+    """Write ``sheet.tsv`` to be read, ``key.json``, and ``windows.tsv`` to be kept.
+
+    Args:
+        systems: whose runs.
+        folder: where to.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    sheet, kept = [], []
+    key: dict[str, Any] = {}
+    item = 0
+    for number, entry in enumerate(entries(systems), start=1):
+        key[str(number)] = {"kind": entry.kind, "rule": entry.rule, "found": entry.found}
+        for original, edits in entry.rewrites:
+            item += 1
+            sheet.append([item, number, window(original, edits, around=None), "", ""])
+            digest = hashlib.sha256(original.encode()).hexdigest()[:16]
+            kept.append([item, number, digest, window(original, edits)])
+    _write_table(folder / "sheet.tsv", ["item", "entry", "rewrite", "verdict", "why"], sheet)
+    _write_table(folder / "windows.tsv", ["item", "entry", "sentence", "rewrite"], kept)
+    (folder / "key.json").write_text(json.dumps(key, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    print(f"{len(key)} rules, {item} rewrites: {folder}")
+
+
+def _write_table(path: Path, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+    writer.writerows([head, *rows])
+    path.write_text(stream.getvalue(), "utf-8")
+
+
+# ---------------------------------------------------------------- merge
+
+
+def read_verdicts(path: Path) -> dict[int, str]:
+    """Item → ``1`` (accepted), ``0`` (not) or ``x`` (absurd)."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    wrong = [row["item"] for row in rows if row["verdict"] not in ("1", "0", "x")]
+    if wrong:
+        sys.exit(f"discovery_quality: {path}: items without verdict 1, 0 or x: {wrong[:10]}")
+    return {int(row["item"]): row["verdict"] for row in rows}
+
+
+def accepted(verdicts: Sequence[str]) -> bool:
+    """Whether a reader who gave these verdicts to a rule's rewrites accepts the rule."""
+    return (
+        bool(verdicts) and "x" not in verdicts and verdicts.count("1") >= ACCEPTED * len(verdicts)
+    )
+
+
+def merge(first: Path, second: Path, folder: Path) -> list[Row]:
+    """Agreement of two readings, accepted rules of each system, and what these flip.
+
+    Args:
+        first: the sheet, filled in.
+        second: the other one.
+        folder: where sheet and key are.
+    """
+    one, other = read_verdicts(first), read_verdicts(second)
+    key = json.loads((folder / "key.json").read_text("utf-8"))
+    items: dict[str, list[int]] = defaultdict(list)
+    with (folder / "windows.tsv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            items[row["entry"]].append(int(row["item"]))
+    both = {
+        entry: [accepted([given[item] for item in items[entry]]) for given in (one, other)]
+        for entry in key
+    }
+    on_items = cohen_kappa(
+        ["1" if one[item] == "1" else "0" for item in one],
+        ["1" if other[item] == "1" else "0" for item in one],
+    )
+    on_rules = cohen_kappa([str(a) for a, _ in both.values()], [str(b) for _, b in both.values()])
+    rows = [
+        Row(
+            "two readings",
+            {
+                "rewrites": len(one),
+                "agreement on rewrites": f"{on_items.observed:.1%}",
+                "kappa on rewrites": _kappa(on_items.value),
+                "rules": len(key),
+                "agreement on rules": f"{on_rules.observed:.1%}",
+                "kappa on rules": _kappa(on_rules.value),
+            },
+        )
+    ]
+    good = {
+        (system, cell, key[entry]["rule"])
+        for entry, given in both.items()
+        if all(given)
+        for system, cell in key[entry]["found"]
+    }
+    systems = sorted({system for each in key.values() for system, _ in each["found"]})
+    for system in systems:
+        of = [entry for entry in key if any(system == s for s, _ in key[entry]["found"])]
+        figures = {"rules": len(of), "accepted by both": _share(
+            sum(all(both[entry]) for entry in of), len(of)
+        )}  # fmt: skip
+        figures |= {
+            f"accepted by the {name}": sum(both[entry][place] for entry in of)
+            for place, name in enumerate(("first", "second"))
+        }
+        rows.append(Row(f"accepted, {system}", figures))
+        rows += [_accepted_in(path, good) for path in sorted((RUNS / system).glob("*.json"))]
+    return rows
+
+
+def _accepted_in(path: Path, good: set[tuple[str, str, str]]) -> Row:
+    """What the accepted rules of a run flip."""
+    kept = json.loads(path.read_text("utf-8"))
+    rules = [each for each in kept["rules"] if (kept["system"], kept["cell"], each["rule"]) in good]
+    parts = {
+        part: _share(len({row for each in rules for row in each[part]["flips"]}), kept[part])
+        for part in ("held_out", "fresh")
+    }
+    return Row(
+        f"{kept['cell']}, {kept['system']}, accepted rules",
+        {
+            "rules": len(kept["rules"]),
+            "accepted": len(rules),
+            "held out flipped": parts["held_out"],
+            "fresh flipped": parts["fresh"],
+        },
+    )
+
+
+def _kappa(value: float | None) -> float | str:
+    return "undefined" if value is None else round(value, 3)
+
+
+def main() -> None:
+    """Run cells, write the sheet, or merge two readings."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run", help="discover in cells")
+    running.add_argument("cells", nargs="*", choices=[*(each.name for each in CELLS), []])
+    running.add_argument("--system", default="new", help="what to call the code that runs")
+    running.add_argument("--package", type=Path, default=ROOT, help="its checkout")
+    running.add_argument("--rows", type=int, help="fewer rows, to try it")
+    running.add_argument("--option", action="append", default=[], help="for sears discover")
+    sheet = commands.add_parser("sheet", help="what is to be read")
+    sheet.add_argument("systems", nargs="+")
+    sheet.add_argument("--folder", type=Path, default=RUNS / "sheet")
+    merging = commands.add_parser("merge", help="two readings")
+    merging.add_argument("first", type=Path)
+    merging.add_argument("second", type=Path)
+    merging.add_argument("--folder", type=Path, default=RUNS / "sheet")
+    given = parser.parse_args()
+    if given.command == "run":
+        rows = []
+        for cell in CELLS:
+            if not given.cells or cell.name in given.cells:
+                done = run(
+                    cell, system=given.system, package=given.package.resolve(), rows=given.rows,
+                    options=given.option,
+                )  # fmt: skip
+                rows.append(row_of(done))
+                print(f"{rows[-1].name}: {rows[-1].figures}", flush=True)
+        if given.rows is None and not given.cells:
+            write_record(f"discovery-quality-{given.system}", rows)
+    elif given.command == "sheet":
+        write_sheet(given.systems, given.folder)
+    else:
+        write_record("discovery-quality-accepted", merge(given.first, given.second, given.folder))
+
+
+if __name__ == "__main__":
+    main()
