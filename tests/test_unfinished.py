@@ -439,3 +439,16 @@ def test_nothing_is_told_where_nothing_is_wanted(capsys: pytest.CaptureFixture[s
     with stages(shown=False) as show:
         show("asking the model", 0, 30)
     assert capsys.readouterr().err == ""
+
+
+def test_what_is_printed_aside_stands_between_two_stages(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with stages(shown=True, every=0.05) as show:
+        show("trying known rules", 3, 9)
+        with show.aside():
+            time.sleep(0.2)
+            click.echo("nothing else in here", err=True)
+        show("paraphrasing", 0, 9)
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == ["trying known rules (9)", "nothing else in here"]

@@ -286,14 +286,16 @@ def test_the_manifest_of_a_run_stays_readable(folder: Path) -> None:
 
     run = SettingsRecord(
         rules=1, tau=0.5, tau_from="given", delta=0.1, minimum_flips=3, minimum_frequency=0.1,
-        propose_from="paraphrases", context=1, holdout=0, beam=3, seed=0, budget_seconds=None,
-        budget_reached=False,
+        propose_from="paraphrases", context=1, order="meaning", max_questions=None,
+        question_limit_reached=False, holdout=0, beam=3, seed=0, budget_seconds=None,
+        budget_reached=False, cut_short=(), comparison="exact",
     )  # fmt: skip
     manifest = Manifest(
         ruleset_sha256="0" * 64,
         data=DataIdentity(sha256="1" * 64, rows=1, column="text", label=None),
         model="m", pivots=(), scorer="s", tagger="own:one 2", settings=run,
-        counts=Funnel(**dict.fromkeys(Funnel.__dataclass_fields__, 0)), base_rate=0.1, rules=(),
+        counts=Funnel(**dict.fromkeys(Funnel.__dataclass_fields__, 0)), base_rate=0.1, base_rows=10,
+        rules=(), closest=(),
         versions={},
     )  # fmt: skip
     path = manifest_path(folder / "wh.sear")
