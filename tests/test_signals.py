@@ -73,6 +73,31 @@ def test_a_signal_at_any_time_ends_in_one_line_and_leaves_nobody_behind(
         assert "Traceback" not in stderr
 
 
+def test_a_signal_that_c_code_turns_into_another_error_ends_in_one_line() -> None:
+    script = """
+import os
+import signal
+
+from sears_dsl.cli import main
+from sears_dsl.cli.commands import sears
+
+@sears.command()
+def unpickle():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+    except KeyboardInterrupt as interrupt:
+        raise SystemError("returned a result with an exception set") from interrupt
+
+main()
+"""
+    process = subprocess.run(
+        [sys.executable, "-c", script, "unpickle"], stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    assert process.returncode == 128 + signal.SIGTERM
+    assert process.stderr.split() == ["stopped"]
+
+
 def test_a_signal_that_is_ignored_stays_so() -> None:
     command = ["bash", "-c", 'trap "" HUP; exec "$@"', "bash", *TELLING, "check", "contractions"]
     with subprocess.Popen(
