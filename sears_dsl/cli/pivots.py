@@ -1,22 +1,34 @@
-"""``sears models``: which translation and embedding models there are; pulling, verifying them."""
+"""``sears pivots``: which translation and embedding models there are; pulling, verifying them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import shlex
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
 from sears_dsl.cli.console import echo_json
+from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.discovery.model_files import ModelFiles
 
-__all__ = ["models_group"]
+__all__ = ["former_models_command", "pivots_group"]
 
 
-@click.group("models", epilog="Example: sears models list")
-def models_group() -> None:
-    """Look at, pull or verify the models that discovery uses."""
+@click.group("pivots", epilog="Example: sears pivots list")
+def pivots_group() -> None:
+    """Look at, pull or verify the models that discovery translates and compares with."""
+
+
+@click.command("models", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def former_models_command(arguments: tuple[str, ...]) -> NoReturn:
+    """What `pivots` was called."""
+    raise UsageError(
+        "`sears models` is `sears pivots` now: models under test are named by --model",
+        help=f"sears pivots {shlex.join(arguments)}".rstrip(),
+    )
 
 
 def _all_models() -> list[ModelFiles]:
@@ -46,7 +58,7 @@ def _offered() -> list[_Part]:
     ]
 
 
-@models_group.command("list", epilog="Example: sears models list --json")
+@pivots_group.command("list", epilog="Example: sears pivots list --json")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def list_command(*, as_json: bool) -> None:
     """The models that packages carry and those that were pulled, and parts that packages offer.
@@ -79,7 +91,7 @@ def list_command(*, as_json: bool) -> None:
         click.echo(f"{each.name:<{width}}  {each.kind} of {each.package} ({each.value})")
 
 
-@models_group.command("pull", epilog="Example: sears models pull Helsinki-NLP/opus-mt-en-fr fr")
+@pivots_group.command("pull", epilog="Example: sears pivots pull Helsinki-NLP/opus-mt-en-fr fr")
 @click.argument("names", nargs=-1, required=True)
 @click.option("--allow-pickle", is_flag=True, help="Take weights that are a pickle, where there "
               "are no others; they are read once and kept as safetensors.")  # fmt: skip
@@ -97,21 +109,21 @@ def pull_command(names: tuple[str, ...], *, allow_pickle: bool) -> None:
             click.echo(f"pulled {model.name} to {model.folder}")
 
 
-@models_group.command("verify", epilog="Example: sears models verify bergamot-enpt")
+@pivots_group.command("verify", epilog="Example: sears pivots verify bergamot-enpt")
 @click.argument("names", nargs=-1)
 def verify_command(names: tuple[str, ...]) -> None:
     """Compare the files of models with their hashes: NAMES, or all that are there.
 
     Exits 1 if one differs.
     """
-    from sears_dsl.errors import ModelError, UsageError
+    from sears_dsl.errors import ModelError
 
     models = {model.name: model for model in _all_models()}
     unknown = [name for name in names if name not in models]
     if unknown:
         raise UsageError(
             f"there is no model {unknown[0]}",
-            help=f"`sears models list` shows them: {', '.join(models)}",
+            help=f"`sears pivots list` shows them: {', '.join(models)}",
         )
     chosen = [models[name] for name in names] or [m for m in models.values() if m.folder]
     failed = False
