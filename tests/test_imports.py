@@ -86,7 +86,7 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
     assert (finding.code, "no regular file" in finding.message) == ("E406", True)
     with pytest.raises(RuleSyntaxError, match="E406"):
         load("/dev/zero")
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 60  # not for ever
 
 
 @pytest.mark.parametrize("content", [PRIVATE, "id,text\n1,a movie\n", '{"a": 1}\n', "\0\1\2 -> \3"])

@@ -276,7 +276,7 @@ def test_a_line_with_a_typing_error_never_surprises_the_parser(data: st.DataObje
 
 
 def test_hostile_lines_are_refused_quickly() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert findings("a" * 1_000_000 + " -> b") == ["E114"]
     assert findings("(" * 500 + "a" + ")" * 500 + " -> b") == ["E114"]
     assert findings("(" * 9_000 + " -> b") == ["E106"]
@@ -287,7 +287,7 @@ def test_hostile_lines_are_refused_quickly() -> None:
     assert findings("a" + "?" * 19_000 + " -> b") != []
     assert findings("a " * 9_000) == ["E102"]
     findings("set A = " + "a|" * 9_000 + "b\n@A -> x")
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_characters_that_cannot_be_seen_are_refused_outside_quotes() -> None:

@@ -29,8 +29,8 @@ def _answer(times: int, question: Any) -> Any:
         raise DataError("no such row", help="look again")
     if question == "die":
         os._exit(9)
-    if question == "sleep":
-        time.sleep(1)
+    if isinstance(question, Path):
+        until(question.exists, "the file never came")
     if question == "unsendable":
         raise type("Own", (Exception,), {})("gone")
     if question == "unreadable":
@@ -75,11 +75,15 @@ def process() -> Iterator[Process[Any, Any]]:
     made.end()
 
 
-def until_ready(process: Process[Any, Any]) -> None:
+def until(holds: Callable[[], bool], otherwise: str) -> None:
     end = time.monotonic() + 60
-    while not process.has_room:
-        assert time.monotonic() < end, "it never became ready"
+    while not holds():
+        assert time.monotonic() < end, otherwise
         time.sleep(0.01)
+
+
+def until_ready(process: Process[Any, Any]) -> None:
+    until(lambda: process.has_room, "it never became ready")
 
 
 def test_questions_are_answered_in_order(process: Process[Any, Any]) -> None:
@@ -87,12 +91,15 @@ def test_questions_are_answered_in_order(process: Process[Any, Any]) -> None:
     assert [future.result(60) for future in futures] == [3 * number for number in range(20)]
 
 
-def test_it_has_room_for_one_question_more_than_it_works_on(process: Process[Any, Any]) -> None:
+def test_it_has_room_for_one_question_more_than_it_works_on(
+    process: Process[Any, Any], tmp_path: Path
+) -> None:
     until_ready(process)
-    process.ask("sleep")
+    process.ask(tmp_path / "go on")
     assert process.has_room
     process.ask(1)
     assert not process.has_room
+    (tmp_path / "go on").touch()
     until_ready(process)
 
 
@@ -222,19 +229,19 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     assert output.read_text() == "a film\n" * 100_000
 
 
-def test_children_are_asked_nothing_ahead_of_time() -> None:
-    children = Children("functools:partial", (time.sleep,), jobs=2, error=SearsError, doing="waits")
-    drawn = []
+def test_children_are_asked_nothing_ahead_of_time(tmp_path: Path) -> None:
+    children = Children(
+        "functools:partial", (subprocess.call,), jobs=2, error=SearsError, doing="waits"
+    )
+    answered_before = []
 
-    def in_time(end: float) -> Iterator[float]:
-        while time.monotonic() < end:
-            drawn.append(0.4)
-            yield 0.4
+    def questions() -> Iterator[list[str]]:
+        for number in range(5):
+            answered_before.append(len(list(tmp_path.iterdir())))
+            yield ["sh", "-c", f"sleep 0.2; : > '{tmp_path}/{number}'"]
 
-    # Both are ready, so that no start counts.
-    children.ask([0, 0])
-    assert list(children.ask_each(in_time(time.monotonic() + 0.2))) == [None, None]
-    assert len(drawn) == 2
+    assert list(children.ask_each(questions())) == [0] * 5
+    assert all(before >= number - 1 for number, before in enumerate(answered_before))
     children.close()
 
 

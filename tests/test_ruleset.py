@@ -114,9 +114,9 @@ def test_an_empty_file_is_a_ruleset() -> None:
 def test_mined_rules_cost_nothing_each() -> None:
     antecedent = (Element(Literal("movie")),)
     rules = tuple(Rule(antecedent, (Text(f"film{number}"),)) for number in range(100_000))
-    started = time.perf_counter()
+    started = time.process_time()
     mined = Ruleset.from_rules(rules, options=Options(case="exact"), name="mined", version="1")
-    assert time.perf_counter() - started < 0.1
+    assert time.process_time() - started < 0.1
     assert mined.rules is rules
     assert mined.rules[0].antecedent is mined.rules[-1].antecedent
 
@@ -152,6 +152,6 @@ def test_ten_thousand_plain_lines_are_read_in_a_moment() -> None:
     letters = "abcdefghij"
     words = ["".join(letters[int(digit)] for digit in f"{number:05}") for number in range(10_000)]
     text = "".join(f"{word} -> {word}x\n" for word in words)
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(parse(text).rules) == 10_000
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

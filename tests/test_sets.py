@@ -150,14 +150,14 @@ def codes(path: Path) -> list[str]:
 @pytest.mark.parametrize("deep", [100, 101, 3_000])
 def test_sets_have_a_greatest_depth(tmp_path: Path, negated: str, deep: int) -> None:
     lines = [f"set S{n} = {negated}@S{n + 1} | a{n}\n" for n in range(deep - 1)]
-    started = time.perf_counter()
+    started = time.process_time()
     path = tmp_path / "main.sear"
     path.write_text("".join(lines) + f"set S{deep - 1} = z\n@S0 x -> y\n")
     if deep > 100:
         assert codes(path) == ["E320"]
     else:
         assert rewritten(load(path), ["z x"]) == ["z x" if negated else "y"]
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_depth_counts_through_imports(tmp_path: Path) -> None:
@@ -174,9 +174,9 @@ def test_sets_that_double_under_negations_are_refused(tmp_path: Path) -> None:
     lines = [f"set S{n} = !@S{n + 1} | !(@S{n + 1}|b)\n" for n in range(60)]
     path = tmp_path / "main.sear"
     path.write_text("".join(lines) + "set S60 = a\n@S0 x -> y\n")
-    started = time.perf_counter()
+    started = time.process_time()
     assert codes(path) == ["E320"]
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_imports_cost_linear_time(tmp_path: Path) -> None:
@@ -185,13 +185,13 @@ def test_imports_cost_linear_time(tmp_path: Path) -> None:
         text = lines.format(file + 1, file) if file < 21 else "set A = last\n"
         (tmp_path / f"{file}.sear").write_text(text)
     (tmp_path / "main.sear").write_text('import "0.sear" as c\n@c.A !@c.A -> y\n')
-    started = time.perf_counter()
+    started = time.process_time()
     ruleset = load(tmp_path / "main.sear")
     assert rewritten(ruleset, ["last z", "w20 w0", "w20 q"]) == ["y", "w20 w0", "y"]
     rows = TAGGER.tag(["last z", "q z"])
     for row in range(2):
         assert bool(find(ruleset.rules[0], ruleset, rows.row(row), split=TAGGER.split)) == (row < 1)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_long_chain_of_files_is_an_error_of_ours(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -117,7 +118,7 @@ def test_at_a_terminal_a_second_start_asks(
     os.write(ours, answer.encode() + b"\n")
     while told.encode() not in said:
         said += os.read(ours, 4096)
-    process.wait(timeout=60)
+    process.wait(timeout=300)
     os.close(ours)
     os.close(theirs)
     assert b"\x1b[?25l" not in said.partition(b"or stop?")[0], "bars are drawn after the question"
@@ -162,7 +163,7 @@ def test_a_run_that_is_ended_from_outside_says_how_to_go_on(
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(number)
-        _, told = process.communicate(timeout=20)
+        _, told = process.communicate(timeout=120)
     assert "what was found out so far is in a.sear.partial: --resume goes on" in told
     assert "KeyboardInterrupt" in told
 
@@ -275,13 +276,15 @@ def test_the_first_word_comes_within_a_second(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "dev.csv")
     command = [sys.executable, "-c", "from sears_dsl.cli import main; main()", "discover",
                "--model", "a:b", "--data", "dev.csv", "-o", "a.sear"]  # fmt: skip
-    began = time.monotonic()
+    before = os.times()
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == "reading rows\n"
-        seconds = time.monotonic() - began
         process.kill()
-    assert seconds < 5  # a third of one where nothing else runs
+    after = os.times()
+    spent = after.children_user + after.children_system
+    # Of the processor, which others may keep busy; a third of one where nothing else runs.
+    assert spent - before.children_user - before.children_system < 2
 
 
 # ---------------------------------------------------------------- bad luck
@@ -414,17 +417,25 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
 
 def test_lines_go_on_while_a_stage_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    told = ""
+
+    def wait_for(line: str) -> None:
+        nonlocal told
+        end = time.monotonic() + 60
+        while not re.search(f"^{line}$", told, re.MULTILINE):
+            assert time.monotonic() < end, told
+            time.sleep(0.01)
+            told += capsys.readouterr().err
+
     with stages(shown=True, every=0.05) as show:
         show("asking the model", 10, 30)
         show("asking the model", 20, 30)
-        time.sleep(0.2)
+        wait_for(r"asking the model: 20 of 30, \d:\d\d, about \d:\d\d left")
         show("proposing rules", 0, None)
-        time.sleep(0.2)
-    told = capsys.readouterr().err.splitlines()
-    assert told[0] == "asking the model (30)"
-    assert told[1] == "asking the model: 20 of 30, 0:00, about 0:00 left"
-    assert "proposing rules" in told
-    assert told[-1] == "proposing rules: 0:00"
+        wait_for(r"proposing rules: \d:\d\d")
+    assert told.splitlines()[0] == "asking the model (30)"
+    assert "proposing rules" in told.splitlines()
+    capsys.readouterr()
     time.sleep(0.1)
     assert capsys.readouterr().err == ""
 

@@ -76,7 +76,7 @@ def test_a_rule_leads_to_its_rows_by_keyboard(page: Any) -> None:
     assert not details.locator(".examples").is_visible()
     page.get_by_role("link", name="movie -> film").focus()
     page.keyboard.press("Enter")
-    details.locator(".examples").wait_for(state="visible", timeout=10_000)
+    details.locator(".examples").wait_for(state="visible", timeout=60_000)
     first = details.locator(".examples li").first
     assert first.locator("del").inner_text().strip() == "movie"
     assert first.locator("ins").inner_text().strip() == "film"

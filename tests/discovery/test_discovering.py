@@ -202,7 +202,7 @@ def at_a_terminal(place: Path, answer: str, *more: str) -> tuple[int, str]:
                 os.write(ours, answer.encode())
                 answer = ""
     os.close(ours)
-    return process.wait(timeout=60), seen
+    return process.wait(timeout=300), seen
 
 
 def test_a_costly_search_is_asked_about_at_a_terminal(place: Path) -> None:
