@@ -60,6 +60,7 @@ def examples(page: str) -> list[Example]:
 def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """Run everything on a page; how many examples there were to run."""
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / ".home"))
     monkeypatch.setattr(sys, "path", list(sys.path))
     known = set(sys.modules)
     try:

@@ -17,6 +17,7 @@ from sears_dsl.cli.console import (
     excerpt,
     imports_option,
 )
+from sears_dsl.cli.project_command import ProjectArgument, ProjectCommand
 from sears_dsl.cli.taggers import warn_of_tagger
 from sears_dsl.cli.warming import quietly
 
@@ -33,10 +34,13 @@ _FEW_REASONS = 3
 
 @click.command(
     "apply",
+    cls=ProjectCommand,
     epilog="Examples: sears apply synonyms/reviews reviews.csv -o rewritten.csv --column text; "
     "cat q.txt | sears apply rules.sear - -o - --mode chain",
 )
-@click.argument("rules_and_input", nargs=-1, required=True, metavar="RULES... INPUT")
+@click.argument(
+    "rules_and_input", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES... INPUT"
+)
 @click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
 @click.option("--column", "columns", multiple=True, help="A text column to rewrite; repeatable.")
 @click.option("--protect", multiple=True,

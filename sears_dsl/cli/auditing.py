@@ -16,6 +16,7 @@ from sears_dsl.cli.extras import need_audit, need_discovery
 from sears_dsl.cli.model_options import asking, open_parts, scored_options
 from sears_dsl.cli.own_parts import own_parts
 from sears_dsl.cli.progress import ShowStage, stages
+from sears_dsl.cli.project_command import ProjectArgument, ProjectCommand
 from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.cli.unfinished import make_folder
 
@@ -45,10 +46,11 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 
 @click.command(
     "audit",
+    cls=ProjectCommand,
     epilog="Example: sears audit found.sear --model my_model:predict --data test.csv --column text "
     "--label label --max-flip-rate 5% -o audit",
 )
-@click.argument("rules", nargs=-1, required=True)
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @scored_options
 @click.option("-o", "--output", default="audit", show_default=True, metavar="FOLDER",
               type=FilePath(file_okay=False),
@@ -271,10 +273,11 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
 
 @click.command(
     "compare",
+    cls=ProjectCommand,
     epilog="Example: sears compare audits/before audits/after -o comparison --fail-if-worse",
 )
-@click.argument("before", type=FilePath())
-@click.argument("after", type=FilePath())
+@click.argument("before", cls=ProjectArgument, type=FilePath())
+@click.argument("after", cls=ProjectArgument, type=FilePath())
 @click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
               help="Where comparison.json, comparison.md and comparison.html go.")  # fmt: skip
 @click.option("--fail-if-worse", is_flag=True,

@@ -18,6 +18,7 @@ from sears_dsl.cli.augmentation_options import (
     ruleset_names,
 )
 from sears_dsl.cli.console import FilePath, console, counted, echo_json
+from sears_dsl.cli.project_command import ProjectArgument, ProjectCommand
 
 if TYPE_CHECKING:
     from sears_dsl.augmentation.augmented import Augmented
@@ -27,10 +28,13 @@ __all__ = ["augment_command"]
 
 @click.command(
     "augment",
+    cls=ProjectCommand,
     epilog="Example: sears augment accepted.sear train.csv -o augmented.csv --label label "
     "--amount 50%",
 )
-@click.argument("rules_and_data", nargs=-1, required=True, metavar="RULES... DATA")
+@click.argument(
+    "rules_and_data", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES... DATA"
+)
 @click.option("-o", "--output", required=True, type=FilePath(),
               help="The file to write; a manifest goes beside it.")  # fmt: skip
 @click.option("--output-format", help="Format of the output, where its name does not tell.")

@@ -23,9 +23,11 @@ from sears_dsl.cli.editing import lsp_command
 from sears_dsl.cli.explaining import explain_command, try_command
 from sears_dsl.cli.exporting import export_command
 from sears_dsl.cli.fixing import fix_command
+from sears_dsl.cli.init import init_command
 from sears_dsl.cli.pivots import former_models_command, pivots_group
 from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
 from sears_dsl.cli.scoring import calibrate_command, score_command
+from sears_dsl.cli.trust import trust_command
 from sears_dsl.cli.vetting import vet_command, vetted_command
 from sears_dsl.cli.warming import say_when_compiling, warm_up_command
 from sears_dsl.errors import DataError, SearsError
@@ -125,6 +127,8 @@ for _command in (
     pivots_group,
     former_models_command,
     export_command,
+    init_command,
+    trust_command,
     lsp_command,
     cache_group,
     warm_up_command,

@@ -16,6 +16,7 @@ from sears_dsl.cli.console import FilePath, console, counted, echo_json
 from sears_dsl.cli.extras import need_discovery
 from sears_dsl.cli.model_options import model_options, workplace
 from sears_dsl.cli.progress import stages
+from sears_dsl.cli.project_command import ProjectCommand
 
 if TYPE_CHECKING:
     from sears_dsl.cli.model_options import Workplace
@@ -35,6 +36,7 @@ _SOON = 5.0
 
 @click.command(
     "discover",
+    cls=ProjectCommand,
     epilog="Example: sears discover --model my_model:predict --data dev.csv --column text "
     "--label label -o found.sear",
 )
@@ -233,6 +235,7 @@ class SearchScreen:
 
 @click.command(
     "adversaries",
+    cls=ProjectCommand,
     epilog="Example: sears adversaries --model my_model:predict --data dev.csv --label label "
     "-o adversaries.csv --top 3",
 )

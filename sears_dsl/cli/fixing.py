@@ -20,6 +20,7 @@ from sears_dsl.cli.augmentation_options import (
 )
 from sears_dsl.cli.console import FilePath, console, counted, echo_json
 from sears_dsl.cli.progress import stages
+from sears_dsl.cli.project_command import ProjectArgument, ProjectCommand
 from sears_dsl.cli.unfinished import resuming_options, unfinished_run
 
 if TYPE_CHECKING:
@@ -37,12 +38,13 @@ __all__ = ["fix_command"]
 
 @click.command(
     "fix",
+    cls=ProjectCommand,
     epilog="Examples: sears fix accepted.sear --train train.csv --data held-out.csv --label label "
     "-o fix.json; sears fix accepted.sear --train train.csv --data held-out.csv --label label "
     "-o fix.json --command 'python train.py {train} {model} --seed {seed}' "
     "--model 'sklearn:{model}'",
 )
-@click.argument("rules", nargs=-1, required=True, metavar="RULES...")
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES...")
 @click.option("--train", "training", required=True, metavar="FILE", help="The rows to train on.")
 @click.option("--data", required=True, metavar="FILE",
               help="Labelled rows that neither training nor discovery has seen.")  # fmt: skip

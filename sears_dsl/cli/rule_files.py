@@ -10,6 +10,7 @@ import click
 
 from sears_dsl._defaults import DEFAULT_TAGGER
 from sears_dsl.cli.console import as_json_object, counted, echo_json, imports_option
+from sears_dsl.cli.project_command import ProjectArgument, ProjectCommand
 from sears_dsl.errors import (
     MOST_SHOWN,
     Diagnostic,
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["check_command", "fmt_command", "test_command"]
 
 
-@click.command("check", epilog="Example: sears check rules/ --strict")
-@click.argument("rules", nargs=-1, required=True)
+@click.command("check", cls=ProjectCommand, epilog="Example: sears check rules/ --strict")
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @click.option("--strict", is_flag=True, help="Warnings fail the check too (exit 1).")
 @click.option("--all", "show_all", is_flag=True, help=f"Print more than {MOST_SHOWN} findings.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON, all of them.")
@@ -157,8 +158,8 @@ def _unified(before: str, after: str, file: Path) -> str:
     return "".join(lines)
 
 
-@click.command("test", epilog="Example: sears test contractions/expand")
-@click.argument("rules", nargs=-1, required=True)
+@click.command("test", cls=ProjectCommand, epilog="Example: sears test contractions/expand")
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
               help="For tests without pinned tags.")  # fmt: skip
 @click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "

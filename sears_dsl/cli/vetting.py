@@ -20,6 +20,7 @@ from sears_dsl.cli.extras import need_discovery, need_vetting
 from sears_dsl.cli.model_options import asking, asking_options, pivot_option
 from sears_dsl.cli.own_parts import load_chosen_scorer, scorer_option
 from sears_dsl.cli.progress import ShowStage, stages
+from sears_dsl.cli.project_command import ProjectArgument, ProjectCommand
 from sears_dsl.cli.taggers import chosen_tagger
 from sears_dsl.errors import UsageError
 
@@ -39,9 +40,10 @@ __all__ = ["vet_command", "vetted_command"]
 
 @click.command(
     "vet",
+    cls=ProjectCommand,
     epilog="Example: sears vet found.sear --model my_model:predict --data dev.csv --label label",
 )
-@click.argument("rules")
+@click.argument("rules", cls=ProjectArgument)
 @asking_options
 @click.option("--reviewer", "reviewers", multiple=True, metavar="NAME",
               help="Who judges; repeatable, each gets an address. Default: the user's "

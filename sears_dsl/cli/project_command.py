@@ -1,0 +1,188 @@
+"""Commands that take from the project file what they are not told.
+
+In: the words of a command line. Out: the same command with values for the options that are missing.
+Always holds: what stands on the command line wins; an error in which a value of the project file
+occurs says where that stands; where there is no project file nothing is different.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from sears_dsl.errors import SearsError
+
+if TYPE_CHECKING:
+    from sears_dsl.project.choices import Choices
+    from sears_dsl.project.file import Project
+
+__all__ = ["ProjectArgument", "ProjectCommand"]
+
+# Arguments that hold rules, and how many of their words are rows.
+_RULES = {"rules": 0, "rules_and_input": 1, "rules_and_data": 1}
+_NAMES = ("--model", "--data", "--train")
+_FILLED = f"{__name__}.filled"
+_TAKEN = f"{__name__}.taken"
+
+
+class ProjectArgument(click.Argument):
+    """An argument that the project file may fill in."""
+
+    def consume_value(self, ctx: click.Context, opts: Any) -> Any:
+        """What the project file makes of it, else what stands on the command line."""
+        filled = ctx.meta.get(_FILLED, {}).get(self.name)
+        if filled is None:
+            return super().consume_value(ctx, opts)
+        return filled, ParameterSource.DEFAULT_MAP
+
+
+class ProjectCommand(click.Command):
+    """A command whose options may stand in the project file."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The values of the command line, and where there are none those of the project file."""
+        from sears_dsl.project.file import find_project
+
+        wants_help = not set(ctx.help_option_names).isdisjoint(args)
+        project = None if wants_help else find_project()
+        if project is None:
+            return super().parse_args(ctx, args)
+        values, _, order = self.make_parser(ctx).parse_args(list(args))
+        from sears_dsl.project.choices import choices
+
+        given = _given(values, order, project)
+        chosen = choices(project, self.name or "", given)
+        ctx.meta[_TAKEN] = (project, {n: each for n, each in chosen.items() if n not in given})
+        options = {
+            name: option
+            for option in self.params
+            if isinstance(option, click.Option)
+            for name in option.opts
+        }
+        ctx.default_map = {
+            options[name].name or "": _listed(each.value, options[name])
+            for name, each in chosen.items()
+            if name in options
+        }
+        with _telling_keys(ctx):
+            ctx.meta[_FILLED] = _arguments(self, given, chosen)
+            rest = super().parse_args(ctx, args)
+        # Names that the file defines, in the place of what they stand for.
+        for name in _NAMES:
+            if name in given and name in chosen and name in options:
+                ctx.params[options[name].name or ""] = chosen[name].value
+        if "--model" in chosen:
+            _find_modules_of(project, chosen["--model"].value)
+        return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _telling_keys(ctx):
+            return super().invoke(ctx)
+
+
+def _given(
+    values: Mapping[str, Any], order: list[click.Parameter], project: Project
+) -> dict[str, Any]:
+    """What the user gave, as options; arguments under ``rules`` and ``--data``."""
+    given: dict[str, Any] = {}
+    for parameter in order:
+        name = parameter.name or ""
+        value = values.get(name)
+        if isinstance(parameter, click.Option):
+            given[max(parameter.opts, key=len)] = value
+        elif name in _RULES and isinstance(value, str):
+            given["rules"] = (value,)
+        elif name in _RULES and isinstance(value, tuple):
+            rows = _RULES[name] and not (len(value) == 1 and _are_rules(value[0], project))
+            given["rules"] = value[:-1] if rows else value
+            if rows and value:
+                given["--data"] = value[-1]
+        elif isinstance(value, str):
+            given[name] = value
+    return given
+
+
+def _are_rules(word: str, project: Project) -> bool:
+    """Whether a word that stands alone names rules, and not rows."""
+    return (
+        word.endswith(".sear")
+        or Path(word).is_dir()
+        or (word in project.fields.rulesets and word not in project.fields.datasets)
+    )
+
+
+def _listed(value: Any, option: click.Option) -> Any:
+    return [value] if option.multiple and isinstance(value, str) else value
+
+
+def _arguments(command: click.Command, given: Mapping[str, Any], chosen: Choices) -> dict[str, Any]:
+    """The arguments that the project file fills in, whole."""
+    filled: dict[str, Any] = {}
+    for argument in command.params:
+        name = argument.name or ""
+        if isinstance(argument, click.Option):
+            continue
+        if name not in _RULES:
+            if name in chosen and name not in given:
+                filled[name] = chosen[name].value
+            continue
+        if not chosen.keys() & ({"rules", "--data"} if _RULES[name] else {"rules"}):
+            continue
+        rules = tuple(chosen["rules"].value) if "rules" in chosen else given.get("rules", ())
+        if argument.nargs == 1:
+            if len(rules) > 1:
+                raise click.UsageError(
+                    f"this command is about one ruleset, and {chosen['rules'].key} is "
+                    f"{len(rules)}: name one of {', '.join(rules)}"
+                )
+            filled[name] = rules[0]
+            continue
+        rows = chosen["--data"].value if "--data" in chosen else given.get("--data")
+        filled[name] = (*rules, rows) if _RULES[name] and rows is not None else rules
+    return filled
+
+
+def _find_modules_of(project: Project, spec: str) -> None:
+    """Let modules that lie beside the project file be found, after those that are found already."""
+    from sears_dsl.models.objects import is_object_name
+
+    folder = str(project.folder)
+    if is_object_name(spec) and project.folder != Path.cwd() and folder not in sys.path:
+        sys.path.append(folder)
+
+
+@contextmanager
+def _telling_keys(ctx: click.Context) -> Iterator[None]:
+    """Errors say of values that they name where in the project file these stand."""
+    try:
+        yield
+    except SearsError as error:
+        origins = _origins(ctx, f"{error.message} {error.help}")
+        error.help = "; ".join(filter(None, (error.help, origins)))
+        raise
+    except click.UsageError as error:
+        origins = _origins(ctx, error.message)
+        if not origins:
+            raise
+        raise click.UsageError(f"{error.format_message()} ({origins})", ctx) from error
+
+
+def _origins(ctx: click.Context, message: str) -> str:
+    project, taken = ctx.meta.get(_TAKEN, (None, {}))
+    places: dict[str, str] = {}
+    for choice in taken.values():
+        for value in choice.value if isinstance(choice.value, list) else [choice.value]:
+            if re.search(rf"(?<![\w./-]){re.escape(str(value))}(?![\w/-])", message):
+                places.setdefault(str(value), choice.key)
+    if not places:
+        return ""
+    told = ", ".join(f"{value} is its {key}" for value, key in places.items())
+    return f"from the project file {project.path.name}: {told}"

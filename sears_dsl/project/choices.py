@@ -1,0 +1,280 @@
+"""The options of a command that a project file says.
+
+In: a project, a command, the options that a person gave. Out: values for the others, each with the
+key that it stands under. Always holds: what a person gave is not among them; a path is as it would
+be written in the current folder, and is there; a file names no tagger but an installed one. Costs a
+few looks at the disk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from sears_dsl.errors import UsageError
+from sears_dsl.project.consent import agreed, what_it_does
+from sears_dsl.project.fields import Dataset, Gates, Model, UseOfCommand
+from sears_dsl.project.file import Project
+
+__all__ = ["Choice", "Choices", "choices"]
+
+_Named = TypeVar("_Named")
+
+# What commands take.
+_TAKES = {
+    "discover": {"model", "data", "text", "tagger"},
+    "adversaries": {"model", "data", "tagger"},
+    "vet": {"rules", "model", "data", "tagger"},
+    "audit": {"rules", "model", "data", "tagger", "gates"},
+    "compare": {"audits"},
+    "augment": {"rules", "train", "tagger"},
+    "fix": {"rules", "data", "train", "tagger"},
+    "apply": {"rules", "data", "tagger"},
+    "check": {"rules"},
+    "test": {"rules", "tagger"},
+}
+_FILES = ("sklearn:", "hf:", "file:")
+
+
+class Choice(NamedTuple):
+    """A value for an option.
+
+    Attributes:
+        value: as it would be written on the command line, a list where it may be given repeatedly.
+        key: where it stands in the project file.
+    """
+
+    value: Any
+    key: str
+
+
+Choices = Mapping[str, Choice]
+"""Options, such as ``--label``, and arguments, such as ``rules``, with what they are."""
+
+
+def choices(project: Project, command: str, given: Mapping[str, Any]) -> Choices:
+    """What a command takes from the project.
+
+    Args:
+        project: the project file.
+        command: the name of the command.
+        given: what the user gave: options such as ``--data``, and ``rules``. A name that the
+            project file defines stands for what it defines, so ``--data test`` brings the file and
+            the columns of ``[datasets.test]``.
+
+    Raises:
+        UsageError: a path is not there, there are several to choose from, a tagger is the user's
+            own, or a model runs something and nobody agreed to it.
+    """
+    return dict(_Choosing(project, command, given).choices())
+
+
+@dataclass(frozen=True)
+class _Choosing:
+    """The project file, asked for one command."""
+
+    project: Project
+    command: str
+    given: Mapping[str, Any]
+
+    def choices(self) -> Iterator[tuple[str, Choice]]:
+        takes = _TAKES[self.command]
+        if "rules" in takes:
+            yield from self._rulesets()
+        if "model" in takes:
+            yield from self._model()
+        if "data" in takes:
+            yield from self._dataset("--data", "data")
+        if self.command == "fix":
+            yield from (each for each in self._dataset("--train", "train") if each[0] == "--train")
+        elif "train" in takes:
+            yield from self._dataset("--data", "train")
+        if "text" in takes:
+            yield from self._text()
+        if "tagger" in takes and "--tagger" not in self.given:
+            yield from self._tagger()
+        if "gates" in takes:
+            yield from self._gates()
+        if "audits" in takes:
+            yield from self._audits()
+
+    def _use(self, field: str) -> Any:
+        """What is to be used, by this command or by all."""
+        use = self.project.fields.use
+        own = getattr(use, self.command, None)
+        return (isinstance(own, UseOfCommand) and getattr(own, field)) or getattr(use, field)
+
+    def _model(self) -> Iterator[tuple[str, Choice]]:
+        chosen = self._chosen("--model", "model", self.project.fields.models)
+        if chosen is None:
+            return
+        name, model = chosen
+        key = self.project.key("models", name)
+        if not agreed(self.project, model):
+            raise UsageError(
+                f"{_file(self.project)}: {key} {what_it_does(model)}, which a file may not have "
+                "done unasked",
+                help="if it is yours: `sears trust` agrees to what the project file names; or name "
+                f"it by hand: --model {model.spec}",
+            )
+        yield "--model", Choice(_spec(self.project, model.spec, f"{key}.spec"), f"{key}.spec")
+        for field in Model.model_fields:
+            value = getattr(model, field)
+            if field != "spec" and value is not None:
+                if field.endswith("_map") and (self.project.folder / value).is_file():
+                    value = _from_here(self.project, value)
+                yield _option(field), Choice(value, f"{key}.{field}")
+
+    def _dataset(self, option: str, use: str) -> Iterator[tuple[str, Choice]]:
+        chosen = self._chosen(option, use, self.project.fields.datasets)
+        if chosen is None:
+            return
+        name, dataset = chosen
+        key = self.project.key("datasets", name)
+        yield option, Choice(_path(self.project, dataset.file, f"{key}.file"), f"{key}.file")
+        for field in Dataset.model_fields:
+            value = getattr(dataset, field)
+            if field != "file" and value:
+                value = list(value) if isinstance(value, tuple) else value
+                yield _option(field.removesuffix("s")), Choice(value, f"{key}.{field}")
+
+    def _chosen(
+        self, option: str, field: str, defined: Mapping[str, _Named]
+    ) -> tuple[str, _Named] | None:
+        """What the user named, or the file does, or the only one that there is."""
+        if option in self.given:
+            name = self.given[option]
+            return (name, defined[name]) if _stands_for(name, defined) else None
+        name = self._use(field)
+        if name is None and field == "train":
+            if self.command == "fix":
+                return None
+            name = self._use("data")
+        if name is not None:
+            return name, defined[name]
+        if len(defined) > 1:
+            kind = "models" if field == "model" else "datasets"
+            raise UsageError(
+                f"{_file(self.project)} has {len(defined)} {kind}: {', '.join(defined)}",
+                help=f'name one with {option}, or in the file: use.{field} = "{min(defined)}"',
+            )
+        return next(iter(defined.items()), None)
+
+    def _rulesets(self) -> Iterator[tuple[str, Choice]]:
+        """The rules; names of rulesets among those that were given are filled in."""
+        defined, given = self.project.fields.rulesets, self.given.get("rules", ())
+        named = given or self._use("rules") or tuple(defined)
+        if not named or (given and not any(_stands_for(name, defined) for name in given)):
+            return
+        rules: list[str] = []
+        for name in named:
+            if _stands_for(name, defined):
+                rules += [_rules(self.project, each) for each in defined[name]]
+            else:
+                rules.append(name if given else _rules(self.project, name))
+        key = self.project.key("rulesets" if any(n in defined for n in named) else "use.rules")
+        yield "rules", Choice(list(dict.fromkeys(rules)), key)
+
+    def _text(self) -> Iterator[tuple[str, Choice]]:
+        fields, key = self.project.fields, self.project.key
+        if fields.text:
+            texts = [_path(self.project, each, key("text")) for each in fields.text]
+            yield "--text", Choice(texts, key("text"))
+        if fields.text_column:
+            yield "--text-column", Choice(fields.text_column, key("text_column"))
+
+    def _tagger(self) -> Iterator[tuple[str, Choice]]:
+        from sears_dsl.errors import TaggerError  # noqa: PLC0415 - for those that name one
+        from sears_dsl.text.tagger import load_named, may_be_named  # noqa: PLC0415
+
+        name, key = self.project.fields.tagger, self.project.key("tagger")
+        if name is None:
+            return
+        if not may_be_named(name):
+            raise UsageError(
+                f"{_file(self.project)}: {key} is {name!r}, which a file may not make sears import",
+                help="a file names fast or spacy:PACKAGE; if this one is yours, name it by hand: "
+                f"--tagger {name}",
+            )
+        try:
+            load_named(name)
+        except TaggerError as error:
+            raise UsageError(
+                f"{_file(self.project)}: {key}: {error.message}", help=error.help
+            ) from error
+        yield "--tagger", Choice(name, key)
+
+    def _gates(self) -> Iterator[tuple[str, Choice]]:
+        gates, key = self.project.fields.gates, self.project.key
+        for field in Gates.model_fields:
+            value = getattr(gates, field)
+            if field == "rules":
+                limits = [f"{selector}={rate}" for selector, rate in value.items()]
+                if limits:
+                    yield "--gate", Choice(limits, key("gates", "rules"))
+            elif value is not None:
+                yield _option(field), Choice(value, key("gates", field))
+        if self.project.fields.audits:
+            folder = _from_here(self.project, self.project.fields.audits)
+            yield "--output", Choice(folder, key("audits"))
+
+    def _audits(self) -> Iterator[tuple[str, Choice]]:
+        for argument, field in (("before", "baseline"), ("after", "audits")):
+            value = getattr(self.project.fields, field)
+            if value is not None and argument not in self.given:
+                key = self.project.key(field)
+                yield argument, Choice(_path(self.project, value, key), key)
+
+
+def _stands_for(name: str, defined: Mapping[str, Any]) -> bool:
+    """Whether a name is one that the project file defines; a path that is there wins."""
+    return name in defined and not Path(name).exists()
+
+
+def _rules(project: Project, name: str) -> str:
+    """A file or a folder of the project, or the name of a shipped ruleset."""
+    return _from_here(project, name) if (project.folder / name).exists() else name
+
+
+def _spec(project: Project, spec: str, key: str) -> str:
+    """The model with a path from here; names of the hub and modules stay as they are."""
+    for kind in _FILES:
+        if spec.startswith(kind):
+            path = spec.removeprefix(kind)
+            if kind == "hf:" and not (project.folder / path).exists():
+                return spec
+            return kind + _path(project, path, key)
+    return spec
+
+
+def _path(project: Project, path: str, key: str) -> str:
+    """A path of the file as it is written in the current folder.
+
+    Raises:
+        UsageError: there is nothing.
+    """
+    here = _from_here(project, path)
+    if not Path(here).exists():
+        raise UsageError(
+            f"{_file(project)}: {key} is {path!r}, and there is no such file or folder",
+            help=f"paths in a project file begin at its folder, {project.folder}",
+        )
+    return here
+
+
+def _from_here(project: Project, path: str) -> str:
+    whole = project.folder / path
+    if Path(path).is_absolute() or project.folder == Path.cwd():
+        return path
+    return os.path.relpath(whole)
+
+
+def _option(field: str) -> str:
+    return "--" + field.replace("_", "-")
+
+
+def _file(project: Project) -> str:
+    return os.path.relpath(project.path)

@@ -1,0 +1,75 @@
+"""What a project file names and only a person may have run: asked for once, and remembered.
+
+In: a project and one of its models. Out: whether the user agreed to it. Always holds: consent is
+for one file in one place, one model as it is written, and the request map that it names, byte for
+byte; it lies among the user's own files, where no project comes to. Costs a look at one file.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+from sears_dsl.errors import UsageError
+from sears_dsl.project.fields import Model
+from sears_dsl.project.file import Project
+
+__all__ = ["agree", "agreed", "what_it_does"]
+
+_HARMLESS = ("file:", "hf:")
+
+
+def what_it_does(model: Model) -> str:
+    """What asking a model does beyond reading files of data; empty where it does nothing else.
+
+    Example:
+        >>> what_it_does(Model(spec="reviews:predict"))
+        'imports the module reviews and calls predict'
+        >>> what_it_does(Model(spec="hf:models/reviews"))
+        ''
+    """
+    spec = model.spec
+    if spec.startswith(_HARMLESS):
+        return ""
+    kind, _, rest = spec.partition(":")
+    if kind == "sklearn":
+        return f"unpickles {rest}, which runs whatever its author wanted"
+    if kind in ("http", "https"):
+        beside = " with the request map " + model.request_map if model.request_map else ""
+        return f"sends rows to {spec}{beside}"
+    return f"imports the module {kind} and calls {rest}"
+
+
+def agreed(project: Project, model: Model) -> bool:
+    """Whether the user agreed to what a model does, or nothing has to be agreed to."""
+    return not what_it_does(model) or _mark(project, model).is_file()
+
+
+def agree(project: Project, model: Model) -> None:
+    """Remember that the user agreed.
+
+    Raises:
+        UsageError: there is no place to remember it.
+    """
+    path = _mark(project, model)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+    except OSError as error:
+        raise UsageError(
+            f"{path} could not be written: {error.strerror}",
+            help="name the model by hand: --model",
+        ) from error
+
+
+def _mark(project: Project, model: Model) -> Path:
+    import platformdirs  # noqa: PLC0415 - for models that run alone
+
+    written = [str(project.path.resolve()), model.spec, model.request_map, model.response_map]
+    found = sha256(json.dumps(written).encode())
+    if model.request_map is not None:
+        file = project.folder / model.request_map
+        if file.is_file():
+            found.update(file.read_bytes())
+    return Path(platformdirs.user_data_dir("sears")) / "agreed" / found.hexdigest()

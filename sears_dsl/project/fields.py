@@ -1,0 +1,168 @@
+"""What a project file may say, field by field.
+
+In: the tables of a TOML file. Out: `ProjectFields`. Always holds: an unknown key is an error that
+names the known ones; a name in `use` is one that the file defines; nothing is opened or imported.
+Costs the import of pydantic.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+__all__ = ["Dataset", "Gates", "Model", "ProjectFields", "Use", "UseOfCommand"]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_unknown_key(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in given:
+                if key not in known:
+                    raise PydanticCustomError(
+                        "unknown_key", "unknown key", {"key": key, "known": " ".join(known)}
+                    )
+        return given
+
+
+def _listed(given: object) -> object:
+    """A text stands for a list of itself."""
+    if isinstance(given, str):
+        return (given,)
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _as_model(given: object) -> object:
+    return {"spec": given} if isinstance(given, str) else given
+
+
+def _as_dataset(given: object) -> object:
+    return {"file": given} if isinstance(given, str) else given
+
+
+def _rate(given: object) -> object:
+    """As commands take it: a text."""
+    return str(given) if isinstance(given, int | float) and given is not True else given
+
+
+def _name(given: str) -> str:
+    if re.fullmatch(r"[A-Za-z][\w-]*", given) is None:
+        raise ValueError("a name has letters, digits, _ and -, and begins with a letter")
+    return given
+
+
+_Text = Annotated[str, Field(min_length=1)]
+_Texts = Annotated[tuple[_Text, ...], BeforeValidator(_listed)]
+_Rate = Annotated[_Text, BeforeValidator(_rate)]
+_Name = Annotated[str, BeforeValidator(_name)]
+
+
+class Model(_Table):
+    """A model under test: what follows ``--model``, and how an endpoint is asked."""
+
+    spec: _Text
+    batch_size: int | None = Field(default=None, ge=1)
+    request_map: _Text | None = None
+    response_map: _Text | None = None
+    timeout: float | None = Field(default=None, gt=0)
+    retries: int | None = Field(default=None, ge=0)
+    connections: int | None = Field(default=None, ge=1)
+    on_error: Literal["stop", "skip"] | None = None
+
+
+class Dataset(_Table):
+    """Rows: a file, its columns, and how answers are compared with labels."""
+
+    file: _Text
+    column: _Text | None = None
+    label: _Text | None = None
+    also: _Texts = ()
+    compare: Literal["exact", "squad"] | None = None
+    format: _Text | None = None
+    slices: _Texts = ()
+
+
+class Gates(_Table):
+    """What an audit must not exceed; rates as ``"5%"`` or 0.05."""
+
+    max_flip_rate: _Rate | None = None
+    max_miss_rate: _Rate | None = None
+    max_rows_flipped: _Rate | None = None
+    judge_by: Literal["rate", "evidence", "proof"] | None = None
+    min_support: int | None = Field(default=None, ge=1)
+    require_support: bool | None = None
+    rules: dict[str, _Rate] = {}
+
+
+class UseOfCommand(_Table):
+    """What commands take where nobody chooses."""
+
+    model: str | None = None
+    data: str | None = None
+    train: str | None = None
+    rules: _Texts = ()
+
+
+class Use(UseOfCommand):
+    """The same for all commands, and for some of them otherwise."""
+
+    discover: UseOfCommand = UseOfCommand()
+    adversaries: UseOfCommand = UseOfCommand()
+    vet: UseOfCommand = UseOfCommand()
+    audit: UseOfCommand = UseOfCommand()
+    fix: UseOfCommand = UseOfCommand()
+    augment: UseOfCommand = UseOfCommand()
+    apply: UseOfCommand = UseOfCommand()
+    check: UseOfCommand = UseOfCommand()
+    test: UseOfCommand = UseOfCommand()
+
+
+class ProjectFields(_Table):
+    """All of a project file.
+
+    ``text`` are unlabelled rows on which `discover` judges rules; ``audits`` is the folder that an
+    audit writes, ``baseline`` one that `compare` holds it against.
+
+    Example:
+        >>> ProjectFields.model_validate({"datasets": {"dev": "dev.csv"}}).datasets["dev"].file
+        'dev.csv'
+    """
+
+    models: dict[_Name, Annotated[Model, BeforeValidator(_as_model)]] = {}
+    datasets: dict[_Name, Annotated[Dataset, BeforeValidator(_as_dataset)]] = {}
+    rulesets: dict[_Name, _Texts] = {}
+    gates: Gates = Gates()
+    use: Use = Use()
+    text: _Texts = ()
+    text_column: _Text | None = None
+    tagger: _Text | None = None
+    audits: _Text | None = None
+    baseline: _Text | None = None
+
+    @model_validator(mode="after")
+    def _uses_what_is_there(self) -> ProjectFields:
+        for command in (None, *Use.model_fields.keys() - UseOfCommand.model_fields.keys()):
+            chosen = self.use if command is None else getattr(self.use, command)
+            where = "use" if command is None else f"use.{command}"
+            for field, kind, names in (
+                ("model", "models", self.models),
+                ("data", "datasets", self.datasets),
+                ("train", "datasets", self.datasets),
+            ):
+                name = getattr(chosen, field)
+                if name is not None and name not in names:
+                    defined = ", ".join(names) or "there are none"
+                    raise PydanticCustomError(
+                        "not_there",
+                        "{where}.{field} is {name}, which [{kind}] does not define ({defined})",
+                        {"where": where, "field": field, "name": repr(name), "kind": kind,
+                         "defined": defined},
+                    )  # fmt: skip
+        return self

@@ -1,0 +1,195 @@
+"""The project file: models, data sets, columns, gates and rulesets that commands need not be told.
+
+In: a folder. Out: `Project`, checked field by field, or None where there is no file. Always holds:
+reading it runs nothing, imports nothing and opens no path that it names; paths in it are relative
+to its folder; every mistake in it is told at once. Costs reading one small file, and pydantic where
+there is one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sears_dsl._documents import read_document
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.project.fields import ProjectFields
+
+__all__ = ["FILE_NAME", "Project", "find_project", "read_project"]
+
+FILE_NAME = "sears.toml"
+"""The name of a file that holds nothing else; `pyproject.toml` holds a table for us."""
+
+_SHARED = "pyproject.toml"
+_MOST_BYTES = 1024 * 1024
+_MOST_FOLDERS = 100
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project file.
+
+    Attributes:
+        path: the file.
+        prefix: the table that everything stands in, as it is written before a key.
+        fields: what it says.
+    """
+
+    path: Path
+    prefix: str
+    fields: ProjectFields
+
+    @property
+    def folder(self) -> Path:
+        """The folder that its paths are relative to."""
+        return self.path.parent
+
+    def key(self, *names: str) -> str:
+        """How a place in the file is called in messages: ``tool.sears.datasets.dev.file``."""
+        return self.prefix + ".".join(names)
+
+
+def find_project(start: Path | None = None) -> Project | None:
+    """The project file of a folder: in it, or in a folder above it in the same git repository.
+
+    Args:
+        start: the folder; the current one by default.
+
+    Raises:
+        UsageError: the file cannot be read or says what it cannot mean, or there are two.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print(find_project(Path(folder)))
+        None
+    """
+    for folder in _folders(Path.cwd() if start is None else start):
+        own, shared = folder / FILE_NAME, folder / _SHARED
+        table = _own_table(shared) if shared.is_file() else None
+        if own.exists() and table is not None:
+            raise UsageError(
+                f"{_near(own)} and [tool.sears] of {_near(shared)} are two project files of one "
+                "folder",
+                help=f"keep one of them: move what {FILE_NAME} says into the other, or the other "
+                "way round",
+            )
+        if own.exists():
+            return read_project(own)
+        if table is not None:
+            return _checked(shared, table, prefix="tool.sears.")
+    return None
+
+
+def read_project(path: Path) -> Project:
+    """The project of a ``sears.toml``.
+
+    Raises:
+        UsageError: it cannot be read, or says what it cannot mean.
+    """
+    return _checked(path, _toml(path), prefix="")
+
+
+def _folders(start: Path) -> Iterator[Path]:
+    """The folder and those above it up to the root of its repository; alone where there is none.
+
+    Folders above a repository, or above a folder that is in none, are other people's: /tmp, /home.
+    """
+    start = start.resolve()
+    above = [start, *start.parents][:_MOST_FOLDERS]
+    roots = [number for number, folder in enumerate(above) if (folder / ".git").exists()]
+    yield from above[: roots[0] + 1] if roots else above[:1]
+
+
+def _own_table(path: Path) -> Any:
+    """[tool.sears] of a pyproject.toml; None where it says nothing to us."""
+    # Of others: their mistakes are told only where they hide something of ours.
+    content = _content(path)
+    if b"sears" not in content:
+        return None
+    return _toml(path).get("tool", {}).get("sears")
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_document(path, most=_MOST_BYTES)
+    except OSError as error:
+        raise UsageError(
+            f"{_near(path)} could not be read: {error.strerror}", help="mend it, or remove it"
+        ) from error
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_content(path).decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        told = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UsageError(f"{_near(path)} is no TOML: {told}", help="mend that place") from error
+
+
+def _checked(path: Path, table: Any, *, prefix: str) -> Project:
+    from pydantic import ValidationError  # noqa: PLC0415 - only where there is a project file
+
+    from sears_dsl.project.fields import ProjectFields  # noqa: PLC0415
+
+    try:
+        return Project(path, prefix, ProjectFields.model_validate(table))
+    except ValidationError as error:
+        mistakes = [_mistake(each, prefix) for each in error.errors()]
+    first = "\n".join(f"{_near(path)}: {said}" for said, _ in mistakes)
+    advice = [help_ for _, help_ in mistakes if help_]
+    raise UsageError(first, help="; ".join(dict.fromkeys(advice)))
+
+
+def _mistake(error: Any, prefix: str) -> tuple[str, str]:
+    """What is wrong in one place, and what to write instead."""
+    names = [str(name) for name in error["loc"]]
+    key = prefix + ".".join(names) if names else prefix.rstrip(".") or "the file"
+    if error["type"] == "unknown_key":
+        unknown, known = error["ctx"]["key"], error["ctx"]["known"].split()
+        near = get_close_matches(unknown, known, n=1)
+        where = f"{key}: " if names or prefix else ""
+        there = f"the keys there are {', '.join(known)}"
+        return f"{where}there is no key {unknown!r}", (
+            f"did you mean {near[0]}? {there}" if near else there
+        )
+    if error["type"] in ("value_error", "not_there"):
+        return f"{key}: {error['msg'].removeprefix('Value error, ')}", ""
+    wanted = _WANTED.get(error["type"]) or (
+        error["msg"].replace("Input should be ", "").replace("a valid ", "a ")
+    )
+    given = error["input"]
+    is_a = f"is {given!r:.60}" if not isinstance(given, dict | list) else "is a " + (
+        "table" if isinstance(given, dict) else "list"
+    )  # fmt: skip
+    if error["type"] == "missing":
+        return f"{key} is missing", ""
+    return f"{key} {is_a}", f"{key} takes {wanted}"
+
+
+_WANTED = {
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "a table",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "model_type": "a table",
+    "string_too_short": "a text that is not empty",
+    "string_type": "a text in quotes",
+    "tuple_type": "a list of texts in quotes",
+}
+
+
+def _near(path: Path) -> str:
+    """The path as a person in the current folder would write it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,0 +1,106 @@
+"""A first project file, proposed from what lies in a folder and in a file of rows.
+
+In: columns of rows; what a person chose. Out: which columns hold text and labels, most likely; the
+text of a ``sears.toml``. Costs a look at each value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["likely_data", "likely_label", "likely_text", "project_text"]
+
+_TEXTS = ("text", "sentence", "question", "review", "comment", "content")
+_LABELS = ("label", "labels", "class", "category", "sentiment", "target", "answer", "gold", "y")
+_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
+_FIRST = ("dev", "valid", "validation", "test")
+# Of so many different values there are hardly more in a column of labels.
+_MOST_LABELS = 100
+
+
+def likely_data(folder: Path) -> str:
+    """The file of rows in a folder that rules are most likely looked for on; empty if none.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name in ("train.csv", "dev.csv", "README.md"):
+        ...         Path(folder, name).touch()
+        ...     likely_data(Path(folder))
+        'dev.csv'
+    """
+    files = [path for place in (folder, folder / "data") if place.is_dir()
+             for path in sorted(place.iterdir()) if path.suffix in _SUFFIXES]  # fmt: skip
+    files.sort(key=lambda path: path.stem.lower() not in _FIRST)
+    return files[0].relative_to(folder).as_posix() if files else ""
+
+
+def likely_text(columns: Mapping[str, Sequence[Any]]) -> str:
+    """The column that holds text: by its usual name, else the one with the longest values.
+
+    Example:
+        >>> likely_text({"id": ["1"], "said": ["A fun film."], "label": ["good"]})
+        'said'
+    """
+    usual = [name for name in columns if name.lower() in _TEXTS]
+    if usual:
+        return usual[0]
+    texts = {name: sum(map(len, values)) for name, values in columns.items()
+             if values and all(isinstance(value, str) for value in values)}  # fmt: skip
+    return max(texts, key=lambda name: texts[name], default="")
+
+
+def likely_label(columns: Mapping[str, Sequence[Any]], *, text: str) -> str:
+    """The column that holds labels: by its usual name, else the one of fewest values; or empty.
+
+    Example:
+        >>> likely_label({"said": ["Fun.", "Dull."] * 9, "good": ["1", "0"] * 9}, text="said")
+        'good'
+    """
+    others = {name: values for name, values in columns.items() if name != text}
+    usual = [name for name in others if name.lower() in _LABELS]
+    if usual:
+        return usual[0]
+    different = {name: len(set(map(str, values))) for name, values in others.items()}
+    rows = max(map(len, others.values()), default=0)
+    few = {name: count for name, count in different.items()
+           if 1 < count <= min(_MOST_LABELS, rows // 2)}  # fmt: skip
+    return min(few, key=lambda name: few[name], default="")
+
+
+def project_text(
+    *, data: str, column: str, label: str, model: str, rules: Sequence[str], flip_rate: str
+) -> str:
+    """The text of a project file; what is empty is left out.
+
+    Example:
+        >>> print(project_text(data="dev.csv", column="text", label="", model="", rules=(),
+        ...                    flip_rate=""))
+        # What sears commands take where nobody tells them; paths begin at this folder.
+        <BLANKLINE>
+        [datasets.dev]
+        file = "dev.csv"
+        column = "text"
+        <BLANKLINE>
+    """
+    tables: dict[str, dict[str, str | list[str]]] = {
+        "models.main": {"spec": model},
+        "datasets.dev": {"file": data, "column": column, "label": label},
+        "rulesets": {"own": list(rules)},
+        "gates": {"max_flip_rate": flip_rate},
+    }
+    lines = ["# What sears commands take where nobody tells them; paths begin at this folder."]
+    for name, values in tables.items():
+        kept = {key: value for key, value in values.items() if value}
+        if kept:
+            lines += ["", f"[{name}]"]
+            lines += [f"{key} = {_toml(value)}" for key, value in kept.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: str | list[str]) -> str:
+    """Texts are written in TOML as in JSON, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,414 @@
+"""The project file: what commands take from it, what wins, what is told, and what it cannot do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from sears_dsl.cli.commands import sears
+from sears_dsl.errors import SearsError, UsageError
+from sears_dsl.project.file import find_project
+
+PROJECT = """\
+text = ["more.txt"]
+audits = "audits/last"
+baseline = "audits/accepted"
+
+[models]
+films = "brittle_films:predict"
+remote = {spec = "http://localhost:1/ask", batch_size = 8, response_map = "/labels"}
+
+[datasets.dev]
+file = "data/dev.csv"
+column = "said"
+label = "gold"
+also = "part"
+
+[datasets.test]
+file = "data/test.csv"
+column = "text"
+label = "label"
+slices = ["part"]
+
+[rulesets]
+own = ["rules", "paper/sentiment"]
+
+[gates]
+max_flip_rate = "30%"
+min_support = 5
+rules = {film = 0.5}
+
+[use]
+model = "films"
+data = "dev"
+rules = "own"
+audit = {data = "test"}
+"""
+MODEL = """\
+from pathlib import Path
+
+Path(__file__).with_name("ran").touch()
+
+def predict(texts):
+    return ["no" if "film" in text else "yes" for text in texts]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a project file, in which the user stands."""
+    project = tmp_path / "project"
+    for name in ("data", "rules", ".git", "audits/accepted", "audits/last", "deep/down"):
+        (project / name).mkdir(parents=True)
+    (project / "sears.toml").write_text(PROJECT, "utf-8")
+    (project / "rules" / "film.sear").write_text("rule film: movie -> film\n", "utf-8")
+    (project / "more.txt").write_text("A movie.\n", "utf-8")
+    (project / "brittle_films.py").write_text(MODEL, "utf-8")
+    (project / "data" / "dev.csv").write_text("said,gold,part\nA movie.,yes,a\n", "utf-8")
+    rows = "".join(f"A movie {number}.,yes,{number % 2}\n" for number in range(30))
+    (project / "data" / "test.csv").write_text("text,label,part\n" + rows, "utf-8")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(project)
+    # Modules of the current folder are looked for there, and would be left on the path.
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "brittle_films", raising=False)
+    return project
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(sears, arguments, standalone_mode=False)
+
+
+def taken(command: str, *arguments: str) -> dict[str, Any]:
+    """What a command would work with."""
+    return sears.commands[command].make_context(command, list(arguments)).params
+
+
+def trusted() -> None:
+    assert run("trust").exception is None
+
+
+def refused(path: str, text: str) -> UsageError:
+    Path(path).write_text(text, "utf-8")
+    with pytest.raises(UsageError) as caught:
+        find_project()
+    return caught.value
+
+
+# ---------------------------------------------------------------- what commands take
+
+
+def test_every_command_takes_what_it_needs(folder: Path) -> None:
+    trusted()
+    dev = {"data": "data/dev.csv", "column": "said", "label": "gold", "also": ("part",)}
+    discover = taken("discover", "-o", "found.sear")
+    assert dev.items() <= discover.items()
+    assert discover["model"] == "brittle_films:predict"
+    assert discover["texts"] == ("more.txt",)
+    rules = ("rules", "paper/sentiment")
+    audit = taken("audit")
+    assert (audit["rules"], audit["data"], audit["label"]) == (rules, "data/test.csv", "label")
+    assert audit["columns"] == ("part",)
+    assert (audit["max_flip_rate"], audit["min_support"]) == (0.3, 5)
+    assert audit["own"] == ("film=0.5",)
+    assert str(audit["output"]) == "audits/last"
+    assert taken("apply", "-o", "x.csv")["rules_and_input"] == (*rules, "data/dev.csv")
+    assert taken("apply", "-o", "x.csv")["columns"] == ("said",)
+    assert taken("augment", "-o", "x.csv")["rules_and_data"] == (*rules, "data/dev.csv")
+    assert taken("check")["rules"] == rules
+    assert taken("test")["rules"] == rules
+    compared = taken("compare")
+    assert (str(compared["before"]), str(compared["after"])) == ("audits/accepted", "audits/last")
+
+
+def test_what_stands_on_the_command_line_wins(folder: Path) -> None:
+    trusted()
+    audit = taken("audit", "mine.sear", "--label", "other", "--max-flip-rate", "1%", "-o", "out")
+    assert (audit["rules"], audit["label"], audit["max_flip_rate"]) == (
+        ("mine.sear",),
+        "other",
+        0.01,
+    )
+    assert (str(audit["output"]), audit["data"]) == ("out", "data/test.csv")
+    assert audit["model"] == "brittle_films:predict"
+    by_hand = taken("audit", "--data", "data/dev.csv")
+    assert (by_hand["data"], by_hand["label"]) == ("data/dev.csv", None), "columns go with a file"
+    assert taken("apply", "mine.sear", "-o", "x")["rules_and_input"] == (
+        "mine.sear",
+        "data/dev.csv",
+    )
+    assert taken("apply", "rows.csv", "-o", "x")["rules_and_input"][-1] == "rows.csv"
+    assert taken("apply", "a.sear", "b.csv", "-o", "x")["rules_and_input"] == ("a.sear", "b.csv")
+
+
+def test_names_stand_for_what_the_file_defines(folder: Path) -> None:
+    trusted()
+    chosen = taken("discover", "--data", "test", "--model", "remote", "-o", "found.sear")
+    assert (chosen["data"], chosen["column"]) == ("data/test.csv", "text")
+    assert (chosen["model"], chosen["batch_size"]) == ("http://localhost:1/ask", 8)
+    assert taken("check", "own", "more.sear")["rules"] == ("rules", "paper/sentiment", "more.sear")
+    assert taken("apply", "own", "test", "-o", "x")["rules_and_input"][-1] == "data/test.csv"
+    (folder / "test").write_text("A movie.\n", "utf-8")
+    assert taken("apply", "own", "test", "-o", "x")["rules_and_input"][-1] == "test"
+
+
+def test_paths_are_those_of_the_file_wherever_one_stands(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusted()
+    monkeypatch.chdir(folder / "deep" / "down")
+    assert taken("check")["rules"] == ("../../rules", "paper/sentiment")
+    assert taken("audit")["data"] == "../../data/test.csv"
+    assert str(folder) in sys.path, "its module is found"
+
+
+def test_an_audit_without_a_word(folder: Path) -> None:
+    trusted()
+    done = run("audit", "rules", "--scorer", "none", "--tagger", "pinned", "--quiet")
+    assert isinstance(done.exception, SystemExit), done.exception
+    audit = json.loads((folder / "audits" / "last" / "audit.json").read_text("utf-8"))
+    assert audit["verdict"]["outcome"] == "failed", "all rows flip, and three in ten may"
+
+
+def test_pyproject_holds_a_table_of_the_same_keys(folder: Path) -> None:
+    (folder / "sears.toml").unlink()
+    (folder / "pyproject.toml").write_text('[tool.sears.rulesets]\nown = "rules"\n', "utf-8")
+    assert taken("check")["rules"] == ("rules",)
+    error = refused("pyproject.toml", "[tool.sears]\nrulsets = {}\n")
+    assert "tool.sears: there is no key 'rulsets'" in error.message
+    assert "did you mean rulesets?" in error.help
+
+
+def test_a_pyproject_of_others_is_none_of_ours(folder: Path) -> None:
+    (folder / "sears.toml").unlink()
+    for text in ("[project]\nname = 'x'\n", "no toml at all", "[tool.ruff]\n# sears\n"):
+        (folder / "pyproject.toml").write_text(text, "utf-8")
+        assert find_project() is None
+
+
+# ---------------------------------------------------------------- where it is looked for
+
+
+def test_it_is_looked_for_up_to_the_root_of_the_repository(folder: Path) -> None:
+    found = find_project(folder / "deep" / "down")
+    assert found is not None
+    assert found.path == folder / "sears.toml"
+    (folder / "deep" / ".git").mkdir()
+    assert find_project(folder / "deep" / "down") is None
+
+
+def test_above_a_folder_in_no_repository_nothing_is_looked_for(folder: Path) -> None:
+    """Such as /tmp, where anybody could leave one."""
+    (folder / ".git").rmdir()
+    assert find_project(folder / "deep") is None
+    assert find_project(folder) is not None
+
+
+def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
+    error = refused("pyproject.toml", "[tool.sears]\n")
+    assert "sears.toml and [tool.sears] of pyproject.toml are two project files" in error.message
+
+
+# ---------------------------------------------------------------- errors that teach
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "advice"),
+    [
+        ("[datasets.dev]\nfile = 'a'\ncolum = 'b'", "datasets.dev: there is no key 'colum'",
+         "did you mean column?"),
+        ("[modles]", "there is no key 'modles'", "did you mean models?"),
+        ("[datasets.dev]\ncolumn = 'b'", "datasets.dev.file is missing", ""),
+        ("[datasets.dev]\nfile = 5", "datasets.dev.file is 5", "takes a text in quotes"),
+        ("[gates]\nmin_support = 'many'", "gates.min_support is 'many'", "takes a whole number"),
+        ("datasets = 'dev.csv'", "datasets is 'dev.csv'", "takes a table"),
+        ("[datasets.dev]\nfile = 'a'\ncompare = 'fuzzy'", "datasets.dev.compare is 'fuzzy'",
+         "'exact' or 'squad'"),
+        ("[use]\ndata = 'tset'\n[datasets]\ntest = 'a.csv'",
+         "use.data is 'tset', which [datasets] does not define (test)", ""),
+        ("[datasets]\n'a/b' = 'a.csv'", "a name has letters", ""),
+        ("[datasets", "is no TOML", "mend that place"),
+        ("a = " + "[" * 100_000, "is no TOML", "mend that place"),
+    ],
+    ids=range(11),
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_key(
+    folder: Path, text: str, message: str, advice: str
+) -> None:
+    error = refused("sears.toml", text)
+    assert error.message.startswith("sears.toml")
+    assert message in error.message
+    assert advice in error.help
+
+
+def test_all_mistakes_are_told_at_once(folder: Path) -> None:
+    error = refused("sears.toml", "[gates]\nmin_support = 0\nmax_rate = 1\n[models.a]\nspec = ''\n")
+    assert len(error.message.splitlines()) == 2
+
+
+def test_a_path_that_is_not_there_is_told_with_its_key(folder: Path) -> None:
+    (folder / "data" / "dev.csv").unlink()
+    trusted()
+    done = run("discover", "-o", "found.sear")
+    assert isinstance(done.exception, UsageError)
+    assert "sears.toml: datasets.dev.file is 'data/dev.csv'" in done.exception.message
+    assert run("check").exception is None, "another command does not need it"
+
+
+def test_several_to_choose_from_are_told(folder: Path) -> None:
+    text = PROJECT[: PROJECT.index("[use]")]
+    (folder / "sears.toml").write_text(text, "utf-8")
+    done = run("audit")
+    assert isinstance(done.exception, UsageError)
+    assert "sears.toml has 2 models: films, remote" in done.exception.message
+    assert "use.model" in done.exception.help
+
+
+def test_errors_say_from_where_a_value_came(folder: Path) -> None:
+    trusted()
+    (folder / "data" / "test.csv").write_text("text,lable\nA movie.,yes\n", "utf-8")
+    done = run("audit", "rules", "--tagger", "pinned", "--scorer", "none")
+    assert isinstance(done.exception, SearsError)
+    assert "data/test.csv is its datasets.test.file" in done.exception.help
+    (folder / "sears.toml").write_text(PROJECT.replace("30%", "most"), "utf-8")
+    done = run("audit")
+    assert isinstance(done.exception, click.UsageError)
+    assert "most is its gates.max_flip_rate" in done.exception.message
+
+
+def test_help_needs_no_project_file(folder: Path) -> None:
+    (folder / "sears.toml").write_text("[[[", "utf-8")
+    assert run("audit", "--help").exception is None
+
+
+# ---------------------------------------------------------------- what it cannot do
+
+
+@pytest.mark.parametrize("command", ["audit", "discover", "vet", "adversaries"])
+@pytest.mark.parametrize(
+    "spec", ["brittle_films:predict", "sklearn:more.txt", "http://localhost:1/ask"]
+)
+def test_a_project_file_runs_and_sends_nothing_by_itself(
+    folder: Path, command: str, spec: str
+) -> None:
+    (folder / "sears.toml").write_text(PROJECT.replace("brittle_films:predict", spec), "utf-8")
+    words = () if command in ("audit", "vet") else ("-o", "found.sear")
+    for named in ((), ("--model", "films")):
+        done = run(command, *named, *words)
+        assert isinstance(done.exception, UsageError)
+        assert "which a file may not have done unasked" in done.exception.message
+        assert f"--model {spec}" in done.exception.help
+    assert not (folder / "ran").exists()
+
+
+def test_consent_is_for_one_file_and_one_model(folder: Path) -> None:
+    assert run("trust", "--show").exception is None
+    with pytest.raises(UsageError, match="unasked"):
+        taken("audit")
+    told = run("trust").output
+    assert "models.films imports the module brittle_films and calls predict" in told
+    assert "models.remote sends rows to http://localhost:1/ask" in told
+    assert not (folder / "ran").exists(), "agreeing runs nothing"
+    taken("audit")
+    changed = PROJECT.replace("brittle_films:predict", "brittle_films:other")
+    (folder / "sears.toml").write_text(changed, "utf-8")
+    with pytest.raises(UsageError, match="unasked"):
+        taken("audit")
+    (folder / "sears.toml").write_text(PROJECT + "# A remark.\n", "utf-8")
+    taken("audit")
+    os.rename(folder, folder.with_name("elsewhere"))
+    os.chdir(folder.with_name("elsewhere"))
+    with pytest.raises(UsageError, match="unasked"):
+        taken("audit")
+
+
+def test_another_request_map_has_to_be_agreed_to(folder: Path) -> None:
+    """It may send what stands in the environment."""
+    (folder / "map.toml").write_text('body = "$texts"\n', "utf-8")
+    text = PROJECT.replace("batch_size = 8", 'request_map = "map.toml"')
+    (folder / "sears.toml").write_text(text, "utf-8")
+    trusted()
+    assert taken("audit", "--model", "remote")["request_map"] == "map.toml"
+    (folder / "map.toml").write_text('body = "$texts"\nheaders = {k = "$env.KEY"}\n', "utf-8")
+    with pytest.raises(UsageError, match="unasked"):
+        taken("audit", "--model", "remote")
+
+
+@pytest.mark.parametrize("name", ["brittle_films:predict", "spacy:./rules", "os:abort"])
+def test_it_names_no_tagger_of_ones_own(folder: Path, name: str) -> None:
+    (folder / "sears.toml").write_text(f"tagger = {name!r}\n" + PROJECT, "utf-8")
+    done = run("apply", "-o", "x.csv")
+    assert isinstance(done.exception, UsageError)
+    assert "which a file may not make sears import" in done.exception.message
+    assert not (folder / "ran").exists()
+    assert taken("apply", "-o", "x.csv", "--tagger", "pinned")["tagger"] == "pinned"
+
+
+def test_a_pipe_or_a_huge_file_is_not_read(folder: Path) -> None:
+    (folder / "sears.toml").unlink()
+    os.mkfifo(folder / "sears.toml")
+    with pytest.raises(UsageError, match="no regular file"):
+        find_project()
+
+
+# ---------------------------------------------------------------- sears init
+
+
+def test_init_proposes_columns_and_what_it_writes_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = folder.with_name("new")
+    (new / "rules").mkdir(parents=True)
+    rows = "".join(f"{number},A movie {number}.,{'ab'[number % 2]}\n" for number in range(20))
+    (new / "dev.csv").write_text("id,utterance,mood\n" + rows, "utf-8")
+    monkeypatch.chdir(new)
+    done = run("init", "--model", "brittle_films:predict", "--rules", "rules",
+               "--max-flip-rate", "5%")  # fmt: skip
+    assert done.exception is None, done.output
+    found = find_project()
+    assert found is not None
+    assert found.fields.datasets["dev"].model_dump(exclude_defaults=True) == {
+        "file": "dev.csv", "column": "utterance", "label": "mood"
+    }  # fmt: skip
+    audit = taken("audit")
+    assert (audit["model"], audit["rules"]) == ("brittle_films:predict", ("rules",))
+    assert audit["max_flip_rate"] == 0.05
+
+
+def test_init_replaces_nothing(folder: Path) -> None:
+    done = run("init", "--data", "data/dev.csv")
+    assert isinstance(done.exception, UsageError)
+    assert (folder / "sears.toml").read_text("utf-8") == PROJECT
+    (folder / "sears.toml").unlink()
+    shared = "[tool.sears]\n"
+    (folder / "pyproject.toml").write_text(shared, "utf-8")
+    assert isinstance(run("init", "--data", "data/dev.csv").exception, UsageError)
+    assert not (folder / "sears.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--data", "nowhere.csv"), "nowhere.csv"),
+        (("--data", "data/dev.csv", "--label", "glod"), "no column 'glod'"),
+        ((), "no rows to name"),
+    ],
+)
+def test_init_says_what_is_missing_and_writes_nothing(
+    folder: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    for name in ("dev.csv", "test.csv"):
+        if not arguments:
+            (folder / "data" / name).unlink()
+    (folder / "sears.toml").unlink()
+    done = run("init", *arguments)
+    assert isinstance(done.exception, SearsError)
+    assert said in done.exception.render()
+    assert not (folder / "sears.toml").exists()
