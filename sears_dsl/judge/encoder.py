@@ -38,6 +38,7 @@ __all__ = [
     "Place",
     "Seen",
     "places_of",
+    "turned",
     "without_progress_bar",
 ]
 
@@ -157,6 +158,16 @@ def places_of(original: str, rewrite: str, changes: Sequence[Change]) -> list[Pl
             )
         )  # fmt: skip
     return places
+
+
+def turned(places: Sequence[Place], seen: Seen) -> NDArray[np.float64]:
+    """How far each change turns the vector of its window: in radians, times (words / 10)^¼.
+
+    A change in a long sentence turns its vector less than the same change in a short one.
+    """
+    cosines = seen.numbers[:, NUMBERS.index("sentence")].astype(np.float64)
+    words = [max(1, len(f"{place.original} {place.rewrite}".split())) for place in places]
+    return np.arccos(np.clip(cosines, -1, 1)) * (np.array(words) / 20) ** 0.25
 
 
 def _with_neighbours(text: str, start: int, end: int) -> tuple[int, int]:

@@ -30,7 +30,7 @@ from sears_dsl._documents import parse_json
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.content import Content, load_content
-from sears_dsl.judge.encoder import ALONE, Encoder, places_of
+from sears_dsl.judge.encoder import ALONE, Encoder, places_of, turned
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 
@@ -43,6 +43,7 @@ __all__ = [
     "Reason",
     "content_columns",
     "load_judge",
+    "single_words",
 ]
 
 Pair = tuple[str, str]
@@ -51,9 +52,12 @@ Floats = NDArray[np.float64]
 VERSION = 1
 """Of judge.json."""
 
-CONTENT = ("other words", "other words, further changes")
-"""What `content_columns` gives: how far the worst change is from certain, and all others."""
+CONTENT = ("another word", "other words", "other words, further changes", "sentence")
+"""What `content_columns` gives: how far the worst change is from certain, apart for texts that
+differ in one place, where content words are replaced; how far all others are; how far the vector of
+the whole sentence turns."""
 
+_REPLACED = SURFACE.index("content words replaced")
 _FOLDER = Path(__file__).parent
 _ANEW = "install the package again, or fit a judge anew: python -m training.judge"
 # Log-odds of content from which on nothing speaks against a change.
@@ -261,8 +265,11 @@ class Evidence:
         """What the encoder sees."""
         places = [places_of(*pair, each) for pair, each in zip(pairs, changes, strict=True)]
         counts = np.array([len(each) for each in places])
-        odds = self._content.log_odds(self._encoder.seen([one for each in places for one in each]))
-        return content_columns(odds, counts)
+        flat = [one for each in places for one in each]
+        seen = self._encoder.seen(flat)
+        return content_columns(
+            self._content.log_odds(seen), turned(flat, seen), counts, single_words(pairs, changes)
+        )
 
     def grammar(
         self, pairs: Sequence[Pair], _changes: Sequence[Sequence[Change]]
@@ -271,17 +278,31 @@ class Evidence:
         return _named(GRAMMAR, self._grammar.evidence(pairs))
 
 
-def content_columns(odds: Floats, counts: NDArray[np.int64]) -> dict[str, Floats]:
-    """The evidence of content of texts out of the log-odds of their changes, in order.
+def content_columns(
+    odds: Floats, angles: Floats, counts: NDArray[np.int64], single: NDArray[np.bool_]
+) -> dict[str, Floats]:
+    """The evidence of content of texts out of that of their changes.
 
     Args:
         odds: of all changes, those of a text one after another.
+        angles: likewise how far each turns the vector of its window.
         counts: how many changes each text has, at least 1.
+        single: which texts differ in one place, where content words are replaced.
     """
     against = np.maximum(0.0, _CERTAIN - odds)
     starts = np.cumsum(counts) - counts
     worst = np.maximum.reduceat(against, starts)
-    return dict(zip(CONTENT, (worst, np.add.reduceat(against, starts) - worst), strict=True))
+    further = np.add.reduceat(against, starts) - worst
+    turned_most = np.maximum.reduceat(angles, starts)
+    columns = np.where(single, worst, 0.0), np.where(single, 0.0, worst), further, turned_most
+    return dict(zip(CONTENT, columns, strict=True))
+
+
+def single_words(pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> NDArray[np.bool_]:
+    """Which pairs differ in one place, where content words are replaced, (N,)."""
+    replaced = surface_evidence(pairs)[:, _REPLACED] > 0
+    alone = [len(each) == 1 and bool(each[0].old) and bool(each[0].new) for each in changes]
+    return np.asarray(replaced & np.array(alone, bool))
 
 
 def _changes(original: str, rewrite: str) -> tuple[Change, ...]:

@@ -16,7 +16,7 @@ from sears_dsl.errors import ModelError
 from sears_dsl.judge import judge as shipped
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import places_of
-from sears_dsl.judge.judge import Curves, Judge, content_columns, load_judge
+from sears_dsl.judge.judge import Curves, Judge, content_columns, load_judge, single_words
 
 # Original => accepted | refused.
 _READ = """
@@ -111,19 +111,53 @@ def test_more_evidence_never_raises_a_score(judge: Judge) -> None:
             assert (steps <= 0).all() if helps else (steps >= 0).all(), name
 
 
+_CHANGES = st.tuples(st.floats(-20, 20), st.floats(0, 3))
+
+
 @settings(max_examples=50)
-@given(st.lists(st.lists(st.floats(-20, 20), min_size=1, max_size=4), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.tuples(st.lists(_CHANGES, min_size=1, max_size=4), st.booleans()),
+        min_size=1,
+        max_size=5,
+    )
+)
 def test_of_several_changes_the_worst_counts_and_the_others_beside_it(
-    odds: list[list[float]],
+    texts: list[tuple[list[tuple[float, float]], bool]],
 ) -> None:
     columns = content_columns(
-        np.array([one for each in odds for one in each]), np.array([len(each) for each in odds])
+        np.array([odds for some, _ in texts for odds, _ in some]),
+        np.array([angle for some, _ in texts for _, angle in some]),
+        np.array([len(some) for some, _ in texts]),
+        np.array([single for _, single in texts]),
     )
-    against = [sorted(max(0.0, 4 - one) for one in each) for each in odds]
-    assert np.allclose(columns["other words"], [each[-1] for each in against])
+    against = [sorted(max(0.0, 4 - odds) for odds, _ in some) for some, _ in texts]
+    worst = columns["another word"] + columns["other words"]
+    assert np.allclose(worst, [each[-1] for each in against])
+    for (_, single), one, other in zip(
+        texts, columns["another word"], columns["other words"], strict=True
+    ):
+        assert (other if single else one) == 0
     assert np.allclose(
         columns["other words, further changes"], [sum(each[:-1]) for each in against]
     )
+    assert np.allclose(columns["sentence"], [max(angle for _, angle in some) for some, _ in texts])
+
+
+@pytest.mark.parametrize(
+    ("original", "rewrite", "single"),
+    [
+        ("A good film.", "A good movie.", True),
+        ("A good film is fun.", "A bad film is dull.", False),
+        ("A good film.", "A good long film.", False),
+        ("He is here.", "He was here.", False),
+    ],
+)
+def test_content_words_replaced_in_one_place_are_judged_apart(
+    original: str, rewrite: str, single: bool
+) -> None:
+    changes = changes_of(original, rewrite)
+    assert single_words([(original, rewrite)], [changes]).tolist() == [single]
 
 
 def _naive(curves: Curves, row: dict[str, float]) -> float:
