@@ -31,7 +31,7 @@ check: $(READY)  ## style, types, rules and the examples of the docs
 	$(BIN)/mypy
 	$(BIN)/sears check rulesets
 	$(BIN)/sears fmt --check rulesets
-	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_language_reference.py tests/test_site.py
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/language/test_language_reference.py tests/test_site.py
 
 fmt: $(READY)  ## put code and rules into their canonical form
 	$(BIN)/ruff check --fix .

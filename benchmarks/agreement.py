@@ -39,17 +39,17 @@ from benchmarks.judged_pairs import (
     word_edits,
 )
 from benchmarks.record import ROOT, Row, write_record
-from sears_dsl.discovery.calibration import (
+from sears_dsl.meaning.calibration import (
     CRITERION,
     area_interval,
     calibrated,
     entropy_threshold,
     operating_curve,
 )
-from sears_dsl.discovery.combined import EVIDENCE, CombinedScorer, Weights
-from sears_dsl.discovery.embedding import EmbeddingScorer, MiniLM
-from sears_dsl.discovery.scorers import shipped
-from sears_dsl.discovery.semantics import PivotScorer
+from sears_dsl.meaning.combined import EVIDENCE, CombinedScorer, Weights
+from sears_dsl.meaning.pivot_score import PivotScorer
+from sears_dsl.meaning.scorers import shipped
+from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
 
 Floats = NDArray[np.float64]
 

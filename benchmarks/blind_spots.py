@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.record import Row, write_record
-from sears_dsl.discovery.combined import CombinedScorer
-from sears_dsl.discovery.scorers import load_scorer, shipped
+from sears_dsl.meaning.combined import CombinedScorer
+from sears_dsl.meaning.scorers import load_scorer, shipped
 
 PAIRS = {
     "degree": [

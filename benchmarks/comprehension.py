@@ -21,19 +21,19 @@ import numpy as np
 
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.small_reader import Question, read_squad, train
-from sears_dsl._children import usable_cores
 from sears_dsl.catalogue import shipped
-from sears_dsl.cli.console import console
-from sears_dsl.discovery.labelled import LabelledRows
-from sears_dsl.discovery.pipeline import discover
-from sears_dsl.discovery.rightness import RightRows
+from sears_dsl.cli.screen.console import console
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.discovery.team import Recipe, load_team
+from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.ruleset import load
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.callable import CallablePredictor
-from sears_dsl.text.tagger import Tagger, load_tagger
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.runtime.processes import usable_cores
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 
 QUESTIONS = 1000
 JOBS = min(4, usable_cores())

@@ -21,19 +21,19 @@ import time
 
 from benchmarks.fasttext_like import read_labelled, train
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl._children import usable_cores
-from sears_dsl._defaults import DEFAULT_SCORER, DEFAULT_TAGGER
-from sears_dsl.discovery.found import Discovery
-from sears_dsl.discovery.journal import Journal
-from sears_dsl.discovery.known import load_known
-from sears_dsl.discovery.labelled import LabelledRows
-from sears_dsl.discovery.pipeline import discover
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER
+from sears_dsl.discovery.algorithm import discover
+from sears_dsl.discovery.known_rules import load_known
+from sears_dsl.discovery.result.found import Discovery
 from sears_dsl.discovery.settings import QUESTIONS_A_ROW, Settings
-from sears_dsl.discovery.team import Recipe, load_team
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.callable import CallablePredictor
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.text.tagger import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 
 A_ROW = (2, 5, 10, 20, 50)
 NO_LIMIT = 10**9

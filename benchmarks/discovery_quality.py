@@ -51,7 +51,7 @@ from benchmarks.quality_models import TRAINERS, Model
 from benchmarks.record import ROOT, Row, data_file, write_record
 from benchmarks.small_reader import read_squad
 from sears_dsl.catalogue import shipped
-from sears_dsl.discovery.evidence import hold_out
+from sears_dsl.effects.evidence import hold_out
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
 from sears_dsl.language.printer import print_rule

@@ -33,7 +33,7 @@ import sears_dsl as sears
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.spacy_way import Workload
 from sears_dsl.catalogue import shipped
-from sears_dsl.text.cache import CachedTagger, TagCache
+from sears_dsl.tagging.cache import CachedTagger, TagCache
 
 ROWS = 2_000  # of each corpus
 REPEATS = 5  # of runs that take some tenths of a second

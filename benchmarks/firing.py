@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.text.tokens import Tokens
+from sears_dsl.tagging.tokens import Tokens
 
 __all__ = ["Agreement", "Firing", "Interval", "Scores", "difference", "firings", "worst"]
 

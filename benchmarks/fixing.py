@@ -40,24 +40,24 @@ import numpy as np
 
 from benchmarks.fasttext_like import read_labelled, train
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl._children import usable_cores
-from sears_dsl.augmentation.augmented import Columns
-from sears_dsl.augmentation.repair import Measured, Repair, RepairSettings, repair
-from sears_dsl.augmentation.table import Table
-from sears_dsl.augmentation.training import BuiltInTrainer, Trainer
 from sears_dsl.catalogue import load_rulesets
-from sears_dsl.discovery.journal import Journal
-from sears_dsl.discovery.labelled import LabelledRows
-from sears_dsl.discovery.pipeline import Progress, discover
-from sears_dsl.discovery.semantics import PAPER_TAU
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.data.table import Table
+from sears_dsl.discovery.algorithm import Progress, discover
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.discovery.team import Recipe, load_team
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset, load, parse
+from sears_dsl.meaning.pivot_score import PAPER_TAU
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.callable import CallablePredictor
-from sears_dsl.text.tagger import Tagger, load_tagger
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.repair.augmented import Columns
+from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
+from sears_dsl.repair.trainers import BuiltInTrainer, Trainer
+from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.processes import usable_cores
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 
 PAPER_BEFORE, PAPER_AFTER = 0.126, 0.034
 PAPER_FALL = 0.73

@@ -35,7 +35,7 @@ from benchmarks.spacy_way import Workload
 from sears_dsl.batch.files import ApplyRequest, apply_file
 from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.catalogue import shipped
-from sears_dsl.text.fast.tagger import FastTagger
+from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
 MOST = 200_000  # book sentences
 EVERY = 72

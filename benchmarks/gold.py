@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sears_dsl.text.tokens import Token, Tokens
+from sears_dsl.tagging.tokens import Token, Tokens
 
 __all__ = ["GoldSentence", "gold_tokens", "read_gold"]
 

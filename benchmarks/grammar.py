@@ -27,8 +27,8 @@ import numpy as np
 
 import sears_dsl
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl._compiled import ENOUGH_TO_COMPILE, expect
 from sears_dsl.judge.grammar import GRAMMAR, UNKNOWN, Grammar, load_grammar
+from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 
 REJECTED = (
     "like -> as / (CC|NN|VBD) __",

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from benchmarks.judged_pairs import load_set
 from benchmarks.judged_rewrites import read_judged_rewrites
 from benchmarks.record import ROOT, Row, data_file, write_record
-from sears_dsl.discovery.calibration import area_interval, operating_curve
-from sears_dsl.discovery.scorers import load_scorer
 from sears_dsl.judge.judge import Judge
+from sears_dsl.meaning.calibration import area_interval, operating_curve
+from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.statistics import wilson_interval
 from training.judge import held_out, recall_at
 from training.judgements import swords

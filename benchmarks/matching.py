@@ -19,14 +19,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl.engine.program import Program, build_program
+from sears_dsl.engine.compile.program import Program, build_program
+from sears_dsl.engine.match.search import search
 from sears_dsl.engine.reference import find
-from sears_dsl.engine.search import search
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import COARSE
-from sears_dsl.text.tagger import load_tagger
-from sears_dsl.text.tokens import Token, Tokens
+from sears_dsl.tagging.tagger import load_tagger
+from sears_dsl.tagging.tokens import Token, Tokens
 
 SENTENCES = 5_000
 REPEATED = 20  # the batch is so many times the sentences, so that a run takes long enough

@@ -18,9 +18,9 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl.discovery.paraphrase import Paraphrase, Paraphraser
-from sears_dsl.discovery.pivots import load_pivots
-from sears_dsl.discovery.semantics import PivotScorer
+from sears_dsl.meaning.pivot_score import PivotScorer
+from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser
+from sears_dsl.translation.pivots import load_pivots
 
 AT_LEAST = 3.0  # sentences a second
 AIM = 10.0

@@ -29,20 +29,20 @@ import numpy as np
 import sears_dsl as sears
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.partial import PartialOutput
+from sears_dsl.batch.plan import Plan
 from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.batch.records import rewrite_each
-from sears_dsl.batch.rewriting import Plan
 from sears_dsl.catalogue import shipped
-from sears_dsl.engine.findings import inflects
+from sears_dsl.data.batches import Batch
+from sears_dsl.data.dataset import Dataset, format_named
+from sears_dsl.engine.compile.diagnostics import inflects
+from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter
+from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.prefilter import NOTHING, TAGS, Prefilter
-from sears_dsl.engine.rewrites import Rewrites
-from sears_dsl.engine.search import search
-from sears_dsl.text.batches import Batch
-from sears_dsl.text.dataset import Dataset, format_named
-from sears_dsl.text.tagger import ChunkTagger, FindingTagger, Tagger
-from sears_dsl.text.tokens import Tokens
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, Tagger
+from sears_dsl.tagging.tokens import Tokens
 
 WARMING = 2_000  # rows of other text that compile kernels and fill what every run has filled
 BEYOND_CACHES = 1 << 28  # bytes

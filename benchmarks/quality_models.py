@@ -33,7 +33,7 @@ from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 
 from benchmarks import fasttext_like, small_reader
-from sears_dsl.discovery.model_files import known
+from sears_dsl.translation.model_files import known
 
 __all__ = ["TRAINERS", "Asked", "Model"]
 

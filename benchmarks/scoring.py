@@ -24,8 +24,8 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl.discovery.nmt import TranslationModel
-from sears_dsl.discovery.semantics import PAPER_TAU, PivotScorer
+from sears_dsl.meaning.pivot_score import PAPER_TAU, PivotScorer
+from sears_dsl.translation.network import TranslationModel
 
 SENTENCES = 10
 MOST = 100  # rewrites of a sentence

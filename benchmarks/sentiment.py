@@ -36,24 +36,24 @@ from numpy.typing import NDArray
 
 from benchmarks.fasttext_like import FastTextLike, read_labelled, train
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl._children import usable_cores
 from sears_dsl.catalogue import shipped
-from sears_dsl.cli.console import console
-from sears_dsl.discovery.found import Discovery
-from sears_dsl.discovery.labelled import LabelledRows
-from sears_dsl.discovery.pipeline import Progress, discover
-from sears_dsl.discovery.remembered import Found, ParaphraseSource
-from sears_dsl.discovery.semantics import PAPER_TAU, Scorer
+from sears_dsl.cli.screen.console import console
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.algorithm import Progress, discover
+from sears_dsl.discovery.result.found import Discovery
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.discovery.team import Recipe, load_team
 from sears_dsl.engine import reference
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.rewrite import Renderer, apply_edits
+from sears_dsl.engine.rewrite.renderer import Renderer, apply_edits
 from sears_dsl.language.rule import Options
 from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.meaning.pivot_score import PAPER_TAU, Scorer
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.callable import CallablePredictor
-from sears_dsl.text.tagger import Tagger, load_tagger
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.paraphrasing.remembered import Found, ParaphraseSource
+from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.runtime.processes import usable_cores
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 
 # What a first experiment flipped with ten rules and one embedded pivot, at the paper's τ and at
 # log τ = -9, movie → film and film → movie counted both; and what the paper prints.

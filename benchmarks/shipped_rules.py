@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from benchmarks.firing import Agreement, Firing, firings
 from benchmarks.given_words import mapped_coarse
 from benchmarks.gold import GoldSentence, gold_tokens
-from sears_dsl.batch.validated import reads_tags
+from sears_dsl.batch.provenance import reads_tags
 from sears_dsl.catalogue import load_rulesets, shipped
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.text.tagger import load_tagger
-from sears_dsl.text.tokens import Tokens
+from sears_dsl.tagging.tagger import load_tagger
+from sears_dsl.tagging.tokens import Tokens
 
 __all__ = ["APART", "Rules", "Sentences"]
 

@@ -1,7 +1,7 @@
 """With which taggers the shipped rulesets were validated: their own tests, and a table of it.
 
 In: taggers, the shipped rules, what was measured on gold-tagged sentences. Out: tests that do not
-hold; ``rulesets/taggers.json``, from which `sears_dsl.batch.validated` knows what to warn of.
+hold; ``rulesets/taggers.json``, from which `sears_dsl.batch.provenance` knows what to warn of.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 
 from benchmarks.firing import Agreement
 from benchmarks.shipped_rules import Rules
-from sears_dsl._resources import resource_folder
-from sears_dsl.batch.validated import TABLE
+from sears_dsl.batch.provenance import TABLE
 from sears_dsl.catalogue import shipped
 from sears_dsl.rule_tests import run_tests
-from sears_dsl.text.tagger import identity_of, load_tagger
-from sears_dsl.text.writing import write_atomically
+from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.tagging.tagger import identity_of, load_tagger
 
 __all__ = ["run_own_tests", "write_table"]
 

@@ -21,9 +21,9 @@ from typing import TypeVar
 
 import spacy
 
-from sears_dsl.text.cache import CachedTagger, TagCache
-from sears_dsl.text.spacy_tagger import SpacyTagger
-from sears_dsl.text.tokens import Tokens
+from sears_dsl.tagging.cache import CachedTagger, TagCache
+from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger
+from sears_dsl.tagging.tokens import Tokens
 
 Result = TypeVar("Result")
 Words = list[list[tuple[str, int, str, str]]]

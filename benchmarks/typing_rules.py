@@ -21,16 +21,16 @@ from pathlib import Path
 from benchmarks.fasttext_like import read_labelled
 from benchmarks.record import Row, data_file, write_record
 from demo.sentiment_model import train
-from sears_dsl.discovery.labelled import LabelledRows
+from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.language.ruleset import parse
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.callable import CallablePredictor
-from sears_dsl.text.cache import CachedTagger, TagCache
-from sears_dsl.text.tagger import load_tagger
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.tagging.cache import CachedTagger, TagCache
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.serving import settle
-from sears_dsl.vetting.session import Session
-from sears_dsl.vetting.workbench import Workbench
+from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.web.serving import settle
 
 ROWS = 10_000
 PATIENCE = 0.08

@@ -19,9 +19,9 @@ from docs_site.commands import command_pages
 from docs_site.findings import error_pages
 from docs_site.language import language_pages
 from docs_site.page import Page
-from sears_dsl._resources import resource_folder
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.commands import sears
+from sears_dsl.runtime.resources import resource_folder
 
 __all__ = ["on_config", "on_files", "on_post_build"]
 

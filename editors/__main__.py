@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from sears_dsl.highlighting import textmate_grammar
-from sears_dsl.text.writing import write_atomically
+from sears_dsl.runtime.writing import write_atomically
 
 FILE = Path(__file__).parent / "vscode" / "syntaxes" / "sears.tmLanguage.json"
 

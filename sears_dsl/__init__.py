@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sears_dsl.catalogue import load
     from sears_dsl.engine.matcher import Matcher, compile_rules
     from sears_dsl.engine.matches import Edit, Matches, Rewrite
-    from sears_dsl.engine.spans import SpanMap
+    from sears_dsl.engine.rewrite.span_map import SpanMap
     from sears_dsl.errors import (
         CacheError,
         CompileError,
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from sears_dsl.language.rule import Metadata, Options, Rule
     from sears_dsl.language.ruleset import Ruleset, parse
     from sears_dsl.rule_tests import RuleTestResult, run_tests
-    from sears_dsl.text.cache import TagCache
-    from sears_dsl.text.tagger import Tagger, load_tagger
-    from sears_dsl.text.tokens import Token, Tokens
+    from sears_dsl.tagging.cache import TagCache
+    from sears_dsl.tagging.tagger import Tagger, load_tagger
+    from sears_dsl.tagging.tokens import Token, Tokens
 
 __version__ = "0.1.0"
 
@@ -46,7 +46,7 @@ _HOME = {
     "sears_dsl.catalogue": ("load",),
     "sears_dsl.engine.matcher": ("Matcher", "compile_rules"),
     "sears_dsl.engine.matches": ("Edit", "Matches", "Rewrite"),
-    "sears_dsl.engine.spans": ("SpanMap",),
+    "sears_dsl.engine.rewrite.span_map": ("SpanMap",),
     "sears_dsl.errors": (
         "CacheError",
         "CompileError",
@@ -62,9 +62,9 @@ _HOME = {
     "sears_dsl.language.rule": ("Metadata", "Options", "Rule"),
     "sears_dsl.language.ruleset": ("Ruleset", "parse"),
     "sears_dsl.rule_tests": ("RuleTestResult", "run_tests"),
-    "sears_dsl.text.cache": ("TagCache",),
-    "sears_dsl.text.tagger": ("Tagger", "load_tagger"),
-    "sears_dsl.text.tokens": ("Token", "Tokens"),
+    "sears_dsl.tagging.cache": ("TagCache",),
+    "sears_dsl.tagging.tagger": ("Tagger", "load_tagger"),
+    "sears_dsl.tagging.tokens": ("Token", "Tokens"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from sears_dsl.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.batch.rewriting import Mode, Scope, Unit
+    from sears_dsl.batch.plan import Mode, Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.text.tagger import Tagger
+    from sears_dsl.tagging.tagger import Tagger
 
 __all__ = ["apply"]
 
@@ -65,7 +65,7 @@ def apply(
         'A fun film.'
     """
     from sears_dsl.batch.memory import apply_to
-    from sears_dsl.batch.validated import tagger_findings
+    from sears_dsl.batch.provenance import tagger_findings
     from sears_dsl.engine.matcher import compile_rules
 
     if isinstance(dataset, str) and not Path(dataset).exists():

@@ -16,10 +16,10 @@ from typing import Literal, TypeAlias
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.rule import RuleTest
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.text.contractions import separated
-from sears_dsl.text.pinned import parse_pinned
-from sears_dsl.text.tagger import Tagger
-from sears_dsl.text.tokens import Token, Tokens
+from sears_dsl.tagging.contractions import separated
+from sears_dsl.tagging.pinned import parse_pinned
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Token, Tokens
 
 __all__ = ["Outcome", "RuleTestResult", "run_tests"]
 
@@ -58,7 +58,7 @@ def run_tests(ruleset: Ruleset, *, tagger: Tagger | None = None) -> list[RuleTes
 
     Example:
         >>> from sears_dsl.language.ruleset import parse
-        >>> from sears_dsl.text.pinned import PinnedTagger
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> rules = parse('''What NOUN -> Which NOUN
         ...   test "What/PRON/WP color/NOUN/NN ?" => "Which color ?"''')
         >>> [result.outcome for result in run_tests(rules, tagger=PinnedTagger())]

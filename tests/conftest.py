@@ -11,7 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 
-from sears_dsl._compiled import ENOUGH_TO_COMPILE, expect
+from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 
 # What most users run on more than a few rows; processes that tests start decide for themselves.
 expect(ENOUGH_TO_COMPILE + 1)

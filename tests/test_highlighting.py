@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.token import Name, String, Token
 
-from sears_dsl._resources import resource_folder
 from sears_dsl.highlighting import SearsLexer, textmate_grammar
 from sears_dsl.language.rule import (
     AttributeTest,
@@ -28,6 +27,7 @@ from sears_dsl.language.rule import (
     TagCopy,
 )
 from sears_dsl.language.ruleset import load, parse
+from sears_dsl.runtime.resources import resource_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = sorted(resource_folder("rulesets").rglob("*.sear"))

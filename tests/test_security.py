@@ -20,14 +20,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl import _compiled
-from sears_dsl._documents import is_marked, mark, read_document
 from sears_dsl.batch.partial import PartialOutput
-from sears_dsl.batch.validated import record_tagger, tagger_findings, validated_with
+from sears_dsl.batch.provenance import record_tagger, tagger_findings, validated_with
 from sears_dsl.cli.commands import sears
-from sears_dsl.cli.taggers import chosen_tagger
-from sears_dsl.discovery.journal import Journal
-from sears_dsl.discovery.remembered import RememberedScorer, remembered_paraphrases
+from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.errors import (
     CacheError,
     DataError,
@@ -39,11 +35,15 @@ from sears_dsl.errors import (
 )
 from sears_dsl.language.ruleset import Ruleset, load
 from sears_dsl.models.store import PredictionStore
-from sears_dsl.text.cache import TagCache
-from sears_dsl.text.fast import weights
-from sears_dsl.text.pinned import PinnedTagger
-from sears_dsl.text.tagger import load_named, load_tagger
-from sears_dsl.text.writing import write_atomically
+from sears_dsl.paraphrasing.remembered import RememberedScorer, remembered_paraphrases
+from sears_dsl.runtime import kernels
+from sears_dsl.runtime.documents import is_marked, mark, read_document
+from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.tagging.cache import TagCache
+from sears_dsl.tagging.fast import weights
+from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tagger import load_named, load_tagger
 from sears_dsl.vetting import journal as vetting
 
 RULE = """\
@@ -200,7 +200,8 @@ def test_a_package_below_the_current_folder_is_not_installed(
 
 def test_what_a_person_names_is_taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "mine.py").write_text(
-        "from sears_dsl.text.pinned import PinnedTagger\n\ndef make():\n    return PinnedTagger()\n"
+        "from sears_dsl.tagging.pinned import PinnedTagger\n\n"
+        "def make():\n    return PinnedTagger()\n"
     )
     ruleset = write_manifest(folder, validated_with=["mine:make 1"])
     assert chosen_tagger([ruleset], "mine:make", quiet=True) == "mine:make"
@@ -285,8 +286,8 @@ def test_a_manifest_that_is_no_document_is_told(folder: Path, kind: str) -> None
 def test_compiled_code_is_read_only_from_where_nobody_else_writes(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Path(_compiled.__file__).parent
-    find = _compiled._folder_beside.__wrapped__
+    home = Path(kernels.__file__).parent
+    find = kernels._folder_beside.__wrapped__
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     own = find(home)
     assert own is not None
@@ -315,7 +316,7 @@ def test_compiled_code_is_read_only_from_where_nobody_else_writes(
 
 
 KERNEL = """\
-from sears_dsl._compiled import kernel
+from sears_dsl.runtime.kernels import kernel
 from sears_dsl.errors import SearsError
 
 @kernel

@@ -1,6 +1,6 @@
 """The sample of English on which discovery judges rules besides the user's own text.
 
-    python -m training.english_text --out sears_dsl/discovery/english_text.txt.gz
+    python -m training.english_text --out sears_dsl/discovery/filtering/english_text.txt.gz
 
 In: the sentences that the source package of vaderSentiment carries (C.J. Hutto, MIT licence:
 snippets of product and film reviews, newspaper editorials, posts), fetched by package name with its
@@ -23,10 +23,10 @@ from pathlib import Path
 
 from demo.reviews import ROOT, fetch
 from sears_dsl.catalogue import shipped
-from sears_dsl.cli.console import console
-from sears_dsl.discovery.corpus import SAMPLE_HEADING
+from sears_dsl.cli.screen.console import console
+from sears_dsl.discovery.filtering.corpus import SAMPLE_HEADING
 from sears_dsl.language.ruleset import load
-from sears_dsl.text.writing import write_atomically
+from sears_dsl.runtime.writing import write_atomically
 
 # How many sentences of each kind: those of films are few, since films are what most demonstrations
 # are about, and a sample is to say what happens elsewhere.

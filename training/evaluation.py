@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl._compiled import ENOUGH, expect
 from sears_dsl.errors import DataError, SearsError
-from sears_dsl.text.fast.decoding import Perceptron
-from sears_dsl.text.fast.weights import load
-from sears_dsl.text.spacy_tagger import SpacyTagger
+from sears_dsl.runtime.kernels import ENOUGH, expect
+from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.weights import load
+from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger
 from training.tagger import MODEL
 from training.treebank import Sentence, read_treebank
 

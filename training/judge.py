@@ -47,7 +47,6 @@ from transformers import AutoTokenizer
 from benchmarks.judged_pairs import load_set
 from benchmarks.judged_rewrites import FILE as READINGS
 from benchmarks.judged_rewrites import JudgedRewrite, read_judged_rewrites
-from sears_dsl.discovery.embedding import carried_encoder
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.content import Content
 from sears_dsl.judge.encoder import (
@@ -63,7 +62,8 @@ from sears_dsl.judge.encoder import (
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import VERSION, Curves, content_columns, single_words
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
-from sears_dsl.text.writing import write_atomically
+from sears_dsl.meaning.sentence_encoder import carried_encoder
+from sears_dsl.runtime.writing import write_atomically
 from training.judgements import (
     Judgement,
     graded,

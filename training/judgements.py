@@ -29,11 +29,11 @@ from typing import NamedTuple
 
 from sears_dsl.api import apply
 from sears_dsl.catalogue import load, shipped
-from sears_dsl.text.fast.sentences import sentence_bounds
-from sears_dsl.text.fast.tagger import FastTagger
-from sears_dsl.text.fast.tokenizer import FastTokenizer
-from sears_dsl.text.inflection import inflect
-from sears_dsl.text.tokens import Token
+from sears_dsl.tagging.fast.fast_tagger import FastTagger
+from sears_dsl.tagging.fast.sentences import sentence_bounds
+from sears_dsl.tagging.fast.tokenizer import FastTokenizer
+from sears_dsl.tagging.inflection import inflect
+from sears_dsl.tagging.tokens import Token
 
 __all__ = [
     "Judgement",

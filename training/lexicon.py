@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sears_dsl.text.fast.features import AFTER, FORM_KEYS, LOOKUPS
+from sears_dsl.tagging.fast.features import AFTER, FORM_KEYS, LOOKUPS
 
 __all__ = ["Lexicon", "make_lexicon", "places_of"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.text.fast.weights import Stored
+from sears_dsl.tagging.fast.weights import Stored
 from training.coarse import CoarseTable
 from training.perceptron import Learned
 

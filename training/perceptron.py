@@ -2,7 +2,7 @@
 
 In: rows of words with tags, a lexicon. Out: weights of features by tag, averaged over all steps.
 Always holds: the same examples and seed give the same weights, bit for bit. Features are those of
-`sears_dsl.text.fast.features`; what happens to a token here happens to it in `decoding`.
+`sears_dsl.tagging.fast.features`; what happens to a token here happens to it in the tagger.
 
 For each token the tag with the highest score is compared with the right one; unless the right one
 leads by a margin, its weights grow and the rival's fall. The tags before a token are those that
@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sears_dsl._compiled import kernel
-from sears_dsl.text.fast.decoding import UNCERTAIN, casing_pair, casing_triple, find
-from sears_dsl.text.fast.features import (
+from sears_dsl.runtime.kernels import kernel
+from sears_dsl.tagging.fast.features import (
     AFTER,
     BEFORE,
     CASING_PAIRS,
@@ -40,7 +39,8 @@ from sears_dsl.text.fast.features import (
     row_casing,
     tag_keys,
 )
-from sears_dsl.text.fast.weights import SIDES, bucketed
+from sears_dsl.tagging.fast.perceptron import UNCERTAIN, casing_pair, casing_triple, find
+from sears_dsl.tagging.fast.weights import SIDES, bucketed
 from training.lexicon import Lexicon, make_lexicon, places_of
 
 __all__ = ["Examples", "Learned", "describe_words", "learn", "pack_examples"]

@@ -1,7 +1,7 @@
 """Makes the tables of the English tokenizer from an installed spaCy.
 
-In: spaCy's language data for English. Out: ``sears_dsl/text/fast/english.json``. Always holds: the
-same version of spaCy gives the same bytes. What our tokenizer takes for granted about the rules
+In: spaCy's language data for English. Out: ``sears_dsl/tagging/fast/english.json``. Always holds:
+the same version of spaCy gives the same bytes. What our tokenizer takes for granted about the rules
 is checked here, so that a spaCy of which it does not hold ends in an error and not in a file.
 
     python -m training.tokenizer_tables
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import SearsError, TaggerError
-from sears_dsl.text.fast import tables
-from sears_dsl.text.fast.cutting import cut_affixes
-from sears_dsl.text.fast.tables import Patterns, Tables
-from sears_dsl.text.writing import write_atomically
+from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.tagging.fast import tables
+from sears_dsl.tagging.fast.cutting import cut_affixes
+from sears_dsl.tagging.fast.tables import Patterns, Tables
 
 LICENCE = """\
 The patterns and special cases are spaCy's.
@@ -224,7 +224,7 @@ def _demand(holds: bool, otherwise: str) -> None:
         raise TaggerError(
             f"this spaCy's English tokenizer is of another kind than ours: {otherwise}",
             help="install the version of spaCy that pyproject.toml asks for, or extend "
-            "sears_dsl/text/fast/cutting.py",
+            "sears_dsl/tagging/fast/cutting.py",
         )
 
 

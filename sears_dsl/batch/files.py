@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sears_dsl.batch.partial import PartialOutput
+from sears_dsl.batch.plan import TextMatcher
 from sears_dsl.batch.requests import (
     ApplyRequest,
     check_paths,
@@ -29,14 +30,13 @@ from sears_dsl.batch.requests import (
     output_names,
     plan_of,
 )
-from sears_dsl.batch.rewriting import TextMatcher
 from sears_dsl.batch.tally import RuleTally, Tally
 from sears_dsl.batch.workers import Crew, Task
+from sears_dsl.data.batches import Batch, Format, Frame
+from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
+from sears_dsl.data.streams import STANDARD_STREAM, compressed
 from sears_dsl.errors import DataError
-from sears_dsl.text.batches import Batch, Format, Frame
-from sears_dsl.text.dataset import Dataset, IdLedger, row_ids
-from sears_dsl.text.streams import STANDARD_STREAM, compressed
-from sears_dsl.text.writing import FileState, state_of
+from sears_dsl.runtime.writing import FileState, state_of
 
 __all__ = ["ApplyReport", "ApplyRequest", "Progress", "apply_file"]
 
@@ -110,7 +110,7 @@ def apply_file(
 
     Example:
         >>> import tempfile
-        >>> from sears_dsl.batch.rewriting import TextMatcher
+        >>> from sears_dsl.batch.plan import TextMatcher
         >>> class Nothing:
         ...     rule_ids = ("r-0",)
         ...     def apply(self, texts, **options): return []

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from sears_dsl.batch.chained import rewrite_chain
-from sears_dsl.batch.records import rewrite_each
-from sears_dsl.batch.requests import kept_columns
-from sears_dsl.batch.rewriting import (
+from sears_dsl.batch.mode_chain import rewrite_chain
+from sears_dsl.batch.mode_each import rewrite_each
+from sears_dsl.batch.plan import (
     Mode,
     Plan,
     Scope,
@@ -22,13 +21,14 @@ from sears_dsl.batch.rewriting import (
     Touched,
     Unit,
 )
+from sears_dsl.batch.requests import kept_columns
 from sears_dsl.batch.tally import Tally
+from sears_dsl.data.batches import Batch, Changes
+from sears_dsl.data.dataset import Dataset, IdLedger, default_column, require_column, row_ids
+from sears_dsl.data.frames import MemoryFrame, memory_frame
+from sears_dsl.data.span_columns import SpanColumn
+from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.text.batches import Batch, Changes
-from sears_dsl.text.dataset import Dataset, IdLedger, default_column, require_column, row_ids
-from sears_dsl.text.frames import MemoryFrame, memory_frame
-from sears_dsl.text.spans import SpanColumn
-from sears_dsl.text.squad import SQUAD_SPANS
 
 __all__ = ["apply_to"]
 
@@ -61,9 +61,9 @@ def apply_to(
         mode: ``each`` gives a record (id, rule, column where there are several, original,
             rewritten, edits) for every row and rule that changed it; ``chain`` gives the dataset
             with all rules applied in order.
-        protect: columns whose content must stay intact (see `rewriting.Plan`).
+        protect: columns whose content must stay intact (see `plan.Plan`).
         spans: columns that point into a text, carried along to the rewritten one.
-        on_touched: what is done where a rule would touch a span (see `rewriting.Plan`).
+        on_touched: what is done where a rule would touch a span (see `plan.Plan`).
         keep: other columns that the records of mode each carry; ``all`` for all of them.
         scope: the ``first`` instance of each rule, or ``all``.
         unit: what a rule sees at once: the ``text`` or a ``sentence``.

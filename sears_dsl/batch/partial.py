@@ -25,10 +25,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sears_dsl._documents import make_private_folder, parse_json, read_document
-from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.text.writing import FileState, state_of, sync_folder
+from sears_dsl.runtime.documents import make_private_folder, parse_json, read_document
+from sears_dsl.runtime.lock import lock
+from sears_dsl.runtime.writing import FileState, state_of, sync_folder
 
 __all__ = ["PartialOutput"]
 

@@ -3,9 +3,9 @@
 In: how to make its matcher, a task, then batches. Out: a future for each. Always holds: batches
 are finished in the order in which they are given; an error of the task is raised as it was there,
 or has its text where it cannot be brought here; a process that dies is an error, not a wait; one
-whose parent dies ends itself; it is started as `_children` starts them, so the caller's script
-needs no guard. Costs a start of a second or two, in which nobody waits for it, and a copy of
-batches and parts through a pipe.
+whose parent dies ends itself; it is started as `runtime.processes` starts them, so the caller's
+script needs no guard. Costs a start of a second or two, in which nobody waits for it, and a copy
+of batches and parts through a pipe.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from sears_dsl._children import Outcome, answer_pipe, close_pipes, start_child
 from sears_dsl.errors import SearsError
+from sears_dsl.runtime.processes import Outcome, answer_pipe, close_pipes, start_child
 
 __all__ = ["Process", "serve"]
 

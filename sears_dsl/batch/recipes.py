@@ -13,12 +13,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sears_dsl._defaults import DEFAULT_TAGGER
+from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.text.tagger import identity_of, load_tagger, needs_cache
+from sears_dsl.tagging.tagger import identity_of, load_tagger, needs_cache
 
 if TYPE_CHECKING:
-    from sears_dsl.batch.rewriting import TextMatcher
+    from sears_dsl.batch.plan import TextMatcher
 
 __all__ = ["RulesetRecipe"]
 
@@ -57,7 +57,7 @@ class RulesetRecipe:
 
         cache = None
         if self.cached and needs_cache(self.tagger):
-            from sears_dsl.text.cache import TagCache  # noqa: PLC0415 - brings sqlite
+            from sears_dsl.tagging.cache import TagCache  # noqa: PLC0415 - brings sqlite
 
             cache = TagCache(self.cache)
         return compile_rules(self.rulesets, tagger=load_tagger(self.tagger, cache=cache))

@@ -15,20 +15,20 @@ from hashlib import blake2b
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.batch.rewriting import Mode, Plan, Scope, Touched, Unit
+from sears_dsl.batch.plan import Mode, Plan, Scope, Touched, Unit
 from sears_dsl.batch.workers import MatcherRecipe, Task
-from sears_dsl.errors import DataError, UsageError
-from sears_dsl.text.batches import Format, ReadOptions
-from sears_dsl.text.dataset import (
+from sears_dsl.data.batches import Format, ReadOptions
+from sears_dsl.data.dataset import (
     Dataset,
     default_column,
     format_named,
     format_of,
     require_column,
 )
-from sears_dsl.text.spans import SpanColumn
-from sears_dsl.text.squad import SQUAD_SPANS
-from sears_dsl.text.streams import STANDARD_STREAM
+from sears_dsl.data.span_columns import SpanColumn
+from sears_dsl.data.squad import SQUAD_SPANS
+from sears_dsl.data.streams import STANDARD_STREAM
+from sears_dsl.errors import DataError, UsageError
 
 __all__ = [
     "ALL",
@@ -58,9 +58,9 @@ class ApplyRequest:
         mode: ``each``: a record for every row and rule that changed it. ``chain``: each row once,
             all rules applied to it in order.
         columns: the text columns to rewrite; empty for the one that can be meant.
-        protect: columns whose content must stay intact (see `rewriting.Plan`).
+        protect: columns whose content must stay intact (see `plan.Plan`).
         spans: columns that point into a text, carried along to the rewritten one.
-        on_touched: what is done where a rule would touch a span (see `rewriting.Plan`).
+        on_touched: what is done where a rule would touch a span (see `plan.Plan`).
         keep: other columns that the records of mode each carry; ``all`` stands for all of them.
         scope: the ``first`` instance of each rule, or ``all``.
         unit: what a rule sees at once: the ``text`` or a ``sentence``.

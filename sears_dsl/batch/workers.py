@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
-from sears_dsl._closing import Closing
-from sears_dsl.batch.chained import rewrite_chain
+from sears_dsl.batch.mode_chain import rewrite_chain
+from sears_dsl.batch.mode_each import rewrite_each
+from sears_dsl.batch.plan import Mode, Plan, TextMatcher
 from sears_dsl.batch.processes import Process
-from sears_dsl.batch.records import rewrite_each
-from sears_dsl.batch.rewriting import Mode, Plan, TextMatcher
 from sears_dsl.batch.tally import Tally
+from sears_dsl.data.batches import Batch
+from sears_dsl.data.columnar import Columnar, columns_named
+from sears_dsl.data.dataset import format_named
 from sears_dsl.errors import DataError, SearsError
-from sears_dsl.text.batches import Batch
-from sears_dsl.text.columnar import Columnar, columns_named
-from sears_dsl.text.dataset import format_named
+from sears_dsl.runtime.closing import Closing
 
 __all__ = ["Crew", "MatcherRecipe", "Task", "with_changes"]
 

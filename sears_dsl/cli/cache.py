@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sears_dsl.cli.console import counted, echo_json
+from sears_dsl.cli.screen.console import counted, echo_json
 
 __all__ = ["cache_group"]
 
@@ -24,7 +24,7 @@ def info_command(*, as_json: bool) -> None:
     """Where the cache is, how large, and which taggers filled it."""
     from dataclasses import asdict
 
-    from sears_dsl.text.cache import TagCache
+    from sears_dsl.tagging.cache import TagCache
 
     with TagCache() as cache:
         info = cache.info()
@@ -40,7 +40,7 @@ def info_command(*, as_json: bool) -> None:
 @cache_group.command("clear", epilog="Example: sears cache clear")
 def clear_command() -> None:
     """Empty the cache. Nothing is lost but time: texts are tagged again when needed."""
-    from sears_dsl.text.cache import TagCache
+    from sears_dsl.tagging.cache import TagCache
 
     path = TagCache.remove()
     click.echo(f"emptied {path}")

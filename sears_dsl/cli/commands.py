@@ -12,24 +12,24 @@ from typing import Any
 import click
 
 from sears_dsl import __version__
-from sears_dsl.cli.applying import apply_command
-from sears_dsl.cli.auditing import audit_command, compare_command
-from sears_dsl.cli.augmenting import augment_command
+from sears_dsl.cli.apply import apply_command
+from sears_dsl.cli.audit import audit_command, compare_command
+from sears_dsl.cli.augment import augment_command
 from sears_dsl.cli.cache import cache_group
-from sears_dsl.cli.catalogue import rules_command
-from sears_dsl.cli.comparing import diff_command
-from sears_dsl.cli.discovering import adversaries_command, discover_command
-from sears_dsl.cli.editing import lsp_command
-from sears_dsl.cli.explaining import explain_command, try_command
-from sears_dsl.cli.exporting import export_command
-from sears_dsl.cli.fixing import fix_command
+from sears_dsl.cli.discover import adversaries_command, discover_command
+from sears_dsl.cli.export import export_command
+from sears_dsl.cli.fix import fix_command
 from sears_dsl.cli.init import init_command
 from sears_dsl.cli.pivots import former_models_command, pivots_group
-from sears_dsl.cli.rule_files import check_command, fmt_command, test_command
-from sears_dsl.cli.scoring import calibrate_command, score_command
+from sears_dsl.cli.rules.catalogue import rules_command
+from sears_dsl.cli.rules.check import check_command, fmt_command, test_command
+from sears_dsl.cli.rules.diff import diff_command
+from sears_dsl.cli.rules.explain import explain_command, try_command
+from sears_dsl.cli.rules.lsp import lsp_command
+from sears_dsl.cli.score import calibrate_command, score_command
 from sears_dsl.cli.trust import trust_command
-from sears_dsl.cli.vetting import vet_command, vetted_command
-from sears_dsl.cli.warming import say_when_compiling, warm_up_command
+from sears_dsl.cli.vet import vet_command, vetted_command
+from sears_dsl.cli.warm_up import say_when_compiling, warm_up_command
 from sears_dsl.errors import DataError, SearsError
 
 __all__ = ["run", "sears"]

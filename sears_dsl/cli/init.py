@@ -39,13 +39,13 @@ def init_command(
     At a terminal it asks for what the options do not say; elsewhere it takes what they say and
     what it finds. It looks at the rows to propose columns, and replaces no file.
     """
-    from sears_dsl.augmentation.table import read_table
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.data.dataset import require_column
+    from sears_dsl.data.table import read_table
     from sears_dsl.errors import UsageError
     from sears_dsl.project.consent import agree
     from sears_dsl.project.file import FILE_NAME, find_project, read_project
     from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
-    from sears_dsl.text.batches import ReadOptions
-    from sears_dsl.text.dataset import require_column
 
     path = Path(FILE_NAME)
     known = find_project()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
-from sears_dsl.cli.console import echo_json
+from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.discovery.model_files import ModelFiles
+    from sears_dsl.translation.model_files import ModelFiles
 
 __all__ = ["former_models_command", "pivots_group"]
 
@@ -32,7 +32,7 @@ def former_models_command(arguments: tuple[str, ...]) -> NoReturn:
 
 
 def _all_models() -> list[ModelFiles]:
-    from sears_dsl.discovery.model_files import carried, pulled
+    from sears_dsl.translation.model_files import carried, pulled
 
     return [*carried(), *pulled()]
 
@@ -48,7 +48,7 @@ def _offered() -> list[_Part]:
     """What installed packages offer; nothing of it is imported."""
     from importlib.metadata import entry_points
 
-    from sears_dsl.discovery.plugins import PARAPHRASERS, SCORERS
+    from sears_dsl.paraphrasing.plugins import PARAPHRASERS, SCORERS
 
     return [
         _Part(each.name, kind, f"{each.dist.name} {each.dist.version}" if each.dist else "", value)
@@ -101,7 +101,7 @@ def pull_command(names: tuple[str, ...], *, allow_pickle: bool) -> None:
     NAMES are names of the hub, or languages: `fr` brings the models from English to French and
     back. Pulled models are checked with the hashes that the hub states.
     """
-    from sears_dsl.discovery.model_files import pair_names, pull
+    from sears_dsl.translation.model_files import pair_names, pull
 
     for name in names:
         for model_name in [name] if "/" in name else pair_names(name):

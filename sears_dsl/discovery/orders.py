@@ -15,28 +15,28 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.adversary import Adversaries, one_of_each_row
-from sears_dsl.discovery.application import Applications, applications_of, apply_candidates
-from sears_dsl.discovery.asking import Answers, ask_everything, ask_in_rounds
-from sears_dsl.discovery.changes import Rewording, single_changes
-from sears_dsl.discovery.corpus import Corpus
-from sears_dsl.discovery.counted import Closest
-from sears_dsl.discovery.evidence import lots
-from sears_dsl.discovery.filtering import Verdict, filter_candidates
-from sears_dsl.discovery.found import HeldOutRows, Tried, TriedRule
-from sears_dsl.discovery.known import KnownFlips
-from sears_dsl.discovery.meaning import Judged, Judgements, judge_rules
-from sears_dsl.discovery.proposal import Candidates, propose
-from sears_dsl.discovery.rightness import RightRows
-from sears_dsl.discovery.scorers import accuracy_of
-from sears_dsl.discovery.searching import Outcome, Progress, Search
-from sears_dsl.discovery.sequential import Round
+from sears_dsl.discovery.adversaries import Adversaries, one_of_each_row
+from sears_dsl.discovery.counts import Closest
+from sears_dsl.discovery.filtering.corpus import Corpus
+from sears_dsl.discovery.filtering.meaning import Judged, Judgements, judge_rules
+from sears_dsl.discovery.filtering.paper_filter import Verdict, filter_candidates
+from sears_dsl.discovery.filtering.sequential import Round
+from sears_dsl.discovery.known_rules import KnownFlips
+from sears_dsl.discovery.proposing.changes import Rewording, single_changes
+from sears_dsl.discovery.proposing.proposal import Candidates, propose
+from sears_dsl.discovery.result.found import HeldOutRows, Tried, TriedRule
+from sears_dsl.discovery.search import Outcome, Progress, Search
 from sears_dsl.discovery.twins import words_replaced
+from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
+from sears_dsl.effects.asking import Answers, ask_everything, ask_in_rounds
+from sears_dsl.effects.evidence import lots
+from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Literal, Rule
+from sears_dsl.meaning.scorers import accuracy_of
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.text.contractions import separated
-from sears_dsl.text.tokens import Tokens
+from sears_dsl.tagging.contractions import separated
+from sears_dsl.tagging.tokens import Tokens
 
 __all__ = ["meaning_first", "paper_order"]
 

@@ -24,8 +24,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.application import Applications
 from sears_dsl.discovery.twins import Collapsed, Twins, collapse
+from sears_dsl.effects.applications import Applications
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Rule
 

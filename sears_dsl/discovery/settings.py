@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from sears_dsl.discovery.filtering import MINIMUM_FLIPS
-from sears_dsl.discovery.scorers import PAPER_TAU
+from sears_dsl.discovery.filtering.paper_filter import MINIMUM_FLIPS
 from sears_dsl.errors import UsageError
+from sears_dsl.meaning.scorers import PAPER_TAU
 from sears_dsl.models.predictor import Comparison
 
 __all__ = ["HOLDOUT", "HOLDOUT_FROM", "QUESTIONS_A_ROW", "Order", "ProposeFrom", "Settings"]

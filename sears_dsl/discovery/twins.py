@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.application import Applications
+from sears_dsl.effects.applications import Applications
 from sears_dsl.language.rule import Literal, Piece, Rule, Tag, TagCopy, Text
 
 __all__ = ["OVERLAP", "Collapsed", "Reason", "Twins", "collapse", "words_replaced"]

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
 
+from sears_dsl.engine.match.search import Protected, search
 from sears_dsl.engine.matches import Edit, Rewrite
-from sears_dsl.engine.search import Protected, search
-from sears_dsl.engine.spans import SpanMap, SpanMapChain
+from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher, Scope

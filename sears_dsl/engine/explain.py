@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.engine.matches import Binding
 from sears_dsl.engine.reference import Split, candidates, find, rewrite
-from sears_dsl.engine.spans import apply_edits
+from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Rule
-from sears_dsl.text.tokens import Token
+from sears_dsl.tagging.tokens import Token
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset

@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from sears_dsl.engine.chain import ChainedRows, chain_rows
-from sears_dsl.engine.findings import compiler_findings, inflects
+from sears_dsl.engine.compile.diagnostics import compiler_findings, inflects
+from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, ChunkWords, Finder, Prefilter
+from sears_dsl.engine.compile.program import build_program
+from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches
-from sears_dsl.engine.prefilter import TAGS, TOKENS, ChunkWords, Finder, Prefilter
-from sears_dsl.engine.program import build_program
-from sears_dsl.engine.rendering import Rendering
-from sears_dsl.engine.rewrites import RewriteColumns, Rewrites
-from sears_dsl.engine.search import Extent, Protected, search
-from sears_dsl.engine.units import apply_to_sentences, chain_sentences
+from sears_dsl.engine.rewrite.batch_rendering import Rendering
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
+from sears_dsl.engine.sentence_units import apply_to_sentences, chain_sentences
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import distinct_ids
-from sears_dsl.text.contractions import separated
-from sears_dsl.text.tagger import ChunkTagger, FindingTagger, Tagger, load_tagger
-from sears_dsl.text.tokens import Tokens
+from sears_dsl.tagging.contractions import separated
+from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, Tagger, load_tagger
+from sears_dsl.tagging.tokens import Tokens
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
@@ -61,7 +61,7 @@ def compile_rules(rulesets: Sequence[Ruleset], *, tagger: Tagger | None = None) 
 
     Example:
         >>> from sears_dsl.language.ruleset import parse
-        >>> from sears_dsl.text.pinned import PinnedTagger
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> matcher = compile_rules([parse("What NOUN -> Which NOUN")], tagger=PinnedTagger())
         >>> [rewrite.text for rewrite in matcher.apply(["What/PRON/WP color/NOUN/NN ?"])]
         ['Which color ?']
@@ -225,7 +225,7 @@ class Matcher:
 
         Example:
             >>> from sears_dsl.language.ruleset import parse
-            >>> from sears_dsl.text.pinned import PinnedTagger
+            >>> from sears_dsl.tagging.pinned import PinnedTagger
             >>> matcher = compile_rules([parse("movie -> film")], tagger=PinnedTagger())
             >>> [(r.row, r.text) for r in matcher.apply(["It is.", "A movie, a movie!"])]
             [(1, 'A film, a movie!')]
@@ -277,7 +277,7 @@ class Matcher:
 
         Example:
             >>> from sears_dsl.language.ruleset import parse
-            >>> from sears_dsl.text.pinned import PinnedTagger
+            >>> from sears_dsl.tagging.pinned import PinnedTagger
             >>> rules = parse("movie -> film\na film -> the film")
             >>> [row] = compile_rules([rules], tagger=PinnedTagger()).chain(["a movie"])
             >>> row.text, [rule for rule, _ in row.steps]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.text.tokens import Int32Array
+from sears_dsl.tagging.tokens import Int32Array
 
 __all__ = ["Binding", "Edit", "Matches", "Rewrite", "TokenRange"]
 

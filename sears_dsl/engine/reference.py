@@ -19,7 +19,7 @@ from typing import Literal as OneOf
 import re2  # type: ignore[import-untyped, unused-ignore]
 
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
-from sears_dsl.engine.rewrite import Renderer, Unrendered, render_untouching
+from sears_dsl.engine.rewrite.renderer import Renderer, Unrendered, render_untouching
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     Anchor,
@@ -38,9 +38,9 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
-from sears_dsl.text.contractions import contraction
-from sears_dsl.text.inflection import lemma
-from sears_dsl.text.tokens import Token
+from sears_dsl.tagging.contractions import contraction
+from sears_dsl.tagging.inflection import lemma
+from sears_dsl.tagging.tokens import Token
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
@@ -325,7 +325,7 @@ class _Walk:
     def _cuts(self, literal: Literal) -> list[list[str]]:
         """How the tokenizer cuts a literal, in every casing and with every apostrophe it may have.
 
-        Contractions in capitals are also cut as rules see them (`text.contractions`).
+        Contractions in capitals are also cut as rules see them (`tagging.contractions`).
         """
         words = [literal.text]
         if ignores_case(literal, self.file.options):

@@ -8,10 +8,10 @@ second that reading takes.
 
 from __future__ import annotations
 
-from sears_dsl._compiled import ENOUGH_TO_COMPILE, expect, kernels
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.ruleset import parse
-from sears_dsl.text.fast.tagger import FastTagger
+from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect, kernels
+from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
 __all__ = ["warm_up"]
 

@@ -19,7 +19,7 @@ from sears_dsl.interop.foreign import imported
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.text.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger
 
 __all__ = ["Case", "RuleCases", "TestKind", "checklist_suite", "rule_cases"]
 
@@ -87,7 +87,7 @@ def rule_cases(
 
     Example:
         >>> from sears_dsl.language.ruleset import parse
-        >>> from sears_dsl.text.pinned import PinnedTagger
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> rules = parse("rule film: movie -> film\n  expect: same")
         >>> [cases] = rule_cases([rules], ["A movie .", "A book ."], tagger=PinnedTagger())
         >>> cases.rule_id, cases.kind, cases.cases

@@ -22,7 +22,7 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.interop.foreign import imported
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.text.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger
 
 __all__ = ["Instances", "WordAlignment", "align_words", "rule_transformation"]
 

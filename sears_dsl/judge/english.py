@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 from sears_dsl.errors import SearsError
-from sears_dsl.text.inflection import analyses
+from sears_dsl.tagging.inflection import analyses
 
 __all__ = ["English", "english", "forms_of", "spelled_otherwise", "tags_of"]
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import DataError
-from sears_dsl.text.writing import write_atomically
+from sears_dsl.runtime.writing import write_atomically
 
 __all__ = ["FORMAT", "GrammarFile", "read_grammar_file", "write_grammar_file"]
 

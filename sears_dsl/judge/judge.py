@@ -26,13 +26,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sears_dsl._documents import parse_json
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.content import Content, load_content
 from sears_dsl.judge.encoder import ALONE, Encoder, places_of, turned
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
+from sears_dsl.runtime.documents import parse_json
 
 __all__ = [
     "CONTENT",
@@ -141,7 +141,7 @@ class Judge:
         tau: the least S that counts as accepted: from .5 on most readers would accept a rewrite.
 
     Example:
-        >>> from sears_dsl.discovery.scorers import load_scorer
+        >>> from sears_dsl.meaning.scorers import load_scorer
         >>> judge = load_scorer("judge")
         >>> pairs = [("A good film.", "A good movie."), ("A good film.", "A bad film.")]
         >>> judge.at_least(pairs, judge.tau).tolist()
@@ -210,7 +210,7 @@ class Judge:
         """What speaks against a rewrite, the weightiest first; empty where nothing differs.
 
         Example:
-            >>> from sears_dsl.discovery.scorers import load_scorer
+            >>> from sears_dsl.meaning.scorers import load_scorer
             >>> reasons = load_scorer("judge").explain("He is here.", "He was here.")
             >>> bool(reasons[0].taken >= reasons[-1].taken)
             True

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language.layout import Entry, MetadataEntry
-from sears_dsl.language.metadata import KEYS
+from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import (
     Anchor,
     AttributeTest,
@@ -361,7 +361,7 @@ def print_entries(entries: Sequence[Entry], trailing: Sequence[str] = ()) -> str
     r"""A file with its comments and blank lines; ends with a line break unless it is empty.
 
     Example:
-        >>> from sears_dsl.language.parser import parse_lines
+        >>> from sears_dsl.language.parsing.parser import parse_lines
         >>> parsed = parse_lines('color   ->  colour # British')
         >>> print_entries(parsed.entries, parsed.trailing)
         'color -> colour  # British\n'

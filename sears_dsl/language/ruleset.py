@@ -38,7 +38,7 @@ from sears_dsl.language.statements import (
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher
-    from sears_dsl.text.tagger import Tagger
+    from sears_dsl.tagging.tagger import Tagger
 
 __all__ = ["Import", "Ruleset", "distinct_ids", "load", "parse"]
 
@@ -249,7 +249,7 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
         >>> parse("What NOUN -> Which NOUN").rule_ids
         ('r-5c4e3ce515',)
     """
-    from sears_dsl.language.assembly import assemble  # noqa: PLC0415 - lark is slow to import
+    from sears_dsl.language.loader import assemble  # noqa: PLC0415 - lark is slow to import
 
     return assemble(text, path=path, allow_imports_outside=allow_imports_outside)
 
@@ -264,7 +264,7 @@ def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
     Raises:
         RuleSyntaxError: findings in the file, or a file that cannot be read.
     """
-    from sears_dsl.language.assembly import read_file  # noqa: PLC0415 - lark is slow to import
+    from sears_dsl.language.loader import read_file  # noqa: PLC0415 - lark is slow to import
 
     name = str(path)
     text = read_file(Path(path), name)

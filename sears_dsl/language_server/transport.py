@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 from typing import Any, BinaryIO, TypeAlias
 
-from sears_dsl._documents import parse_json
 from sears_dsl.errors import DataError
+from sears_dsl.runtime.documents import parse_json
 
 __all__ = ["BodyError", "Message", "read_message", "write_message"]
 

@@ -75,7 +75,7 @@ class CachedPredictor:
         UsageError: a batch size below 1.
 
     Example:
-        >>> from sears_dsl.models.callable import CallablePredictor
+        >>> from sears_dsl.models.function import CallablePredictor
         >>> asked = []
         >>> def predict(texts):
         ...     asked.extend(texts)
@@ -187,7 +187,7 @@ class CachedPredictor:
             CacheError: the file of predictions cannot be used.
 
         Example:
-            >>> from sears_dsl.models.callable import CallablePredictor
+            >>> from sears_dsl.models.function import CallablePredictor
             >>> model = CachedPredictor(CallablePredictor(lambda texts: ["long" for _ in texts]))
             >>> model.predict_in_time([{"text": "So good!"}], in_time=lambda: False)
             [None]
@@ -219,7 +219,7 @@ class CachedPredictor:
             CacheError: the file of predictions cannot be used.
 
         Example:
-            >>> from sears_dsl.models.callable import CallablePredictor
+            >>> from sears_dsl.models.function import CallablePredictor
             >>> model = CachedPredictor(CallablePredictor(lambda texts: [("long", 0.5)]))
             >>> model.predict_with_confidence([{"text": "So good!"}] * 2)[1].confidence
             0.5

@@ -41,7 +41,7 @@ def answers_to(predictor: Predictor, rows: Sequence[Row]) -> list[Answer]:
         ModelError: the model failed.
 
     Example:
-        >>> from sears_dsl.models.callable import CallablePredictor
+        >>> from sears_dsl.models.function import CallablePredictor
         >>> sure = CallablePredictor(lambda texts: [("positive", 0.75) for _ in texts])
         >>> answers_to(sure, [{"text": "Good."}])
         [Answer(label='positive', confidence=0.75)]

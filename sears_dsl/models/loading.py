@@ -114,7 +114,7 @@ def load_predictor(
 
 def _given(model: object, store: PredictionStore | None) -> Predictor:
     """What asks an object of Python."""
-    from sears_dsl.models.callable import CallablePredictor  # noqa: PLC0415 - as in `_local`
+    from sears_dsl.models.function import CallablePredictor  # noqa: PLC0415 - as in `_local`
 
     if isinstance(model, CachedPredictor):
         return model.predictor
@@ -131,7 +131,7 @@ def _given(model: object, store: PredictionStore | None) -> Predictor:
             help="give it an attribute `identity` with the version of the model, or keep no store",
         )
     if library == "transformers" and hasattr(model, "task"):
-        from sears_dsl.models.pipeline import PipelinePredictor  # noqa: PLC0415
+        from sears_dsl.models.huggingface import PipelinePredictor  # noqa: PLC0415
 
         return PipelinePredictor(model, identity=identity)
     # An estimator, also one that only looks like scikit-learn's, may want data frames, and says how
@@ -152,7 +152,7 @@ def _local(kind: str, rest: str, spec: str, inputs: Path | None, download: bool)
     if kind == "hf":
         try:
             _check_transformers_model(rest, download=download)
-            from sears_dsl.models.pipeline import load_pipeline  # noqa: PLC0415
+            from sears_dsl.models.huggingface import load_pipeline  # noqa: PLC0415
         except ImportError as error:
             raise UsageError(
                 f"{spec}: transformers and torch are not installed ({error})",
@@ -163,7 +163,7 @@ def _local(kind: str, rest: str, spec: str, inputs: Path | None, download: bool)
         from sears_dsl.models.prediction_file import FilePredictor  # noqa: PLC0415
 
         return FilePredictor(Path(rest), inputs=inputs)
-    from sears_dsl.models.callable import load_callable  # noqa: PLC0415
+    from sears_dsl.models.function import load_callable  # noqa: PLC0415
 
     return load_callable(spec)
 
@@ -202,12 +202,12 @@ def _endpoint(
     connections: int | None,
 ) -> Predictor:
     try:
-        from sears_dsl.models.http import HttpPredictor  # noqa: PLC0415
+        from sears_dsl.models.endpoint import HttpPredictor  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
             f"{url}: httpx is not installed", help="pip install 'sears-dsl[models]'"
         ) from error
-    from sears_dsl.models.mapping import RequestMap, ResponseMap  # noqa: PLC0415
+    from sears_dsl.models.endpoint_mapping import RequestMap, ResponseMap  # noqa: PLC0415
 
     return HttpPredictor(
         url,

@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sears_dsl._documents import parse_json
+from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.confident import Answer
 from sears_dsl.models.predictor import Row, row_key
-from sears_dsl.text.dataset import Dataset, format_of
-from sears_dsl.text.writing import write_atomically
+from sears_dsl.runtime.documents import parse_json
+from sears_dsl.runtime.writing import write_atomically
 
 __all__ = ["FilePredictor", "PredictionsNeeded"]
 

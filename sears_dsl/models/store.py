@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sears_dsl._closing import Closing
 from sears_dsl.errors import CacheError
 from sears_dsl.models.confident import Answer
+from sears_dsl.runtime.closing import Closing
 
 __all__ = ["PredictionStore"]
 

@@ -15,8 +15,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl._documents import read_document
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.documents import read_document
 
 if TYPE_CHECKING:
     from sears_dsl.project.fields import ProjectFields

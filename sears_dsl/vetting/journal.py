@@ -25,11 +25,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sears_dsl._closing import Closing
-from sears_dsl._documents import parse_json, read_document
-from sears_dsl._lock import lock
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.runtime.closing import Closing
+from sears_dsl.runtime.documents import parse_json, read_document
+from sears_dsl.runtime.lock import lock
 
 __all__ = [
     "REVIEWER",

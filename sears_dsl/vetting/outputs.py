@@ -16,14 +16,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from sears_dsl.batch.validated import manifest_path
+from sears_dsl.batch.provenance import manifest_path
 from sears_dsl.catalogue import LEFT_OUT
+from sears_dsl.data.batches import Frame
+from sears_dsl.data.dataset import format_of
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.text.batches import Frame
-from sears_dsl.text.dataset import format_of
-from sears_dsl.text.tagger import Tagger
-from sears_dsl.text.writing import write_atomically
+from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.merging import Policy, Review, outcomes
 from sears_dsl.vetting.vetted import judged_pairs, left_out_text, vetted_text
 

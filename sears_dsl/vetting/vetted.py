@@ -20,11 +20,11 @@ from sears_dsl.language.rule import Metadata, Rule, RuleTest
 from sears_dsl.language.ruleset import Ruleset, parse
 from sears_dsl.language.statements import HeaderLine
 from sears_dsl.rule_tests import run_tests
-from sears_dsl.text.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.merging import Outcome, Review
-from sears_dsl.vetting.typing_rules import RuleReader
+from sears_dsl.vetting.review.typing_rules import RuleReader
 
 __all__ = ["JudgedPair", "judged_both_ways", "judged_pairs", "left_out_text", "vetted_text"]
 

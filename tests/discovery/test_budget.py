@@ -13,13 +13,13 @@ import pytest
 from numpy.typing import NDArray
 from rich.console import Console
 
-from sears_dsl.cli.discovery_screen import print_discovery
+from sears_dsl.cli.screen.discovery import print_discovery
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.budget import NEEDS, Budget
-from sears_dsl.discovery.found import Discovery
-from sears_dsl.discovery.labelled import LabelledRows
-from sears_dsl.discovery.pipeline import discover
+from sears_dsl.discovery.result.found import Discovery
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger({"is": ("AUX", "VBZ"), "was": ("AUX", "VBD"), "and": ("CCONJ", "CC")})
 WORDS = ("movie", "play", "story")

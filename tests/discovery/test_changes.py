@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.alignment import minimal_change
-from sears_dsl.discovery.changes import Rewording, single_changes
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.discovery.proposing.alignment import minimal_change
+from sears_dsl.discovery.proposing.changes import Rewording, single_changes
+from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger()
 sentences = st.lists(st.sampled_from(["a", "b", "c", "it's", "end."]), min_size=1, max_size=7).map(

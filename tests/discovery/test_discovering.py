@@ -20,20 +20,20 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sears_dsl.cli.commands import sears
-from sears_dsl.cli.discovering import SearchScreen
-from sears_dsl.cli.progress import stages
-from sears_dsl.discovery.application import applications_of
-from sears_dsl.discovery.known import KnownFlips, KnownRules, load_known
-from sears_dsl.discovery.labelled import LabelledRows
-from sears_dsl.discovery.pipeline import discover
-from sears_dsl.discovery.rightness import RightRows
+from sears_dsl.cli.discover import SearchScreen
+from sears_dsl.cli.screen.progress import stages
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.algorithm import discover
+from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, load_known
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.discovery.team import Recipe, load_team
+from sears_dsl.effects.applications import applications_of
+from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import load, parse
-from sears_dsl.models.callable import CallablePredictor
-from sears_dsl.text.pinned import PinnedTagger
-from sears_dsl.text.tagger import load_tagger
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tagger import load_tagger
 
 PARTS = """\
 def brittle(texts):

@@ -16,22 +16,22 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sears_dsl.cli.discovery_screen import (
+from sears_dsl.cli.screen.discovery import (
     Estimate,
     estimate,
     notes_on,
     print_discovery,
     print_known,
 )
-from sears_dsl.discovery.application import applications_of
-from sears_dsl.discovery.counted import Closest, Flip, Funnel, HeldOut, TextVerdict
-from sears_dsl.discovery.found import Discovery, FoundRule
-from sears_dsl.discovery.known import KnownFlips, KnownRules
-from sears_dsl.discovery.labelled import LabelledRows
-from sears_dsl.discovery.rightness import RightRows
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
+from sears_dsl.discovery.result.found import Discovery, FoundRule
 from sears_dsl.discovery.settings import Settings
+from sears_dsl.effects.applications import applications_of
+from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.ruleset import parse
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 
 SCREENS = Path(__file__).parent / "screens"
 TEXTS = ["a good film", "a film of note", "it is a film, and very good", "what a bore", "very bad"]

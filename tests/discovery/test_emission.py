@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sears_dsl.catalogue import shipped
-from sears_dsl.discovery.antecedents import MINED
-from sears_dsl.discovery.emission import EmittedRule, emit, is_writable
+from sears_dsl.discovery.proposing.antecedents import MINED
+from sears_dsl.discovery.ruleset_text import EmittedRule, emit, is_writable
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.ruleset import Ruleset, load, parse
-from sears_dsl.text.tagger import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 
 ROWS = [
     "The movie isn't good.", "A MOVIE, don't miss it!", "Movie night",

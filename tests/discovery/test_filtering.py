@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.antecedents import MINED
-from sears_dsl.discovery.application import Applications, apply_candidates
-from sears_dsl.discovery.evidence import flip_evidence, hold_out, lots
-from sears_dsl.discovery.filtering import Verdict, complete_scores, filter_candidates
-from sears_dsl.discovery.sequential import Round, allowed_failures
+from sears_dsl.discovery.filtering.paper_filter import Verdict, complete_scores, filter_candidates
+from sears_dsl.discovery.filtering.sequential import Round, allowed_failures
+from sears_dsl.discovery.proposing.antecedents import MINED
+from sears_dsl.effects.applications import Applications, apply_candidates
+from sears_dsl.effects.evidence import flip_evidence, hold_out, lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import Ruleset, parse
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 
 TAU = 0.5
 

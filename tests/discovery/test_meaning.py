@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.corpus import Corpus, english_sample
-from sears_dsl.discovery.meaning import LEAST, SAMPLE, allowed_losses, judge_rules
-from sears_dsl.discovery.scorers import Accuracy
+from sears_dsl.discovery.filtering.corpus import Corpus, english_sample
+from sears_dsl.discovery.filtering.meaning import LEAST, SAMPLE, allowed_losses, judge_rules
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import parse
+from sears_dsl.meaning.scorers import Accuracy
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger({
     "is": ("AUX", "VBZ"), "was": ("AUX", "VBD"), "did": ("AUX", "VBD"), "will": ("AUX", "MD"),

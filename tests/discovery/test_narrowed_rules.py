@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.narrowing import (
+from sears_dsl.discovery.filtering.narrowing import (
     ACCEPTED,
     NOT_JUDGED,
     REFUSED,
@@ -22,8 +22,8 @@ from sears_dsl.discovery.narrowing import (
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset, parse
-from sears_dsl.text.pinned import PinnedTagger
-from sears_dsl.text.tokens import Tokens
+from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tokens import Tokens
 
 TAGGER = PinnedTagger(
     {
@@ -134,7 +134,7 @@ def test_there_is_a_verdict_a_place() -> None:
 
 
 def test_no_torch_is_loaded() -> None:
-    code = "import sys, sears_dsl.discovery.narrowing; sys.exit('torch' in sys.modules)"
+    code = "import sys, sears_dsl.discovery.filtering.narrowing; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

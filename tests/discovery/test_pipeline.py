@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.found import Discovery
-from sears_dsl.discovery.journal import Journal
-from sears_dsl.discovery.known import KnownRules
-from sears_dsl.discovery.labelled import LabelledRows
-from sears_dsl.discovery.manifest import read_manifest
-from sears_dsl.discovery.pipeline import discover
-from sears_dsl.discovery.remembered import remembered_paraphrases
-from sears_dsl.discovery.report import Participants, write_discovery
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.algorithm import discover
+from sears_dsl.discovery.known_rules import KnownRules
+from sears_dsl.discovery.result.found import Discovery
+from sears_dsl.discovery.result.manifest import read_manifest
+from sears_dsl.discovery.result.report import Participants, write_discovery
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.ruleset import load, parse
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.callable import CallablePredictor
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.paraphrasing.remembered import remembered_paraphrases
 from sears_dsl.rule_tests import run_tests
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.runtime.journal import Journal
+from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger({"movie": ("NOUN", "NN"), "play": ("NOUN", "NN"), "is": ("AUX", "VBZ")})
 ADJECTIVES = ("good", "fine", "nice", "odd", "sad", "long")

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.adversary import Adversary
-from sears_dsl.discovery.alignment import minimal_change
-from sears_dsl.discovery.proposal import Candidates, propose
+from sears_dsl.discovery.adversaries import Adversary
+from sears_dsl.discovery.proposing.alignment import minimal_change
+from sears_dsl.discovery.proposing.proposal import Candidates, propose
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.reference import find
 from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import parse
-from sears_dsl.text.pinned import PinnedTagger
-from sears_dsl.text.tokens import Token
+from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tokens import Token
 
 TAGS = {
     "what": ("PRON", "WP"),

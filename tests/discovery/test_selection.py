@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.application import apply_candidates
 from sears_dsl.discovery.selection import Coverage, coverage_of, select
 from sears_dsl.discovery.twins import Collapsed, Twins
+from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import parse
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 
 ONE = 1 << 40
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sears_dsl import parse
 from sears_dsl.errors import UsageError
 from sears_dsl.interop.textattack import align_words, rule_transformation
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=8)
 RULES = parse("rule film: movie -> film\nrule short: really -> <>\nrule long: fun -> a lot of fun")

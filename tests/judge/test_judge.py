@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.embedding import carried_encoder
-from sears_dsl.discovery.scorers import load_scorer
 from sears_dsl.errors import ModelError
 from sears_dsl.judge import judge as shipped
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import places_of
 from sears_dsl.judge.judge import Curves, Judge, content_columns, load_judge, single_words
+from sears_dsl.meaning.scorers import load_scorer
+from sears_dsl.meaning.sentence_encoder import carried_encoder
 
 # Original => accepted | refused.
 _READ = """

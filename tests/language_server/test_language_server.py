@@ -18,7 +18,7 @@ from sears_dsl.language.ruleset import parse
 from sears_dsl.language_server.findings import find_all
 from sears_dsl.language_server.server import LanguageServer, serve
 from sears_dsl.language_server.transport import read_message, write_message
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 
 URI = "file:///rules/a.sear"
 
@@ -261,7 +261,7 @@ def test_the_command_speaks_over_its_pipes() -> None:
         {"method": "exit"},
     ):
         write_message(sent, message)
-    code = "from sears_dsl.cli.editing import lsp_command; lsp_command()"
+    code = "from sears_dsl.cli.rules.lsp import lsp_command; lsp_command()"
     done = subprocess.run(
         [sys.executable, "-c", code], input=sent.getvalue(), capture_output=True, check=True
     )

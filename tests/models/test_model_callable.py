@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.callable import CallablePredictor, load_callable
+from sears_dsl.models.function import CallablePredictor, load_callable
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.store import PredictionStore
 
@@ -169,7 +169,7 @@ def test_the_identity_changes_with_the_source_and_with_a_stated_version(folder: 
     def identity(name: str) -> str:
         # A process of its own, as the next run of the command is one.
         code = (
-            "from sears_dsl.models.callable import load_callable;"
+            "from sears_dsl.models.function import load_callable;"
             f"print(load_callable('reviewing.sentiment:{name}').identity)"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

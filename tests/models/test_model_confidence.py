@@ -12,11 +12,11 @@ import pytest
 
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.callable import CallablePredictor
 from sears_dsl.models.confident import Answer, answers_to
-from sears_dsl.models.http import HttpPredictor
+from sears_dsl.models.endpoint import HttpPredictor
+from sears_dsl.models.endpoint_mapping import RequestMap, ResponseMap
+from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.labels import answers_of
-from sears_dsl.models.mapping import RequestMap, ResponseMap
 from sears_dsl.models.prediction_file import FilePredictor
 from sears_dsl.models.predictor import Row, row_key
 from sears_dsl.models.scikit import EstimatorPredictor

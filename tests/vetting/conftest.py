@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.discovery.labelled import LabelledRows
+from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.language.ruleset import Ruleset, load
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
-from sears_dsl.vetting.session import Session
-from sears_dsl.vetting.workbench import Workbench
+from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.workbench import Workbench
 
 RULES = """\
 # Words that mean the same, more or less.

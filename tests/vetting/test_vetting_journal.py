@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.language.ruleset import Ruleset, load, parse
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.decisions import replay, task_of
 from sears_dsl.vetting.journal import Clock, Entry, Journal, read_journal, ruleset_digest
 from sears_dsl.vetting.merging import agreement, read_reviews
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
-from sears_dsl.vetting.session import Session
-from sears_dsl.vetting.workbench import Workbench
+from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.workbench import Workbench
 
 
 def test_what_was_appended_is_read_back(tmp_path: Path, ruleset: Ruleset) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.discovery.judgements import read_judgements
-from sears_dsl.discovery.manifest import manifest_path
+from sears_dsl.discovery.result.manifest import manifest_path
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset, load, parse
-from sears_dsl.text.pinned import PinnedTagger
+from sears_dsl.meaning.judgements import read_judgements
+from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
 from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted

@@ -20,7 +20,7 @@ import pytest
 
 from sears_dsl.catalogue import load_rulesets, shipped
 from sears_dsl.language.ruleset import load
-from sears_dsl.text.pinned import parse_pinned
+from sears_dsl.tagging.pinned import parse_pinned
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(
@@ -68,7 +68,7 @@ def start(
     **environment: str,
 ) -> Server:
     """`sears vet` as a user starts it."""
-    code = "from sears_dsl.cli.vetting import vet_command; vet_command(prog_name='sears vet')"
+    code = "from sears_dsl.cli.vet import vet_command; vet_command(prog_name='sears vet')"
     process = subprocess.Popen(
         [sys.executable, "-c", code, "words.sear", "--model", "brittle:predict", "--data",
          "words.csv", "--column", "text", *(() if label is None else ("--label", label)),

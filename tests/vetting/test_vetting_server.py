@@ -17,11 +17,11 @@ import uvicorn
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.vetting.journal import Journal, read_journal
-from sears_dsl.vetting.security import BODY_LIMIT
-from sears_dsl.vetting.server import application
-from sears_dsl.vetting.serving import DEFAULT_PORT, LOOPBACK, listen
-from sears_dsl.vetting.session import Session
-from sears_dsl.vetting.workbench import Workbench
+from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.web.security import BODY_LIMIT
+from sears_dsl.vetting.web.server import application
+from sears_dsl.vetting.web.serving import DEFAULT_PORT, LOOPBACK, listen
 
 ANA = "ana-token"
 TOKENS = {ANA: "ana", "ben-token": "ben"}

@@ -13,9 +13,9 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset, load
 from sears_dsl.vetting.journal import Journal, read_journal
-from sears_dsl.vetting.picking import choices_of_rules
-from sears_dsl.vetting.session import Outdated, Session
-from sears_dsl.vetting.workbench import Effects, Workbench
+from sears_dsl.vetting.review.picking import choices_of_rules
+from sears_dsl.vetting.review.session import Outdated, Session
+from sears_dsl.vetting.review.workbench import Effects, Workbench
 
 
 def ids(session: Session) -> dict[str, str]:

@@ -1,0 +1,400 @@
+"""From effects to the document of an audit: everything counted, judged and explained.
+
+In: effects, gates, slicings, and who took part. Out: `AuditDocument`. Always holds: the same
+effects give the same document; whatever makes the numbers worth less is said in its notes. Costs
+little beside the effects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sears_dsl.auditing.decision import decide
+from sears_dsl.auditing.document import (
+    EQUIVALENT,
+    AuditDocument,
+    Confidence,
+    Example,
+    GateRecord,
+    Meaning,
+    RuleRecord,
+    RulesetIdentity,
+)
+from sears_dsl.auditing.gates import Gates
+from sears_dsl.auditing.shares import share_of, told
+from sears_dsl.auditing.slices import SliceResult, slice_results, slicings
+from sears_dsl.auditing.totals import accuracy_p_value, flips_alone, together
+from sears_dsl.auditing.verdicts import CERTAIN, Judgement, judge
+from sears_dsl.discovery.result.manifest import DataIdentity
+from sears_dsl.discovery.result.report import package_versions
+from sears_dsl.effects.rule_effects import Effects, RuleEffect
+from sears_dsl.engine.matcher import Scope, Unit
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.models.predictor import REFUSED, Comparison
+from sears_dsl.statistics import mean_interval
+
+__all__ = ["Circumstances", "audit"]
+
+#: From this confidence on a model counts as sure of an answer.
+SURE_FROM = 0.9
+_SHOWN = 3
+_NAMED = 5
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """Under which an audit was made.
+
+    Attributes:
+        rulesets: the rules.
+        model: identity of the model.
+        tagger: name and version.
+        label: the column of labels; None for none.
+        also: further columns that the model reads.
+        comparison: how answers are compared with labels.
+        scope: instances that are rewritten.
+        unit: what a rule sees at once.
+        scorer: identity; None where nothing was scored.
+        tau: S from which on texts count as equivalent.
+        score_at_most: rewrites of a rule that were scored.
+        seed: of that draw.
+        sure_from: confidence from which on the model counts as sure.
+        examples: how many to keep of each rule.
+    """
+
+    rulesets: tuple[Ruleset, ...]
+    model: str
+    tagger: str
+    label: str | None = None
+    also: tuple[str, ...] = ()
+    comparison: Comparison = "exact"
+    scope: Scope = "first"
+    unit: Unit = "text"
+    scorer: str | None = None
+    tau: float | None = None
+    score_at_most: int | None = None
+    seed: int = 0
+    sure_from: float = SURE_FROM
+    examples: int = 10
+
+
+def audit(
+    effects: Effects,
+    *,
+    circumstances: Circumstances,
+    gates: Gates = Gates(),  # noqa: B008 - a frozen value
+    columns: Mapping[str, Sequence[Any]] | None = None,
+) -> AuditDocument:
+    r"""Count, judge and explain.
+
+    Args:
+        effects: what the rules do to the model.
+        circumstances: who took part and how.
+        gates: what is demanded.
+        columns: further columns of the data to slice by, a value for each row.
+
+    Raises:
+        UsageError: a gate is for no rule, or a column is of another length.
+
+    Example:
+        >>> from sears_dsl.effects.rule_effects import rule_effects
+        >>> from sears_dsl.data.labelled import LabelledRows
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.models.function import CallablePredictor
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> def predict(texts):
+        ...     return ["bad" if "film" in text else "good" for text in texts]
+        >>> rules = parse("movie -> film")
+        >>> data = LabelledRows(({"text": "A movie."},) * 30, "text", (("good",),) * 30, "a.csv")
+        >>> effects = rule_effects(
+        ...     [rules], data, CallablePredictor(predict), tagger=PinnedTagger())
+        >>> who = Circumstances(rulesets=(rules,), model="films", tagger="pinned")
+        >>> found = audit(effects, circumstances=who, gates=Gates(flip_rate=0.05))
+        >>> found.verdict.outcome, found.rules[0].flips.rate
+        ('failed', 1.0)
+    """
+    judgements = judge(effects.rules, gates)
+    alone = flips_alone(effects)
+    whole = together(effects)
+    parts = slicings(effects.data, columns or {})
+    slices = slice_results(
+        effects, {_whole(name): list(map(_whole, values)) for name, values in parts.items()}
+    )
+    records = tuple(
+        _record(effect, judgement, flips, effects, circumstances)
+        for effect, judgement, flips in zip(effects.rules, judgements, alone, strict=True)
+    )
+    data = effects.data
+    return AuditDocument(
+        verdict=decide(effects, judgements, whole, gates),
+        model=circumstances.model,
+        data=DataIdentity(
+            sha256=data.digest,
+            rows=len(data.rows),
+            column=data.column,
+            label=circumstances.label,
+            also=circumstances.also,
+        ),
+        labelled=effects.labelled,
+        comparison=circumstances.comparison,
+        rulesets=tuple(map(_identity, circumstances.rulesets)),
+        tagger=circumstances.tagger,
+        scope=circumstances.scope,
+        unit=circumstances.unit,
+        scorer=circumstances.scorer,
+        tau=circumstances.tau,
+        score_at_most=circumstances.score_at_most,
+        seed=circumstances.seed,
+        gates=GateRecord(
+            flip_rate=gates.flip_rate,
+            miss_rate=gates.miss_rate,
+            rows_flipped=gates.rows_flipped,
+            own={gate.selector: gate.rate for gate in gates.own},
+            judge_by=gates.judge_by,
+            support=gates.support,
+            require_support=gates.require_support,
+            tolerated=gates.tolerated,
+        ),
+        together=whole,
+        rules=records,
+        slices=slices,
+        notes=(*_notes(effects, gates, slices), *_doubts(records)),
+        right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
+        versions=package_versions(),
+    )
+
+
+def _identity(ruleset: Ruleset) -> RulesetIdentity:
+    return RulesetIdentity(
+        name=ruleset.name or ruleset.path.replace("\\", "/").rsplit("/", 1)[-1],
+        version=ruleset.version,
+        sha256=hashlib.sha256(ruleset.format().encode("utf-8")).hexdigest(),
+        rules=len(ruleset.rules),
+    )
+
+
+# ---------------------------------------------------------------- one rule
+
+
+def _record(
+    effect: RuleEffect,
+    judgement: Judgement,
+    alone: int,
+    effects: Effects,
+    circumstances: Circumstances,
+) -> RuleRecord:
+    metadata = effect.rule.metadata
+    right = int(effect.right_before.sum())
+    return RuleRecord(
+        id=effect.id,
+        rule=effect.text,
+        expect=f"{effect.expect.kind} {effect.expect.label}".strip(),
+        severity=metadata.severity,
+        tags=metadata.tags,
+        why=metadata.why,
+        changed=len(effect),
+        right=right,
+        flips=share_of(int(effect.flipped.sum()), right),
+        flips_alone=alone,
+        gained=int(effect.gained.sum()),
+        accuracy_p_value=accuracy_p_value(effect),
+        judgement=judgement,
+        confidence=_confidence(effect, circumstances.sure_from),
+        meaning=_meaning(effect, circumstances.tau),
+        unrenderable=effect.unrenderable,
+        examples=_examples(effect, effects, circumstances.examples),
+        rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
+        outcomes=_outcomes(effect),
+    )
+
+
+def _outcomes(effect: RuleEffect) -> str:
+    after = ~effect.failed if effect.expect.kind == "label" else effect.right_after
+    both = zip(effect.right_before.tolist(), after.tolist(), strict=True)
+    letters = {(True, True): "k", (True, False): "f", (False, True): "g", (False, False): "w"}
+    return "".join(letters[each] for each in both)
+
+
+def _confidence(effect: RuleEffect, sure_from: float) -> Confidence | None:
+    before, after = effect.confidence_before, effect.confidence_after
+    if before is None or after is None:
+        return None
+    known = effect.tested & np.isfinite(before) & np.isfinite(after)
+    if not known.any():
+        return None
+    same = np.array(
+        [one == other for one, other in zip(effect.before, effect.after, strict=True)], np.bool_
+    )
+    change = after - before
+    kept = known & same
+    sure = known & effect.flipped & (before >= sure_from) & (after >= sure_from)
+    return Confidence(
+        rows=int(known.sum()),
+        before=float(before[known].mean()),
+        after=float(after[known].mean()),
+        change=float(change[known].mean()),
+        change_interval=mean_interval(change[known]) if known.sum() > 1 else None,
+        change_kept=float(change[kept].mean()) if kept.any() else None,
+        sure_from=sure_from,
+        sure_flips=int(sure.sum()),
+    )
+
+
+def _meaning(effect: RuleEffect, tau: float | None) -> Meaning | None:
+    if effect.scores is None or tau is None:
+        return None
+    scored = np.isfinite(effect.scores)
+    if not scored.any():
+        return None
+    kept = scored & (effect.scores >= tau)
+    flips = effect.flipped
+    return Meaning(
+        scored=int(scored.sum()),
+        mean=float(effect.scores[scored].mean()),
+        at_tau=share_of(int(kept.sum()), int(scored.sum())),
+        flips_at_tau=share_of(int((kept & flips).sum()), int((scored & flips).sum())),
+    )
+
+
+def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[Example, ...]:
+    """Failures first: those that keep the meaning best, then those the model is most sure of."""
+    scores = np.zeros(len(effect)) if effect.scores is None else np.nan_to_num(effect.scores)
+    sure = effect.confidence_after
+    sure = np.zeros(len(effect)) if sure is None else np.nan_to_num(sure)
+    order = np.lexsort((effect.rows, -sure, -scores, ~effect.tested, ~effect.failed))
+    labels = effects.data.labels
+    return tuple(
+        Example(
+            row=row + 1,
+            original=_whole(effect.originals[place]),
+            rewritten=_whole(effect.rewritten[place]),
+            edits=tuple(
+                (edit.start, edit.end, _whole(edit.old), _whole(edit.new))
+                for edit in effect.edits[place]
+            ),
+            label=None if labels is None else _whole(labels[row][0]),
+            before=_whole(effect.before[place]),
+            after=_whole(effect.after[place]),
+            confidence_before=_known(effect.confidence_before, place),
+            confidence_after=_known(effect.confidence_after, place),
+            score=_known(effect.scores, place),
+            failed=bool(effect.failed[place]),
+        )
+        for place in order[:most].tolist()
+        for row in [int(effect.rows[place])]
+    )
+
+
+def _whole(text: str) -> str:
+    """Text that UTF-8 can hold: half a surrogate pair becomes one replacement character."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _known(values: Any, place: int) -> float | None:
+    if values is None or not np.isfinite(values[place]):
+        return None
+    return float(values[place])
+
+
+# ---------------------------------------------------------------- all rules
+
+
+def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tuple[str, ...]:
+    """What makes the numbers worth less, or needs a word."""
+    notes = []
+    data = effects.data
+    if not effects.labelled:
+        notes.append(
+            "The data has no labels: what the model says of an untouched row counts as right, and "
+            "nothing is said about accuracy."
+        )
+    if not effects.right.any():
+        notes.append(_nothing_right(effects))
+    notes += _refusals(effects)
+    if not effects.confident:
+        notes.append("The model does not say how sure it is: confidence is not given.")
+    repeated = len(data.rows) - len({tuple(sorted(row.items())) for row in data.rows})
+    if repeated:
+        notes.append(
+            f"{repeated:,} of {len(data.rows):,} rows repeat another row. Each counts, so the "
+            f"intervals are narrower than the data deserves."
+        )
+    notes += _unknown_labels(effects)
+    silent = [effect.name for effect in effects.rules if not len(effect)]
+    if silent:
+        shown = ", ".join(silent[:_SHOWN]) + (", …" if len(silent) > _SHOWN else "")
+        rules = "1 rule changes" if len(silent) == 1 else f"{len(silent):,} rules change"
+        notes.append(f"{rules} no row of this data: {shown}.")
+    unrenderable = sum(effect.unrenderable for effect in effects.rules)
+    if unrenderable:
+        notes.append(
+            f"{unrenderable:,} instances were left alone: a new word has no single inflection."
+        )
+    if not gates.any_limit:
+        notes.append(
+            f"No limit is set: q tells whether a rule fails on more than {told(gates.tolerated)} "
+            f"of its rows, the share of rows of which a discovered rule may change the meaning."
+        )
+    worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
+    if worse:
+        notes.append(
+            f"{len(worse)} of {len(slices)} slices have a flip rate that clearly differs from "
+            f"that of the rest (q < {CERTAIN})."
+        )
+    return tuple(notes)
+
+
+def _refusals(effects: Effects) -> Iterator[str]:
+    """Only where the user said that texts which a model refuses are to be skipped."""
+    rows = sum(answer.label == REFUSED for answer in effects.answers)
+    if rows or effects.refused:
+        yield (
+            f"The model refused {rows:,} of {len(effects.answers):,} rows, which count as wrong; "
+            f"{effects.refused:,} rewrites are left out since it refused them or their row."
+        )
+
+
+def _unknown_labels(effects: Effects) -> Iterator[str]:
+    """A label that a rule expects and nobody knows is a slip of the pen more often than a bug."""
+    known = {label for of_row in effects.data.labels or () for label in of_row}
+    known |= {answer.label for answer in effects.answers}
+    for effect in effects.rules:
+        label = effect.expect.label
+        if label and len(effect) and effect.failed.all() and label not in known:
+            yield (
+                f"{effect.name} expects the label {_whole(label)!r}, which no row has and the "
+                f"model says of none."
+            )
+
+
+def _nothing_right(effects: Effects) -> str:
+    """Most often labels and answers are written differently, or the wrong column was named."""
+    says = sorted({answer.label for answer in effects.answers})[:_NAMED]
+    labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
+    return (
+        f"The model has no row right. It says {', '.join(map(repr, map(_whole, says)))}; the "
+        f"labels are {', '.join(map(repr, map(_whole, labels)))}. Do they mean the same?"
+    )
+
+
+def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:
+    """Rules whose flips may be right answers, since they change what the row means."""
+    unsure = [
+        record.name
+        for record in records
+        if record.expect == "same" and record.meaning is not None and record.meaning.in_doubt
+    ]
+    if unsure:
+        shown = ", ".join(unsure[:_SHOWN]) + (", …" if len(unsure) > _SHOWN else "")
+        rules = "1 rule keeps" if len(unsure) == 1 else f"{len(unsure):,} rules keep"
+        yield (
+            f"{rules} the meaning of clearly fewer than {told(EQUIVALENT)} of the rows, by the "
+            f"scorer: {shown}. A flip on a row whose meaning changed may be a right answer."
+        )

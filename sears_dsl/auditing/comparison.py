@@ -1,0 +1,305 @@
+"""Two audits of the same rows side by side: two models, or two versions of one.
+
+In: two `AuditDocument`s. Out: `ComparisonDocument`. Always holds: only rows that both audits tested
+are compared, so that a model is not called better for having other rows right; each comparison is
+McNemar's exact test on these pairs, and all of them, the rules and the accuracies, are one family
+after Holm: whatever else changed, anything is called worse by mistake in at most one of twenty
+comparisons; what rules do together is compared over those that both audits have; what cannot be
+compared is listed with the reason. Costs a look at the rows of each rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from sears_dsl.auditing.document import AuditDocument, RuleRecord
+from sears_dsl.auditing.shares import told
+from sears_dsl.auditing.verdicts import CERTAIN
+from sears_dsl.errors import UsageError
+from sears_dsl.statistics import holm_values, mcnemar_exact, paired_difference_interval, q_values
+
+__all__ = ["Change", "ComparisonDocument", "Paired", "RuleChange", "compare"]
+
+Change: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
+"""What became of a rule; ``no evidence`` where the difference may be chance (p ≥ 0.05, Holm)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """How often something happened to the same rows in both audits.
+
+    Attributes:
+        rows: rows that are compared.
+        first: how often it happened in the first audit.
+        second: how often in the second.
+        only_first: to how many rows it happened in the first alone.
+        only_second: to how many in the second alone.
+        low: lower end of the 95% interval of the second rate minus the first.
+        high: its upper end.
+        p_value: McNemar's exact test; None where there are no rows.
+        adjusted_p_value: p after Holm, over all tests of the comparison; None where there are no
+            rows, and where the test is not one of those that decide.
+    """
+
+    rows: int
+    first: int
+    second: int
+    only_first: int
+    only_second: int
+    low: float
+    high: float
+    p_value: float | None
+    adjusted_p_value: float | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether the difference is beyond chance."""
+        return self.adjusted_p_value is not None and self.adjusted_p_value < CERTAIN
+
+    @property
+    def first_rate(self) -> float | None:
+        """None where there are no rows."""
+        return self.first / self.rows if self.rows else None
+
+    @property
+    def second_rate(self) -> float | None:
+        """None where there are no rows."""
+        return self.second / self.rows if self.rows else None
+
+    @property
+    def told(self) -> str:
+        """The difference in points with its interval."""
+        if not self.rows:
+            return "–"
+        difference = 100 * (self.second - self.first) / self.rows
+        return f"{difference:+.1f} ({100 * self.low:+.1f} to {100 * self.high:+.1f})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleChange:
+    """One rule in both audits.
+
+    Attributes:
+        id: of the rule.
+        rule: its text in the second audit, or in the only one that has it.
+        expect: what the model should do.
+        failures: on the rows that both audits tested.
+        q_value: the false-discovery rate over the same tests (Benjamini and Hochberg), which
+            decides nothing; None where not compared.
+        outcome: in a word.
+        note: what is to be known of the comparison; may be empty.
+    """
+
+    id: str
+    rule: str
+    expect: str
+    failures: Paired
+    q_value: float | None
+    outcome: Change
+    note: str
+
+
+class ComparisonDocument(BaseModel):
+    """Two audits side by side. Rates of accuracy are of rows that are right, not of failures."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    format: Literal["sears-comparison"] = "sears-comparison"
+    version: Literal[1] = 1
+    first_model: str
+    second_model: str
+    data_sha256: str
+    rows: int
+    rules: tuple[RuleChange, ...]
+    rows_flipped: Paired
+    accuracy: Paired | None
+    worst_accuracy: Paired | None
+    worse: bool
+    summary: tuple[str, ...]
+
+
+def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
+    """Set two audits side by side.
+
+    Raises:
+        UsageError: they are of other rows, or rows were changed or compared in other ways.
+    """
+    _check(first, second)
+    records = _matched(first.rules, second.rules)
+    # A rule that one audit alone has would make the model of that audit look worse.
+    common = [
+        both
+        for both in records.values()
+        if all(each is not None and each.expect == "same" for each in both)
+    ]
+    flips = [_flipped_rows(each) for each in zip(*common, strict=True)] or [set(), set()]
+    right = [_right_rows(document) for document in (first, second)]
+    both_right = right[0] & right[1]
+    labelled = first.labelled and second.labelled
+    every = set(range(1, first.data.rows + 1))
+    accuracy = _pairs(every, *right) if labelled else None
+    kept = [good - bad for good, bad in zip(right, flips, strict=True)]
+    worst = _pairs(every, *kept) if labelled and common else None
+    of_rules = [_rule_pairs(*both) for both in records.values()]
+    family = [*of_rules, *(each for each in (accuracy, worst) if each is not None)]
+    p_values = {
+        place: each.p_value for place, each in enumerate(family) if each.p_value is not None
+    }
+    given = list(p_values.values())
+    adjusted = dict(zip(p_values, holm_values(given).tolist(), strict=True))
+    q = dict(zip(p_values, q_values(given).tolist(), strict=True))
+    family = [
+        replace(each, adjusted_p_value=adjusted.get(place)) for place, each in enumerate(family)
+    ]
+    rules = tuple(
+        _change(name, *both, paired, q.get(place))
+        for place, ((name, both), paired) in enumerate(zip(records.items(), family, strict=False))
+    )
+    accuracy, worst = (*family[len(rules) :], None, None)[:2]
+    return ComparisonDocument(
+        first_model=first.model,
+        second_model=second.model,
+        data_sha256=first.data.sha256,
+        rows=first.data.rows,
+        rules=rules,
+        rows_flipped=_pairs(both_right, *flips),
+        accuracy=accuracy,
+        worst_accuracy=worst,
+        worse=any(each.outcome == "worse" for each in rules)
+        or any(_fell(each) for each in (accuracy, worst) if each is not None),
+        summary=tuple(_summary(rules, accuracy, worst)),
+    )
+
+
+def _check(first: AuditDocument, second: AuditDocument) -> None:
+    if first.data.sha256 != second.data.sha256:
+        raise UsageError(
+            f"the audits are of other rows: {first.data.rows:,} rows "
+            f"{first.data.sha256[:12]}… and {second.data.rows:,} rows {second.data.sha256[:12]}…",
+            help="audit both models on the same file, columns and labels",
+        )
+    for name in ("comparison", "scope", "unit", "tagger"):
+        one, other = getattr(first, name), getattr(second, name)
+        if one != other:
+            raise UsageError(
+                f"the audits differ in {name}: {one} and {other}",
+                help="run both with the same options",
+            )
+
+
+def _matched(
+    first: Sequence[RuleRecord], second: Sequence[RuleRecord]
+) -> dict[str, tuple[RuleRecord | None, RuleRecord | None]]:
+    """The rules of both, by id, in the order of the second; those of the first alone at the end."""
+    before: Mapping[str, RuleRecord] = {each.id: each for each in first}
+    after: Mapping[str, RuleRecord] = {each.id: each for each in second}
+    return {name: (before.get(name), after.get(name)) for name in (*after, *before)}
+
+
+def _rule_pairs(first: RuleRecord | None, second: RuleRecord | None) -> Paired:
+    if first is None or second is None or first.expect != second.expect:
+        return _pairs(set(), set(), set())
+    tested, failed = zip(*map(_tested_and_failed, (first, second)), strict=True)
+    return _pairs(tested[0] & tested[1], *failed)
+
+
+def _tested_and_failed(record: RuleRecord) -> tuple[set[int], set[int]]:
+    """The numbers of the rows on which a rule was tested, and of those that failed."""
+    rows = [int(row) for row in record.rows.split()]
+    outcomes = dict(zip(rows, record.outcomes, strict=True))
+    kind = record.expect.split(" ")[0]
+    tested = "kfgw" if kind == "label" else "kf"
+    failing = {"same": "f", "flip": "k", "label": "fw"}[kind]
+    return (
+        {row for row, letter in outcomes.items() if letter in tested},
+        {row for row, letter in outcomes.items() if letter in failing},
+    )
+
+
+def _flipped_rows(records: Iterable[RuleRecord | None]) -> set[int]:
+    return set().union(*(_tested_and_failed(each)[1] for each in records if each is not None))
+
+
+def _right_rows(document: AuditDocument) -> set[int]:
+    return {row for row, mark in enumerate(document.right_rows, 1) if mark == "1"}
+
+
+def _pairs(rows: set[int], first: set[int], second: set[int]) -> Paired:
+    one, other = first & rows, second & rows
+    only_first, only_second = len(one - other), len(other - one)
+    low, high = paired_difference_interval(only_first, only_second, len(rows))
+    return Paired(
+        rows=len(rows),
+        first=len(one),
+        second=len(other),
+        only_first=only_first,
+        only_second=only_second,
+        low=float(low),
+        high=float(high),
+        p_value=float(mcnemar_exact(only_first, only_second)) if rows else None,
+    )
+
+
+def _change(
+    name: str,
+    first: RuleRecord | None,
+    second: RuleRecord | None,
+    paired: Paired,
+    q_value: float | None,
+) -> RuleChange:
+    record = second or first
+    if record is None:
+        raise UsageError(f"no audit has the rule {name}", help="this is a defect: report it")
+    note = ""
+    if first is None or second is None:
+        note = f"only the {'second' if first is None else 'first'} audit has it"
+    elif first.expect != second.expect:
+        note = f"it expected {first.expect} and now expects {second.expect}"
+    elif not paired.rows:
+        note = "no row was tested in both"
+    elif first.rule != second.rule:
+        note = f"the rule was {first.rule}"
+    outcome: Change = "no evidence"
+    if not paired.rows:
+        outcome = "not compared"
+    elif paired.certain:
+        outcome = "worse" if paired.second > paired.first else "better"
+    return RuleChange(
+        id=name,
+        rule=record.rule,
+        expect=record.expect,
+        failures=paired,
+        q_value=q_value,
+        outcome=outcome,
+        note=note,
+    )
+
+
+def _fell(paired: Paired) -> bool:
+    """Whether there is evidence that less is right."""
+    return paired.certain and paired.second < paired.first
+
+
+def _summary(
+    rules: Sequence[RuleChange], accuracy: Paired | None, worst: Paired | None
+) -> list[str]:
+    counts = {
+        outcome: sum(each.outcome == outcome for each in rules)
+        for outcome in ("better", "worse", "no evidence", "not compared")
+    }
+    lines = [
+        f"{len(rules)} rules: {counts['better']} better, {counts['worse']} worse, "
+        f"{counts['no evidence']} without evidence of a difference, "
+        f"{counts['not compared']} not compared"
+    ]
+    for name, paired in (("accuracy", accuracy), ("accuracy against the worst rule", worst)):
+        if paired is not None:
+            lines.append(
+                f"{name}: {told(paired.first_rate)} → {told(paired.second_rate)}, "
+                f"difference {paired.told} points, p = {paired.adjusted_p_value:.2g} (Holm)"
+            )
+    return lines

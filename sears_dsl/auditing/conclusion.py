@@ -1,0 +1,112 @@
+"""What to think of an audit, in one sentence.
+
+In: the document of an audit. Out: a sentence for people who read nothing else. Always holds: it
+claims no more than the verdict and q allow; rules that were tested on too few rows are counted and
+never called good. Costs a look at each rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sears_dsl.auditing.document import AuditDocument, RuleRecord
+from sears_dsl.auditing.shares import told
+from sears_dsl.auditing.verdicts import CERTAIN
+
+__all__ = ["conclusion"]
+
+
+def conclusion(document: AuditDocument) -> str:
+    """The sentence, the same in the terminal, in Markdown and on the page."""
+    judged = [each for each in document.rules if _judged(each, document)]
+    few = len(document.rules) - len(judged)
+    if not judged:
+        return _nothing_judged(document)
+    rest = f"; {_rules(few)} could not be judged for want of rows" if few else ""
+    outcome = document.verdict.outcome
+    if outcome == "failed":
+        return f"The model fails: {_failures(document, judged)}{rest}."
+    if outcome == "not judged":
+        return f"The model cannot be judged by these rows: {document.verdict.reasons[0]}."
+    clear = [each for each in judged if _clear(each)]
+    if outcome == "measured" and clear:
+        than = _than(clear, one=len(clear) == 1)
+        return (
+            f"{_subject(clear, judged)} clearly {_verb(judged, clear)} {than}{_worst(clear)}{rest}."
+        )
+    than = _than([each for each in judged if each.judgement.limit is not None] or judged, one=True)
+    passes = "The model passes: no" if outcome == "passed" else "No"
+    sure = "" if outcome == "passed" and document.gates.judge_by != "evidence" else " clearly"
+    return f"{passes} rule{sure} {_verb(judged, judged[:1])} {than}{rest}."
+
+
+def _judged(record: RuleRecord, document: AuditDocument) -> bool:
+    return record.judgement.failures.total >= document.gates.support
+
+
+def _clear(record: RuleRecord) -> bool:
+    q = record.judgement.q_value
+    return q is not None and q < CERTAIN
+
+
+def _nothing_judged(document: AuditDocument) -> str:
+    most = max((each.judgement.failures.total for each in document.rules), default=0)
+    if not most:
+        return (
+            "Nothing can be said about the model: no rule changes a row that tells whether it does "
+            "as it should."
+        )
+    rows = "1 row" if most == 1 else f"{most:,} rows"
+    return (
+        f"Too little was tested to think anything of the model: the rule that was tested most has "
+        f"{rows}, and {document.gates.support} are needed."
+    )
+
+
+def _failures(document: AuditDocument, judged: Sequence[RuleRecord]) -> str:
+    failed = [each for each in judged if each.judgement.outcome == "failed"]
+    whole = document.together.flipped
+    if failed:
+        one = len(failed) == 1
+        doubt = f", though {'it' if one else 'each of them'} may be chance"
+        return (
+            f"{_subject(failed, judged)} {_verb(judged, failed)} {_than(failed, one=one)}"
+            f"{_worst(failed)}{'' if any(map(_clear, failed)) else doubt}"
+        )
+    if document.verdict.all_rules == "failed":
+        return (
+            f"all rules together flip more rows than they may, {whole.count:,} of {whole.total:,} "
+            f"({told(whole.rate)})"
+        )
+    return "what was demanded could not be judged"
+
+
+def _subject(some: Sequence[RuleRecord], judged: Sequence[RuleRecord]) -> str:
+    return f"{len(some):,} of {_rules(len(judged))}"
+
+
+def _verb(judged: Sequence[RuleRecord], subject: Sequence[RuleRecord]) -> str:
+    one = len(subject) == 1
+    if all(each.expect == "same" for each in judged):
+        return "flips" if one else "flip"
+    return "fails on" if one else "fail on"
+
+
+def _than(records: Sequence[RuleRecord], *, one: bool) -> str:
+    """What the rates of these rules were held against; `one` where a single rule is spoken of."""
+    limits = {each.judgement.against for each in records}
+    own = "its" if one else "the"
+    if len(limits) > 1:
+        return f"more of {own} tested rows than allowed"
+    return f"more than {told(limits.pop())} of {own} tested rows"
+
+
+def _worst(records: Sequence[RuleRecord]) -> str:
+    worst = max(records, key=lambda each: (each.judgement.failures.rate or 0.0, each.id))
+    failures = worst.judgement.failures
+    share = f"{failures.count:,} of {failures.total:,}, {told(failures.rate)}"
+    return f"{', most of all' if len(records) > 1 else ':'} {worst.name}, {share}"
+
+
+def _rules(count: int) -> str:
+    return "1 rule" if count == 1 else f"{count:,} rules"

@@ -1,0 +1,297 @@
+"""An audit as one JSON document: everything that the reports show, and what a comparison needs.
+
+In: the JSON file of an audit. Out: `AuditDocument`, checked field by field. Always holds: the
+reports are made of it alone, so that all of them say the same; whatever decided the result is in
+it and nothing else is, no date and no path of ours, so that the same audit writes the same bytes;
+what was not given is null, never 0. Rows are counted from 1, as in the file. Costs nothing to
+speak of.
+
+For each rule the rows that it changes and what became of them stand in two strings, so that a
+comparison of two audits can be paired: ``rows`` has their numbers, ``outcomes`` a letter each:
+
+    k  kept: right before the rule and after it       g  gained: wrong before, right after
+    f  flipped: right before, wrong after             w  wrong before and after
+
+For a rule that expects ``label``, right after the rule means: that label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sears_dsl.auditing.shares import Share
+from sears_dsl.auditing.slices import SliceResult
+from sears_dsl.auditing.totals import Together
+from sears_dsl.auditing.verdicts import CERTAIN, Judgement, Outcome
+from sears_dsl.discovery.result.manifest import DataIdentity
+from sears_dsl.errors import DataError
+from sears_dsl.runtime.documents import read_document
+from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.statistics import binomial_tail
+
+__all__ = [
+    "EQUIVALENT",
+    "AuditDocument",
+    "Confidence",
+    "Example",
+    "GateRecord",
+    "Meaning",
+    "RuleRecord",
+    "RulesetIdentity",
+    "Verdict",
+    "read_audit",
+    "write_audit",
+]
+
+
+#: Of a rule that keeps the meaning, so many rewrites are equivalent at least (1 - δ).
+EQUIVALENT = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """How sure the model is of its answers to the tested rows of a rule.
+
+    Attributes:
+        rows: tested rows for which it says so before and after.
+        before: mean confidence in its answer before.
+        after: mean confidence in its answer after, whichever answer that is.
+        change: mean of after minus before.
+        change_interval: its 95% interval (Student); None for a single row.
+        change_kept: likewise over the rows whose answer stays; None where there are none.
+        sure_from: confidence from which on it counts as sure.
+        sure_flips: flips of which it is sure, before and after.
+    """
+
+    rows: int
+    before: float
+    after: float
+    change: float
+    change_interval: tuple[float, float] | None
+    change_kept: float | None
+    sure_from: float
+    sure_flips: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """Whether the rewrites of a rule keep the meaning, by the scorer.
+
+    Attributes:
+        scored: changed rows that were scored, drawn at random where there are many.
+        mean: mean S over them.
+        at_tau: how many of them have S ≥ τ.
+        flips_at_tau: of the flips among them, how many have S ≥ τ.
+    """
+
+    scored: int
+    mean: float
+    at_tau: Share
+    flips_at_tau: Share
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the rule clearly changes the meaning of more rows than a discovered one may.
+
+        By the exact binomial test, at 5%.
+        """
+        changed = self.at_tau.total - self.at_tau.count
+        return float(binomial_tail(changed, self.at_tau.total, 1 - EQUIVALENT)) < CERTAIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A row before and after a rule.
+
+    Attributes:
+        row: its number, from 1.
+        original: its text.
+        rewritten: the text after the rule.
+        edits: start, end, old and new text of each change.
+        label: what is right; None where the data does not say.
+        before: the model's answer before.
+        after: its answer after.
+        confidence_before: how sure it was; None where it does not say.
+        confidence_after: likewise.
+        score: S; None where it was not scored.
+        failed: whether the model does not do as expected.
+    """
+
+    row: int
+    original: str
+    rewritten: str
+    edits: tuple[tuple[int, int, str, str], ...]
+    label: str | None
+    before: str
+    after: str
+    confidence_before: float | None
+    confidence_after: float | None
+    score: float | None
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleRecord:
+    """Everything about one rule.
+
+    Attributes:
+        id: of the rule.
+        rule: its canonical text.
+        expect: ``same``, ``flip`` or ``label NAME``.
+        severity: as written in the rule; None where it says nothing.
+        tags: likewise.
+        why: likewise.
+        changed: rows that it changes.
+        right: those of them that the model has right.
+        flips: right rows that are not right after the rule, of the right rows.
+        flips_alone: flips on rows that no other rule flips.
+        gained: wrong rows that are right after the rule.
+        accuracy_p_value: of McNemar's exact test of flips against gained rows.
+        judgement: of its own test.
+        confidence: None where the model does not say how sure it is.
+        meaning: None where nothing was scored.
+        unrenderable: rows on which it could not fire for want of a single inflection.
+        examples: failures first.
+        rows: numbers of the rows that it changes, from 1, with spaces between.
+        outcomes: a letter for each.
+    """
+
+    id: str
+    rule: str
+    expect: str
+    severity: str | None
+    tags: tuple[str, ...]
+    why: str | None
+    changed: int
+    right: int
+    flips: Share
+    flips_alone: int
+    gained: int
+    accuracy_p_value: float
+    judgement: Judgement
+    confidence: Confidence | None
+    meaning: Meaning | None
+    unrenderable: int
+    examples: tuple[Example, ...]
+    rows: str
+    outcomes: str
+
+    @property
+    def name(self) -> str:
+        """What a report calls it: its text with its id."""
+        return f"{self.rule} ({self.id})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The decision.
+
+    Attributes:
+        outcome: ``passed`` where all that was demanded and could be judged is there; ``not judged``
+            where there is a gate of which nothing could be; ``measured`` where nothing was
+            demanded.
+        reasons: what failed, then which gates could not be judged.
+        counts: how many rules there are of each outcome.
+        all_rules: of the test of all rules together; ``measured`` where nothing is demanded.
+        all_rules_reason: of that, in a sentence.
+    """
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    counts: dict[Outcome, int]
+    all_rules: Outcome = "measured"
+    all_rules_reason: str = ""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class RulesetIdentity(_Record):
+    """A ruleset: its name and version where it has them, and a hash of its canonical text."""
+
+    name: str
+    version: str | None
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    rules: int
+
+
+class GateRecord(_Record):
+    """What was demanded; see `gates.Gates`."""
+
+    flip_rate: float | None
+    miss_rate: float | None
+    rows_flipped: float | None
+    own: dict[str, float]
+    judge_by: Literal["rate", "evidence", "proof"]
+    support: int
+    require_support: bool
+    tolerated: float
+
+
+class AuditDocument(_Record):
+    """Everything about an audit.
+
+    Example:
+        >>> {"verdict", "together", "rules", "slices", "notes"} <= set(AuditDocument.model_fields)
+        True
+    """
+
+    format: Literal["sears-audit"] = "sears-audit"
+    version: Literal[1] = 1
+    verdict: Verdict
+    model: str
+    data: DataIdentity
+    labelled: bool
+    comparison: Literal["exact", "squad"]
+    rulesets: tuple[RulesetIdentity, ...]
+    tagger: str
+    scope: Literal["first", "all"]
+    unit: Literal["text", "sentence"]
+    scorer: str | None
+    tau: float | None
+    score_at_most: int | None
+    seed: int
+    gates: GateRecord
+    together: Together
+    rules: tuple[RuleRecord, ...]
+    slices: tuple[SliceResult, ...]
+    notes: tuple[str, ...]
+    right_rows: str
+    versions: dict[str, str]
+
+
+def write_audit(document: AuditDocument, path: Path) -> None:
+    """Write it, entirely or not at all.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    write_atomically(path, (document.model_dump_json(indent=1) + "\n").encode("utf-8"))
+
+
+def read_audit(path: Path) -> AuditDocument:
+    """Read and check it; a folder stands for the ``audit.json`` in it.
+
+    Raises:
+        DataError: there is no such file, or it is no audit of this version.
+    """
+    file = path / "audit.json" if path.is_dir() else path
+    try:
+        return AuditDocument.model_validate_json(read_document(file))
+    except OSError as error:
+        raise DataError(
+            f"{file} could not be read: {error.strerror}",
+            help="name the folder that `sears audit` wrote, or the audit.json in it",
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise DataError(
+            f"{file} is no audit of this version: {place}: {first['msg']}",
+            help="`sears audit` writes audit.json; run it again with this version of sears",
+        ) from error

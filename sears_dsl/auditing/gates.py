@@ -1,0 +1,181 @@
+"""What a person demands of a model: how often it may fail which rules.
+
+In: limits, for all rules or for some. Out: `Gates`, which knows the limit of each rule. Always
+holds: the most particular limit counts (the rule's own, then its tags, then its severity, then that
+for all); a limit that no rule takes is an error, since a gate that gates nothing looks like one
+that holds. Costs nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from sears_dsl.effects.rule_effects import RuleEffect
+from sears_dsl.errors import UsageError
+from sears_dsl.language.rule import Rule
+
+__all__ = ["Gate", "Gates", "JudgeBy", "Limit", "read_gate", "read_rate"]
+
+JudgeBy: TypeAlias = Literal["rate", "evidence", "proof"]
+"""When a rule fails: its ``rate`` is above the limit; there is ``evidence`` that it is (q < 0.05);
+there is no ``proof`` that it is not (the interval reaches above the limit)."""
+
+_SEVERITIES = ("low", "medium", "high")
+_TAG, _SEVERITY = "tag:", "severity:"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A limit for some rules.
+
+    Attributes:
+        selector: a rule's id, ``tag:NAME`` or ``severity:high``.
+        rate: the failure rate that they may have at most.
+    """
+
+    selector: str
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The failure rate that a rule may have, and who says so."""
+
+    rate: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gates:
+    """All demands on a model.
+
+    Attributes:
+        flip_rate: limit of every rule that expects ``same``; None for none.
+        miss_rate: limit of every rule that expects ``flip`` or ``label``; None takes `flip_rate`.
+        rows_flipped: limit of the share of right rows, among those that such rules change, that
+            any of them flips.
+        own: limits of some rules.
+        judge_by: what counts as a failure.
+        support: rules that are tested on fewer rows are not judged.
+        require_support: whether such a rule fails the gate.
+        tolerated: the rate that a rule without a limit is tested against.
+
+    Raises:
+        UsageError: rates that are none, a support below 1, or two limits of one selector.
+    """
+
+    flip_rate: float | None = None
+    miss_rate: float | None = None
+    rows_flipped: float | None = None
+    own: tuple[Gate, ...] = ()
+    judge_by: JudgeBy = "rate"
+    support: int = 20
+    require_support: bool = False
+    tolerated: float = 0.1
+
+    def __post_init__(self) -> None:
+        rates = [self.flip_rate, self.miss_rate, self.rows_flipped, self.tolerated]
+        rates += [gate.rate for gate in self.own]
+        if not all(rate is None or 0 <= rate <= 1 for rate in rates) or self.support < 1:
+            raise UsageError(
+                f"{self} demands what cannot be",
+                help="rates lie between 0 and 1, the support is at least 1",
+            )
+        selectors = [gate.selector for gate in self.own]
+        twice = [each for each in selectors if selectors.count(each) > 1]
+        if twice:
+            raise UsageError(f"the gate {twice[0]} is there twice", help="give it one rate")
+
+    @property
+    def any_limit(self) -> bool:
+        """Whether anything is demanded."""
+        limits = (self.flip_rate, self.miss_rate, self.rows_flipped)
+        return bool(self.own) or any(limit is not None for limit in limits)
+
+    def limit_of(self, effect: RuleEffect) -> Limit | None:
+        """The limit of a rule; None where nothing is demanded of it."""
+        metadata = effect.rule.metadata
+        selectors = (
+            (effect.id, effect.rule.name or effect.id),
+            tuple(_TAG + tag for tag in metadata.tags),
+            () if metadata.severity is None else (_SEVERITY + metadata.severity,),
+        )
+        for of_kind in selectors:
+            found = [gate for gate in self.own if gate.selector in of_kind]
+            if found:
+                least = min(found, key=lambda gate: gate.rate)
+                return Limit(least.rate, f"gate {least.selector}")
+        if effect.expect.kind != "same" and self.miss_rate is not None:
+            return Limit(self.miss_rate, "maximum miss rate")
+        return None if self.flip_rate is None else Limit(self.flip_rate, "maximum flip rate")
+
+    def check(self, rules: Iterable[tuple[str, Rule]]) -> None:
+        """Every gate has a rule.
+
+        Args:
+            rules: the id of each rule, as `distinct_ids` gives it, and the rule.
+
+        Raises:
+            UsageError: one has none; the nearest name is offered.
+        """
+        known = set(_selectors(rules))
+        for gate in self.own:
+            if gate.selector not in known:
+                near = difflib.get_close_matches(gate.selector, sorted(known), n=1)
+                guess = f"did you mean {near[0]}? " if near else ""
+                raise UsageError(
+                    f"the gate {gate.selector} has no rule",
+                    help=f"{guess}a gate names a rule's id, tag:NAME or severity:high",
+                )
+
+
+def _selectors(rules: Iterable[tuple[str, Rule]]) -> Iterable[str]:
+    for identity, rule in rules:
+        yield identity
+        if rule.name is not None:
+            yield rule.name
+        yield from (_TAG + tag for tag in rule.metadata.tags)
+        if rule.metadata.severity is not None:
+            yield _SEVERITY + rule.metadata.severity
+
+
+def read_gate(written: str) -> Gate:
+    """A gate as it is written on a command line: ``SELECTOR=RATE``.
+
+    Raises:
+        UsageError: it is written otherwise, or the rate is none.
+
+    Example:
+        >>> read_gate("severity:high=0.5%"), read_gate("wh-which=0.02")
+        (Gate(selector='severity:high', rate=0.005), Gate(selector='wh-which', rate=0.02))
+    """
+    selector, _, number = written.rpartition("=")
+    try:
+        rate = read_rate(number)
+    except ValueError:
+        rate = -1.0
+    severity = selector.removeprefix(_SEVERITY)
+    unknown = severity != selector and severity not in _SEVERITIES
+    if not selector or not 0 <= rate <= 1 or unknown:
+        raise UsageError(
+            f"{written!r} is no gate",
+            help="write a rule's id, tag:NAME or severity:low|medium|high, then = and a rate: "
+            "wh-which=0.02 or severity:high=2%",
+        )
+    return Gate(selector, rate)
+
+
+def read_rate(written: str) -> float:
+    """A rate as people write one.
+
+    Raises:
+        ValueError: it is no number.
+
+    Example:
+        >>> read_rate("5%"), read_rate("0.05")
+        (0.05, 0.05)
+    """
+    return float(written[:-1]) / 100 if written.endswith("%") else float(written)

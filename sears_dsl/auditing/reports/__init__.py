@@ -1,0 +1,1 @@
+"""An audit or a comparison as a page, as Markdown, as JUnit."""

@@ -1,0 +1,280 @@
+"""Charts as inline SVG: shares with their intervals on one scale, and which rules overlap.
+
+In: shares, limits, counts. Out: SVG as text. Always holds: a chart is drawn with classes that the
+page's style sheet colours, so that it follows light and dark; every chart has a label that says in
+words what it shows; no chart carries a number that is not also text on the page. Costs nothing.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sears_dsl.auditing.shares import Share, told
+
+__all__ = [
+    "Difference",
+    "Scale",
+    "axis",
+    "bars",
+    "comparison_axis",
+    "comparison_bar",
+    "difference_scale",
+    "interval_bar",
+    "overlap_matrix",
+    "scale_for",
+]
+
+WIDTH = 240
+_PAD = 8
+_HEIGHT = 26
+_NICE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+_BAR = 30
+_BAR_LABEL = 190
+_BAR_WIDTH = 430
+_CELL = 34
+# Intervals of fewer rows reach nearly everywhere; they are cut off at the end of the axis.
+_FEW_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From a rate to a place on the horizontal axis.
+
+    Attributes:
+        top: the rate at the right end.
+    """
+
+    top: float
+
+    def x(self, rate: float) -> float:
+        """Where a rate lies; what is beyond the end lies at the end.
+
+        Example:
+            >>> Scale(0.5).x(0.25), Scale(0.5).x(0.9) == Scale(0.5).x(0.5)
+            (120.0, True)
+        """
+        return round(_PAD + (WIDTH - 2 * _PAD) * min(1.0, rate / self.top), 2)
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """Rates to write at the axis."""
+        return (0.0, self.top / 2, self.top)
+
+
+def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
+    """A scale that holds the intervals of these shares, and their limits.
+
+    Example:
+        >>> from sears_dsl.auditing.shares import share_of
+        >>> scale_for([share_of(5, 100)], [0.1]).top
+        0.2
+    """
+    highest = max(
+        [
+            0.01,
+            *(each.high for each in shares if each.total),
+            *(1.25 * each for each in limits if each),
+        ]
+    )
+    return Scale(next((each for each in _NICE if each >= highest), 1.0))
+
+
+def axis(scale: Scale) -> str:
+    """The axis over a column of `interval_bar`s."""
+    marks = "".join(
+        f'<text x="{scale.x(rate)}" y="12" text-anchor="{anchor}" class="tick">{told(rate)}</text>'
+        for rate, anchor in zip(scale.ticks, ("start", "middle", "end"), strict=True)
+    )
+    return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
+
+
+def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind: str = "") -> str:
+    """A share as a dot on the line of its interval, with its limit as a mark.
+
+    Args:
+        share: what is shown; of nothing there is only the base line.
+        scale: of the column.
+        limit: what it may be.
+        kind: a class for its colour.
+    """
+    middle = _HEIGHT / 2
+    parts = [
+        f'<line x1="{scale.x(rate)}" x2="{scale.x(rate)}" y1="0" y2="{_HEIGHT}" class="grid"/>'
+        for rate in scale.ticks
+    ]
+    if limit is not None:
+        x = scale.x(limit)
+        parts.append(f'<line x1="{x}" x2="{x}" y1="2" y2="{_HEIGHT - 2}" class="limit"/>')
+    words = "not measured"
+    if share.rate is not None:
+        low, high = scale.x(share.low), scale.x(share.high)
+        parts.append(f'<line x1="{low}" x2="{high}" y1="{middle}" y2="{middle}" class="interval"/>')
+        if share.high > scale.top:
+            # An arrow: the interval goes on beyond the axis.
+            parts.append(f'<path d="M{high - 1} {middle - 4}l5 4l-5 4z" class="beyond"/>')
+        parts.append(f'<circle cx="{scale.x(share.rate)}" cy="{middle}" r="4.5" class="dot"/>')
+        words = f"{told(share.rate)}, 95% interval {told(share.low)} to {told(share.high)}"
+        words += "" if limit is None else f", limit {told(limit)}"
+    return (
+        f'<svg class="bar {kind}" width="{WIDTH}" height="{_HEIGHT}" role="img" '
+        f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'
+    )
+
+
+class Difference(Protocol):
+    """A difference of two rates with its interval."""
+
+    @property
+    def rows(self) -> int:
+        """Rows that it is about; of none there is nothing to draw."""
+
+    @property
+    def first(self) -> int:
+        """How often it happened first."""
+
+    @property
+    def second(self) -> int:
+        """How often it happened then."""
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval of the difference."""
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+
+
+def difference_scale(differences: Iterable[Difference]) -> float:
+    """How far a symmetric axis has to reach for the intervals that say something."""
+    ends = [max(abs(each.low), abs(each.high)) for each in differences if each.rows >= _FEW_ROWS]
+    highest = max([0.01, *ends])
+    return next((each for each in _NICE if each >= highest), 1.0)
+
+
+def comparison_axis(reach: float) -> str:
+    """The axis over a column of `comparison_bar`s, in points."""
+    places = ((_PAD, "start", -reach), (WIDTH / 2, "middle", 0.0), (WIDTH - _PAD, "end", reach))
+    marks = "".join(
+        f'<text x="{x}" y="12" text-anchor="{anchor}" class="tick">{100 * rate:+g}</text>'
+        if rate
+        else f'<text x="{x}" y="12" text-anchor="{anchor}" class="tick">0</text>'
+        for x, anchor, rate in places
+    )
+    return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
+
+
+def comparison_bar(difference: Difference, reach: float, *, kind: str) -> str:
+    """A difference as a dot on its interval, around nothing in the middle."""
+    middle = _HEIGHT / 2
+    half = (WIDTH - 2 * _PAD) / 2
+
+    def x(rate: float) -> float:
+        return round(WIDTH / 2 + half * max(-1.0, min(1.0, rate / reach)), 2)
+
+    parts = [f'<line x1="{x(0)}" x2="{x(0)}" y1="0" y2="{_HEIGHT}" class="limit"/>']
+    words = "not compared"
+    if difference.rows:
+        rate = (difference.second - difference.first) / difference.rows
+        parts.append(
+            f'<line x1="{x(difference.low)}" x2="{x(difference.high)}" y1="{middle}" '
+            f'y2="{middle}" class="interval"/><circle cx="{x(rate)}" cy="{middle}" r="4.5" '
+            f'class="dot"/>'
+        )
+        words = (
+            f"{100 * rate:+.1f} points, 95% interval {100 * difference.low:+.1f} to "
+            f"{100 * difference.high:+.1f}"
+        )
+    return (
+        f'<svg class="bar {kind}" width="{WIDTH}" height="{_HEIGHT}" role="img" '
+        f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'
+    )
+
+
+def bars(entries: Sequence[tuple[str, float, Share | None]], *, label: str) -> str:
+    """A few shares as horizontal bars from 0 to 100%, with whiskers where there is an interval.
+
+    Args:
+        entries: name, rate, and the share with its interval where there is one.
+        label: what the chart shows, in words.
+    """
+    full = _BAR_WIDTH - _BAR_LABEL - 64
+    parts = []
+    for place, (name, rate, share) in enumerate(entries):
+        top = place * _BAR
+        middle = top + _BAR / 2
+        width = round(full * rate, 1)
+        parts.append(
+            f'<text x="{_BAR_LABEL - 10}" y="{middle + 4}" text-anchor="end" class="name">'
+            f"{html.escape(name)}</text>"
+            f'<rect x="{_BAR_LABEL}" y="{top + 6}" width="{full}" height="{_BAR - 12}" rx="3" '
+            f'class="track"/>'
+            f'<rect x="{_BAR_LABEL}" y="{top + 6}" width="{width}" height="{_BAR - 12}" rx="3" '
+            f'class="fill fill{place}"/>'
+        )
+        if share is not None and share.total:
+            low, high = (round(_BAR_LABEL + full * end, 1) for end in (share.low, share.high))
+            parts.append(
+                f'<path d="M{low} {middle - 4}v8M{low} {middle}H{high}M{high} {middle - 4}v8" '
+                f'class="whisker"/>'
+            )
+        parts.append(
+            f'<text x="{_BAR_WIDTH - 54}" y="{middle + 4}" class="value">{told(rate)}</text>'
+        )
+    height = _BAR * len(entries)
+    words = ", ".join(f"{name} {told(rate)}" for name, rate, _ in entries)
+    return (
+        f'<svg class="bars" viewBox="0 0 {_BAR_WIDTH} {height}" role="img" '
+        f'aria-label="{html.escape(f"{label}: {words}")}">{"".join(parts)}</svg>'
+    )
+
+
+def overlap_matrix(
+    names: Sequence[str], counts: Sequence[int], both: Sequence[Sequence[int]]
+) -> str:
+    """How many flipped rows each pair of rules shares; on the diagonal the flips of each rule.
+
+    Args:
+        names: of the rules.
+        counts: flips of each.
+        both: for each pair the rows that both flip.
+    """
+    size = len(names)
+    left = 34
+    parts = []
+    for row in range(size):
+        parts.append(
+            f'<text x="{left - 8}" y="{left + row * _CELL + _CELL / 2 + 4}" text-anchor="end" '
+            f'class="tick">{row + 1}</text>'
+            f'<text x="{left + row * _CELL + _CELL / 2}" y="{left - 8}" text-anchor="middle" '
+            f'class="tick">{row + 1}</text>'
+        )
+        for column in range(size):
+            shared = counts[row] if row == column else both[row][column]
+            least = max(1, min(counts[row], counts[column]))
+            # Ten steps of one colour: the share of the smaller rule's flips.
+            step = 0 if not shared else max(1, math.ceil(9 * shared / least))
+            kind = "own" if row == column else f"heat heat{step}"
+            x, y = left + column * _CELL, left + row * _CELL
+            title = (
+                f"{names[row]}: {shared} flips"
+                if row == column
+                else f"{names[row]} and {names[column]}: {shared} rows"
+            )
+            parts.append(
+                f'<g><title>{html.escape(title)}</title><rect x="{x + 1}" y="{y + 1}" '
+                f'width="{_CELL - 2}" height="{_CELL - 2}" rx="4" class="{kind}"/>'
+                f'<text x="{x + _CELL / 2}" y="{y + _CELL / 2 + 4}" text-anchor="middle" '
+                f'class="count{" strong" if step > 5 and row != column else ""}">'
+                f"{shared or ''}</text></g>"
+            )
+    side = left + size * _CELL + 2
+    return (
+        f'<svg class="matrix" width="{side}" height="{side}" viewBox="0 0 {side} {side}" '
+        'role="img" aria-label="Rows that pairs of rules both flip, as in the list beside">'
+        f"{''.join(parts)}</svg>"
+    )

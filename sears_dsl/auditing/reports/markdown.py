@@ -1,0 +1,188 @@
+"""An audit to read in a pull request: the decision, the rules, where it fails, what it rests on.
+
+In: the document of an audit. Out: Markdown. Always holds: nothing that a row or a rule says can
+break a table or become markup; every number is that of the document. Costs nothing to speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from sears_dsl.auditing.conclusion import conclusion
+from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
+from sears_dsl.auditing.reports.code_cells import code_cell
+from sears_dsl.auditing.shares import Share, told
+from sears_dsl.auditing.slices import SliceResult
+
+__all__ = ["audit_markdown", "change_cell", "interval", "number", "worst_first"]
+
+_OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
+_SLICES_SHOWN = 10
+# A comment of a pull request holds so much; audit.json has all of them.
+_RULES_SHOWN = 100
+
+
+def audit_markdown(document: AuditDocument) -> str:
+    """The audit as Markdown, most important first."""
+    records = [each for each in worst_first(document.rules) if each.changed]
+    lines = [
+        f"# Audit: {document.verdict.outcome}",
+        "",
+        *_summary(document),
+        "",
+        "## Rules",
+        "",
+        "| rule | expects | verdict | fails | 95% | q | flips | confidence | S ≥ τ | example |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|---|",
+        *map(_rule, records[:_RULES_SHOWN]),
+        "",
+        *_left_out(len(records)),
+        *_slices(document.slices),
+        *_overlap(document),
+        "## How to read this",
+        "",
+        *(f"- {_escaped(note)}" for note in document.notes),
+        "- A rule is tested on the rows that it changes and that the model has right; with fewer "
+        f"than {document.gates.support} such rows it is not judged. Intervals are Wilson's, 95%. q "
+        "is the false-discovery rate over all rules (exact binomial tests, Benjamini and "
+        "Hochberg).",
+        f"- Model: {code_cell(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
+        f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}. Tagger: "
+        f"{code_cell(document.tagger)}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _left_out(rules: int) -> list[str]:
+    more = rules - _RULES_SHOWN
+    return [f"{more:,} more rules are in audit.json.", ""] if more > 0 else []
+
+
+def _summary(document: AuditDocument) -> Iterator[str]:
+    yield f"**{_escaped(conclusion(document))}**"
+    yield ""
+    for reason in document.verdict.reasons[:_RULES_SHOWN]:
+        yield f"- {_escaped(reason)}"
+    if document.verdict.reasons:
+        yield ""
+    counts = document.verdict.counts
+    whole = document.together
+    yield (
+        f"{len(document.rules)} rules: {counts['failed']} failed, {counts['passed']} passed, "
+        f"{counts['not judged']} not judged, {counts['measured']} without a limit."
+    )
+    yield ""
+    flipped = whole.flipped
+    yield (
+        f"{flipped.count:,} of the {flipped.total:,} right rows that rules change are flipped by "
+        f"any rule ({_rated(flipped)})."
+    )
+    if whole.accuracy is not None:
+        accuracy = whole.accuracy
+        yield ""
+        yield (
+            f"Accuracy: {number(accuracy.before)} before, {told(accuracy.mean)} with each row "
+            f"reworded by one of its rules at random, {number(accuracy.worst)} by the worst."
+        )
+
+
+def worst_first(rules: Iterable[RuleRecord]) -> list[RuleRecord]:
+    """The rules that failed first, those that could not be judged last; by failure rate."""
+    order = {"failed": 0, "passed": 1, "measured": 1, "not judged": 2}
+    return sorted(
+        rules,
+        key=lambda each: (
+            order[each.judgement.outcome],
+            -(each.judgement.failures.rate or 0.0),
+            -each.judgement.failures.total,
+        ),
+    )
+
+
+def _rule(record: RuleRecord) -> str:
+    judgement = record.judgement
+    confidence, meaning = record.confidence, record.meaning
+    failures = judgement.failures
+    cells = (
+        f"{code_cell(record.rule)}<br>{_escaped(record.id)}",
+        _escaped(record.expect),
+        _OUTCOMES[judgement.outcome],
+        f"{failures.count} / {failures.total}",
+        interval(failures),
+        "–" if judgement.q_value is None else f"{judgement.q_value:.2g}",
+        f"{record.flips.count} / {record.flips.total}",
+        "not given" if confidence is None else f"{confidence.change:+.2f}",
+        "not given" if meaning is None else told(meaning.at_tau.rate),
+        change_cell(record.examples[0]) if record.examples else "",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
+    """The slices that differ most from the rest."""
+    known = [each for each in slices if each.q_value is not None]
+    known.sort(key=lambda each: (each.q_value or 0.0, -(each.flipped.rate or 0.0)))
+    if not known:
+        return
+    yield "## Slices that differ most from the rest"
+    yield ""
+    yield "| slice | rows | accuracy | against the worst rule | flipped | q |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for each in known[:_SLICES_SHOWN]:
+        yield (
+            f"| {_escaped(each.slicing)}: {_escaped(each.value)} | {each.rows:,} "
+            f"| {'–' if each.accuracy is None else told(each.accuracy.rate)} "
+            f"| {'–' if each.worst is None else told(each.worst.rate)} "
+            f"| {each.flipped.count} / {each.flipped.total} ({told(each.flipped.rate)}) "
+            f"| {each.q_value:.2g} |"
+        )
+    yield ""
+
+
+def _overlap(document: AuditDocument) -> Iterator[str]:
+    shown = document.together.overlaps[:_SLICES_SHOWN]
+    if not shown:
+        return
+    text = {each.id: each.rule for each in document.rules}
+    yield "## Rules that flip the same rows"
+    yield ""
+    for each in shown:
+        yield (
+            f"- {_called(text, each.first)} and {_called(text, each.second)}: {each.both:,} of "
+            f"{each.either:,} flipped rows"
+        )
+    yield ""
+
+
+def _called(text: Mapping[str, str], rule: str) -> str:
+    return f"{code_cell(text[rule])} ({_escaped(rule)})"
+
+
+def number(share: Share) -> str:
+    """A share with what it counts."""
+    return f"{told(share.rate)} ({share.count:,} of {share.total:,})"
+
+
+def interval(share: Share) -> str:
+    """Its 95% interval; a dash where nothing was counted."""
+    return "–" if share.rate is None else f"{told(share.low)}–{told(share.high)}"
+
+
+def _rated(share: Share) -> str:
+    return (
+        "nothing to count" if share.rate is None else f"{told(share.rate)}, 95% {interval(share)}"
+    )
+
+
+def change_cell(example: Example) -> str:
+    """A row before and after, as the cell of a table."""
+    return (
+        f"{_escaped(example.original)} → {_escaped(example.rewritten)} "
+        f"({_escaped(example.before)} → {_escaped(example.after)})"
+    )
+
+
+def _escaped(text: str) -> str:
+    """Text that stays text in Markdown, on one line."""
+    one_line = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~" else c for c in one_line)

@@ -1,0 +1,252 @@
+"""Where a model fails: the same numbers for parts of the rows, by label, length, question, column.
+
+In: effects, and further columns of the data. Out: a `SliceResult` for each part. Always holds: a
+slicing puts every row into exactly one part; parts beyond the largest are put together as
+"(other)", never dropped; p compares the flip rate of a part with that of the rest of its slicing
+(Fisher's exact test), and q controls false discoveries over all parts of all slicings, so that
+looking at many parts finds no more than there is. Costs an array of flags a part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.auditing.shares import Share, share_of
+from sears_dsl.auditing.totals import keeping
+from sears_dsl.data.batches import ReadOptions
+from sears_dsl.data.dataset import Dataset, require_column
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.effects.rule_effects import Effects
+from sears_dsl.errors import UsageError
+from sears_dsl.statistics import fisher_exact, q_values
+
+__all__ = ["SliceResult", "question_type", "read_columns", "slice_results", "slicings"]
+
+_OTHER = "(other)"
+_EMPTY = "(empty)"
+_MOST_PARTS = 12
+_QUARTERS = (0.25, 0.5, 0.75)
+# A column of numbers is cut into quarters where it has more values than this.
+_FEW_VALUES = 8
+_WH = ("what", "which", "who", "whom", "whose", "where", "when", "why")
+_MANY = re.compile(r"how (many|much)\b")
+_WH_PATTERN = re.compile(rf"\b({'|'.join(_WH)})\b|\bhow\b")
+_YES_NO = re.compile(
+    r"(is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|"
+    r"must)(n't)?\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceResult:
+    """A part of the rows.
+
+    Attributes:
+        slicing: by what: ``label``, ``length``, ``question type`` or the name of a column.
+        value: which part.
+        rows: how many rows it has.
+        accuracy: rows that the model has right; None where the data has no labels.
+        worst: rows that it has right against the worst rule for each; likewise.
+        flipped: right rows that any rule flips, of those that any changes.
+        p_value: whether the rest of the slicing has the same flip rate; None where nothing can be
+            compared.
+        q_value: after control of false discoveries over all parts.
+    """
+
+    slicing: str
+    value: str
+    rows: int
+    accuracy: Share | None
+    worst: Share | None
+    flipped: Share
+    p_value: float | None
+    q_value: float | None
+
+
+def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple[SliceResult, ...]:
+    """The numbers of each part, slicing by slicing, the largest part first.
+
+    Args:
+        effects: what the rules do.
+        parts: slicing → the part of each row, as `slicings` gives them.
+    """
+    rules = keeping(effects)
+    changed = effects.among_rows([(each, np.ones(len(each), np.bool_)) for each in rules])
+    flipped = effects.among_rows([(each, each.flipped) for each in rules])
+    tested = changed & effects.right
+    found: list[tuple[str, str, NDArray[np.bool_]]] = []
+    for slicing, of_rows in parts.items():
+        values = np.array(of_rows, object)
+        found += [(slicing, value, values == value) for value in _in_order(of_rows)]
+    counts = np.array(
+        [[(flipped & here).sum(), (tested & here).sum()] for _, _, here in found], np.int64
+    ).reshape(len(found), 2)
+    rest = np.array([flipped.sum(), tested.sum()]) - counts
+    p_values = fisher_exact(counts[:, 0], counts[:, 1], rest[:, 0], rest[:, 1])
+    comparable = (counts[:, 1] > 0) & (rest[:, 1] > 0)
+    adjusted = np.ones(len(found))
+    adjusted[comparable] = q_values(p_values[comparable])
+    return tuple(
+        SliceResult(
+            slicing=slicing,
+            value=value,
+            rows=int(here.sum()),
+            accuracy=_share(effects.right, here) if effects.labelled else None,
+            worst=_share(effects.right & ~flipped, here) if effects.labelled else None,
+            flipped=share_of(int(counts[place, 0]), int(counts[place, 1])),
+            p_value=float(p_values[place]) if comparable[place] else None,
+            q_value=float(adjusted[place]) if comparable[place] else None,
+        )
+        for place, (slicing, value, here) in enumerate(found)
+    )
+
+
+def _share(flags: NDArray[np.bool_], here: NDArray[np.bool_]) -> Share:
+    return share_of(int((flags & here).sum()), int(here.sum()))
+
+
+def _in_order(of_rows: Sequence[str]) -> list[str]:
+    """Values with numbers in their order, else the most frequent first; what is left over last."""
+    counts = Counter(of_rows)
+    return sorted(counts, key=lambda value: (value in (_OTHER, _EMPTY), *_rank(value, counts)))
+
+
+def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
+    number = re.match(r"[-+]?\d+(\.\d+)?", value)
+    return (float(number[0]) if number else np.inf, -counts[value], value)
+
+
+def slicings(data: LabelledRows, columns: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    """The part of each row: by label, by length, by type of question, and by further columns.
+
+    Args:
+        data: the rows. Only where most of them are questions is there a type of question; only
+            where they have labels, and not as many as rows, are there parts by label.
+        columns: further columns, a value for each row.
+
+    Raises:
+        UsageError: a column does not have a value for each row.
+
+    Example:
+        >>> rows = ({"text": "Who is it?"}, {"text": "Is it so very red?"})
+        >>> found = slicings(LabelledRows(rows, "text", None, "a.csv"), {"source": ["web", None]})
+        >>> found["question type"], found["source"]
+        (['who', 'yes or no'], ['web', '(empty)'])
+    """
+    texts = data.texts
+    found: dict[str, list[str]] = {}
+    if data.labels is not None and len(set(data.labels)) <= max(_MOST_PARTS, len(texts) // 20):
+        found["label"] = _largest([of_row[0] for of_row in data.labels])
+    found["length"] = _quarters([float(len(text.split())) for text in texts], unit=" words")
+    if 2 * sum(text.rstrip().endswith("?") for text in texts) > len(texts):
+        found["question type"] = _largest(list(map(question_type, texts)))
+    for name, values in columns.items():
+        if len(values) != len(texts):
+            raise UsageError(
+                f"the column {name} has {len(values):,} values for {len(texts):,} rows",
+                help="read it from the same file with the same options",
+            )
+        found[name if name not in found else f"column {name}"] = _parts(values)
+    return found
+
+
+def question_type(text: str) -> str:
+    """What a question asks for, by its words; ``(no question)`` of other texts.
+
+    Example:
+        >>> [question_type(text) for text in ("How many are red?", "In which city?", "Red.")]
+        ['how many', 'which', '(no question)']
+    """
+    lower = text.strip().lower()
+    if not lower.endswith("?"):
+        return "(no question)"
+    if _YES_NO.match(lower):
+        return "yes or no"
+    first = _WH_PATTERN.search(lower)
+    if first is None:
+        return _OTHER
+    return "how many" if _MANY.match(lower, first.start()) else first[0]
+
+
+def _parts(values: Sequence[Any]) -> list[str]:
+    numbers = [value for value in values if value is not None and value != ""]
+    if len(set(map(str, numbers))) > _FEW_VALUES:
+        try:
+            as_numbers = [None if value in (None, "") else float(value) for value in values]
+        except (TypeError, ValueError):
+            as_numbers = []
+        if as_numbers and all(each is None or np.isfinite(each) for each in as_numbers):
+            return _quarters(as_numbers)
+    return _largest([_EMPTY if value is None or value == "" else str(value) for value in values])
+
+
+def _largest(values: Sequence[str]) -> list[str]:
+    """The values; where there are too many, the rarer ones as one part."""
+    counts = Counter(values)
+    if len(counts) <= _MOST_PARTS:
+        return list(values)
+    kept = {value for value, _ in counts.most_common(_MOST_PARTS - 1)}
+    return [value if value in kept else _OTHER for value in values]
+
+
+def _quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
+    """Numbers as one of at most four ranges with about equally many rows."""
+    known = np.array([value for value in values if value is not None])
+    if not len(known):
+        return [_EMPTY] * len(values)
+    cuts = np.unique(np.quantile(known, _QUARTERS, method="inverted_cdf"))
+    cuts = cuts[cuts < known.max()]
+    names = [
+        f"{low:g}{unit}" if low == high else f"{low:g} to {high:g}{unit}"
+        for low, high in _ranges(known, cuts)
+    ]
+    return [
+        _EMPTY if value is None else names[int(np.searchsorted(cuts, value))] for value in values
+    ]
+
+
+def _ranges(known: NDArray[np.float64], cuts: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """The least and the greatest value of each range."""
+    place = np.searchsorted(cuts, known)
+    return [
+        (float(known[place == each].min()), float(known[place == each].max()))
+        for each in range(len(cuts) + 1)
+    ]
+
+
+def read_columns(
+    path: str,
+    names: Sequence[str],
+    *,
+    format_name: str | None = None,
+    options: ReadOptions | None = None,
+) -> dict[str, list[Any]]:
+    """Further columns of the file of rows, to slice by; the model does not see them.
+
+    Args:
+        path: the file.
+        names: the columns.
+        format_name: the format, where the file's name does not tell.
+        options: how it is read; the same as for the rows.
+
+    Raises:
+        DataError: the file cannot be read, or a column is missing.
+    """
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    if not names:
+        return found
+    dataset = Dataset(path, format_name=format_name, options=options)
+    for name in names:
+        require_column(dataset.names, name, where=path)
+    for batch in dataset.batches():
+        for name, values in found.items():
+            # Of JSON lines a later batch may lack a column, as a row may.
+            values.extend(batch.columns.get(name, [None] * batch.rows))
+    return found

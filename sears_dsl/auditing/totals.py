@@ -1,0 +1,156 @@
+"""What the rules of a ruleset do together: rows that any of them flips, what they share, accuracy.
+
+In: effects. Out: `Together`. Always holds: only rules that expect ``same`` take part, since the
+others change what is right; a row counts once, however many rules flip it; the accuracies before
+and after are about all rows, those included that no rule changes. Costs an array of flags a rule,
+and a look at each pair of rules that flip a row.
+
+Three accuracies: before any rule; the mean over the rules that change a row (what happens to a row
+that is reworded by one of its rules at random); and against the rule that is worst for each row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.auditing.shares import Share, share_of
+from sears_dsl.effects.rule_effects import Effects, RuleEffect
+from sears_dsl.statistics import mcnemar_exact
+
+__all__ = [
+    "Accuracy",
+    "Overlap",
+    "Together",
+    "accuracy_p_value",
+    "flips_alone",
+    "keeping",
+    "together",
+]
+
+_OVERLAPS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How much of the data the model has right.
+
+    Attributes:
+        before: of the untouched rows.
+        mean: with each row reworded by one of the rules that change it, at random.
+        worst: with each row reworded by the worst of its rules, or by none.
+    """
+
+    before: Share
+    mean: float
+    worst: Share
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two rules that flip the same rows.
+
+    Attributes:
+        first: id of the one.
+        second: id of the other.
+        both: rows that both flip.
+        either: rows that at least one of them flips.
+    """
+
+    first: str
+    second: str
+    both: int
+    either: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """The ruleset as a whole.
+
+    Attributes:
+        changed: rows that any of the rules changes.
+        flipped: right rows that any of them flips, of those that any changes.
+        gained: wrong rows that any of them makes right.
+        accuracy: before and after; None where the data has no labels.
+        overlaps: pairs of rules that flip the same rows, those that share most first.
+    """
+
+    changed: int
+    flipped: Share
+    gained: int
+    accuracy: Accuracy | None
+    overlaps: tuple[Overlap, ...]
+
+
+def keeping(effects: Effects) -> list[RuleEffect]:
+    """The rules after which the answer should stay the same."""
+    return [effect for effect in effects.rules if effect.expect.kind == "same"]
+
+
+def together(effects: Effects) -> Together:
+    """The rules that expect ``same`` as one."""
+    rules = keeping(effects)
+    right = effects.right
+    changed = effects.among_rows([(each, np.ones(len(each), np.bool_)) for each in rules])
+    flipped = effects.among_rows([(each, each.flipped) for each in rules])
+    gained = effects.among_rows([(each, each.gained) for each in rules])
+    return Together(
+        changed=int(changed.sum()),
+        flipped=share_of(int(flipped.sum()), int((changed & right).sum())),
+        gained=int(gained.sum()),
+        accuracy=Accuracy(
+            before=share_of(int(right.sum()), len(right)),
+            mean=_mean_accuracy(right, rules),
+            worst=share_of(int((right & ~flipped).sum()), len(right)),
+        )
+        if effects.labelled
+        else None,
+        overlaps=_overlaps(rules),
+    )
+
+
+def flips_alone(effects: Effects) -> list[int]:
+    """For each rule the rows that no other rule flips; 0 for those that do not expect ``same``."""
+    rules = keeping(effects)
+    times = np.zeros(len(effects.right), np.int64)
+    for effect in rules:
+        times[effect.rows[effect.flipped]] += 1
+    return [
+        int((times[effect.rows[effect.flipped]] == 1).sum()) if effect.expect.kind == "same" else 0
+        for effect in effects.rules
+    ]
+
+
+def accuracy_p_value(effect: RuleEffect) -> float:
+    """McNemar's exact test: does the rule change how many of its rows are right?"""
+    return float(mcnemar_exact(int(effect.flipped.sum()), int(effect.gained.sum())))
+
+
+def _mean_accuracy(right: NDArray[np.bool_], rules: Sequence[RuleEffect]) -> float:
+    times = np.zeros(len(right))
+    good = np.zeros(len(right))
+    for effect in rules:
+        times[effect.rows] += 1
+        good[effect.rows] += effect.right_after
+    after = np.where(times > 0, good / np.maximum(times, 1), right)
+    return float(after.mean())
+
+
+def _overlaps(rules: Sequence[RuleEffect]) -> tuple[Overlap, ...]:
+    by_row: dict[int, list[int]] = {}
+    for number, effect in enumerate(rules):
+        for row in effect.rows[effect.flipped].tolist():
+            by_row.setdefault(row, []).append(number)
+    shared = Counter(pair for of_row in by_row.values() for pair in combinations(of_row, 2))
+    flips = [int(effect.flipped.sum()) for effect in rules]
+    found = [
+        Overlap(rules[one].id, rules[other].id, both, flips[one] + flips[other] - both)
+        for (one, other), both in shared.items()
+    ]
+    found.sort(key=lambda each: (-each.both, each.either, each.first, each.second))
+    return tuple(found[:_OVERLAPS])

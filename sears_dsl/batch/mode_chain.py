@@ -1,0 +1,300 @@
+"""Mode chain: each row once, with rule after rule applied to it.
+
+In: a batch, a compiled matcher and a plan. Out: the values that changed, and a `Tally`. Always
+holds: spans that point into a rewritten text are carried along; a rule that would touch one is
+left out of that row, or the row is dropped or refused, as the plan says; a row with a span that
+does not stand where it says is not rewritten; rows that share a text are rewritten alike.
+Costs the matcher's work, and a look at the spans of every row where there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sears_dsl.batch.plan import (
+    ChainedText,
+    Plan,
+    Spans,
+    TextMatcher,
+    Texts,
+    count_texts,
+    count_unrenderable,
+    moved_values,
+    present_texts,
+    protected_spans,
+    row_name,
+    spans_of,
+)
+from sears_dsl.batch.tally import Tally
+from sears_dsl.data.batches import Batch
+from sears_dsl.data.dataset import row_ids
+from sears_dsl.engine.matches import Edit
+from sears_dsl.errors import DataError
+
+__all__ = ["Changed", "rewrite_chain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What chain mode does to a batch.
+
+    Attributes:
+        values: row → column → new value; rows without a change are absent.
+        dropped: rows to leave out.
+        tally: the counts.
+    """
+
+    values: Mapping[int, Mapping[str, Any]]
+    dropped: frozenset[int]
+    tally: Tally
+
+
+def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
+    """Each row once, all rules applied to it in order.
+
+    Raises:
+        DataError: a value that is no text; with ``on_touched`` error, a span that was touched.
+    """
+    tally = Tally(rows=batch.rows)
+    columns = [_Column(matcher, batch, plan, name) for name in plan.rewritten]
+    for column in columns:
+        count_texts(tally, matcher, batch, column.texts)
+        tally.missing -= sum(len(rows) - 1 for rows in column.rows)
+        count_unrenderable(tally, matcher.rule_ids, column.unrenderable)
+    if len(columns) > 1 and any(column.leaves_out for column in columns):
+        _agree(columns)
+    touched: dict[int, str] = {}
+    misplaced: dict[int, str] = {}
+    dropped: set[int] = set()
+    moved: list[dict[int, dict[str, Any]]] = []
+    for column in columns:
+        misplaced |= column.misplaced
+        new, lost = column.moved()
+        if lost and plan.on_touched == "error":
+            row, (why, first) = next(iter(lost.items()))
+            raise DataError(
+                f"{row_name(batch, row, plan.id_column)}: {why} by rule {first} or one after it",
+                help="--protect the column, or choose --on-touched keep or drop",
+            )
+        if plan.on_touched == "drop":
+            dropped |= lost.keys()
+        touched |= {row: why for row, (why, _) in lost.items()}
+        moved.append(new)
+    values: dict[int, dict[str, Any]] = {}
+    rows_of_rules: set[tuple[int, int]] = set()
+    for column, new in zip(columns, moved, strict=True):
+        for place in column.changed:
+            left = [row for row in column.rows[place] if row in new and row not in dropped]
+            for row in left:
+                values.setdefault(row, {}).update(new[row])
+            before = column.texts[place]
+            for rule, edits in column.results[place].steps if left else ():
+                rows_of_rules |= {(row, rule) for row in left}
+                after = _edited(before, edits)
+                tally.of(matcher.rule_ids[rule]).count(before, after, edits)
+                before = after
+    for _, rule in rows_of_rules:
+        tally.of(matcher.rule_ids[rule]).rows += 1
+    left_out: dict[tuple[int, int], str] = {}
+    for column in columns:
+        left_out |= column.reasons()
+    for row, rule in sorted(left_out):
+        tally.of(matcher.rule_ids[rule]).left_out += 1
+        touched.setdefault(row, left_out[row, rule])
+    tally.changed = len(values)
+    tally.records = batch.rows - len(dropped)
+    if touched or misplaced:
+        touched = {row: why for row, why in touched.items() if row not in misplaced}
+        tally.give_reasons(touched, misplaced, row_ids(batch, plan.id_column))
+    return Changed(values, frozenset(dropped), tally)
+
+
+class _Column:
+    """The texts of one column, each shared one once, and what the rules make of them.
+
+    Attributes:
+        texts: the texts.
+        rows: for each the rows of the batch that have it.
+        results: for each what the matcher gave.
+        misplaced: rows with a span that does not stand where it says, and which.
+        leaves_out: whether rules are left out where they would touch a span.
+        unrenderable: instances that could not be rendered, by rule.
+    """
+
+    def __init__(self, matcher: TextMatcher, batch: Batch, plan: Plan, name: str) -> None:
+        self._matcher = matcher
+        self._batch = batch
+        self._plan = plan
+        self._name = name
+        self._specs = [spec for spec in plan.spans if spec.text_column == name]
+        present, members = _shared(batch, name)
+        self.texts = present.texts
+        self.rows = [(row,) for row in present.rows] if members is None else members
+        self.misplaced: dict[int, str] = {}
+        self.leaves_out = bool(self._specs) and plan.on_touched == "keep"
+        # The spans that must stay in each text, and the row of each.
+        self._intact: list[Spans] = [[] for _ in self.texts]
+        self._owners: list[list[int]] = [[] for _ in self.texts]
+        self._protected = _protected_together(batch, plan, name, present, members)
+        self.without: list[set[int]] = [set() for _ in self.texts]
+        if self._specs:
+            self._look_at_spans()
+        chained = self._chain(range(len(self.texts)))
+        self.unrenderable = chained
+        self.results: list[ChainedText] = list(chained)
+
+    @cached_property
+    def place_of(self) -> dict[int, int]:
+        """The place of the text of each row that has one."""
+        return {row: place for place, rows in enumerate(self.rows) for row in rows}
+
+    def _look_at_spans(self) -> None:
+        for place, (text, rows) in enumerate(zip(self.texts, self.rows, strict=True)):
+            for row in rows:
+                spans = spans_of(self._batch, self._specs, row, text)
+                if isinstance(spans, str):
+                    self.misplaced[row] = spans
+                elif self.leaves_out:
+                    self._intact[place] += spans
+                    self._owners[place] += [row] * len(spans)
+            why = next((self.misplaced[row] for row in rows if row in self.misplaced), "")
+            if self.leaves_out and why:
+                # Nobody knows what such a span means, so nothing may move around it.
+                self.without[place].update(range(len(self._matcher.rule_ids)))
+                for row in rows:
+                    self.misplaced.setdefault(row, f"{why}, in a row that shares its text")
+
+    def _chain(self, places: Sequence[int]) -> Sequence[ChainedText]:
+        every = len(places) == len(self.texts)
+
+        def chosen(values: Sequence[Any]) -> Sequence[Any]:
+            return values if every else [values[place] for place in places]
+
+        return self._matcher.chain(
+            chosen(self.texts),
+            scope=self._plan.scope,
+            protected=None if self._protected is None else chosen(self._protected),
+            intact=chosen(self._intact) if self.leaves_out else None,
+            without=chosen(self.without) if any(self.without) else None,
+            unit=self._plan.unit,
+        )
+
+    def chain_again(self, places: Sequence[int]) -> None:
+        """Apply the rules again where others are left out than before."""
+        for place, result in zip(places, self._chain(places), strict=True):
+            self.results[place] = result
+
+    @property
+    def changed(self) -> Iterator[int]:
+        """The places of the texts that rules changed."""
+        for place, result in enumerate(self.results):
+            if result.steps and result.text != self.texts[place]:
+                yield place
+
+    def applied(self, row: int) -> set[int]:
+        """The rules that changed the text of a row."""
+        place = self.place_of.get(row)
+        return set() if place is None else {rule for rule, _ in self.results[place].steps}
+
+    def lacking(self, row: int) -> set[int]:
+        """The rules that are left out of the text of a row."""
+        place = self.place_of.get(row)
+        if place is None:
+            return set()
+        return self.without[place] | {rule for rule, _ in self.results[place].left_out}
+
+    def moved(self) -> tuple[dict[int, dict[str, Any]], dict[int, tuple[str, str]]]:
+        """The new values of rows, and rows that lose a span: why, and the first rule there."""
+        new: dict[int, dict[str, Any]] = {}
+        lost: dict[int, tuple[str, str]] = {}
+        for place in self.changed:
+            result = self.results[place]
+            for row in self.rows[place]:
+                spans = moved_values(
+                    self._batch, row, self.texts[place], result.span_map, self._specs
+                )
+                if isinstance(spans, str):
+                    lost[row] = spans, self._matcher.rule_ids[result.steps[0][0]]
+                else:
+                    new[row] = {self._name: result.text, **spans}
+        return new, lost
+
+    def reasons(self) -> dict[tuple[int, int], str]:
+        """Row and rule → why the rule was left out of the row."""
+        found: dict[tuple[int, int], str] = {}
+        for place, result in enumerate(self.results):
+            for rule, number in result.left_out:
+                start, end = self._intact[place][number]
+                span = f"the span {self.texts[place][start:end]!r}"
+                owner = self._owners[place][number]
+                for row in self.rows[place]:
+                    whose = "" if row == owner else " of a row that shares its text"
+                    why = f"rule {self._matcher.rule_ids[rule]} would touch {span}{whose}"
+                    found.setdefault((row, rule), why)
+        return found
+
+
+def _agree(columns: Sequence[_Column]) -> None:
+    """Leave a rule out of all columns of a row where it is left out of one.
+
+    The first such rule of a row goes first: what the rules after it do depends on it.
+    """
+    rows = sorted({row for column in columns for row in column.place_of})
+    while True:
+        again: list[set[int]] = [set() for _ in columns]
+        for row in rows:
+            lacking = set().union(*(column.lacking(row) for column in columns))
+            both = lacking and lacking & set().union(*(column.applied(row) for column in columns))
+            if not both:
+                continue
+            for column, places in zip(columns, again, strict=True):
+                if min(both) in column.applied(row):
+                    column.without[column.place_of[row]].add(min(both))
+                    places.add(column.place_of[row])
+        if not any(again):
+            return
+        for column, places in zip(columns, again, strict=True):
+            if places:
+                column.chain_again(sorted(places))
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
+    pieces = []
+    at = 0
+    for edit in edits:
+        pieces += [text[at : edit.start], edit.new]
+        at = edit.end
+    return "".join([*pieces, text[at:]])
+
+
+def _shared(batch: Batch, column: str) -> tuple[Texts, list[Sequence[int]] | None]:
+    """The texts of a column, each shared one once, and the rows that have it, if any are shared."""
+    texts = present_texts(batch, column)
+    groups = batch.groups.get(column)
+    if groups is None:
+        return texts, None
+    members: dict[int, list[int]] = {}
+    for row in texts.rows:
+        members.setdefault(groups[row], []).append(row)
+    firsts = [rows[0] for rows in members.values()]
+    of_row = dict(zip(texts.rows, texts.texts, strict=True))
+    return Texts([of_row[row] for row in firsts], firsts), list(members.values())
+
+
+def _protected_together(
+    batch: Batch, plan: Plan, column: str, texts: Texts, members: list[Sequence[int]] | None
+) -> list[Spans] | None:
+    """What any of the rows that share a text protects in it."""
+    if members is None:
+        return protected_spans(batch, plan, column, texts)
+    of_text = dict(zip(texts.rows, texts.texts, strict=True))
+    rows = [row for group in members for row in group]
+    spread = [of_text[group[0]] for group in members for _ in group]
+    spans = protected_spans(batch, plan, column, Texts(spread, rows))
+    if spans is None:
+        return None
+    of_row = dict(zip(rows, spans, strict=True))
+    return [sorted({span for row in group for span in of_row[row]}) for group in members]

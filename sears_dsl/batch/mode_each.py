@@ -1,0 +1,289 @@
+"""Mode each: a record for every row and rule that changed it.
+
+In: a batch, a compiled matcher and a plan. Out: columns of records, and a `Tally`. Always holds: a
+rewrite that touches a span is not written, and spans that are kept point into the rewritten text;
+records are in the order of rows, columns, rules; what the columns stand for is made when they are
+written, each id, original and rule name once however many records share it. Costs arrays, and for
+each record its new text and its edits as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.batch.plan import (
+    Plan,
+    TextMatcher,
+    Texts,
+    count_texts,
+    count_unrenderable,
+    moved_values,
+    present_texts,
+    protected_spans,
+    row_name,
+    spans_of,
+)
+from sears_dsl.batch.tally import Example, Tally
+from sears_dsl.data.batches import Batch
+from sears_dsl.data.cells import JsonColumn, Repeated
+from sears_dsl.data.columnar import ArrowValues
+from sears_dsl.data.dataset import row_ids
+from sears_dsl.data.plain_text import json_text
+from sears_dsl.engine.matches import Rewrite
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
+from sears_dsl.engine.rewrite.span_map import SpanMap
+from sears_dsl.errors import DataError
+from sears_dsl.tagging.tokens import Int32Array, dense
+
+__all__ = ["EditColumn", "Records", "rewrite_each"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """What mode each gives for a batch.
+
+    Attributes:
+        columns: ``id``, ``rule``, ``column`` (where several are rewritten), ``original``,
+            ``rewritten``, ``edits`` (lists of [start, end, old, new]), and the columns that are
+            kept; in the order of rows, columns, rules.
+        rows: for each record the row of the batch.
+        tally: the counts.
+    """
+
+    columns: dict[str, Sequence[Any]]
+    rows: Int32Array
+    tally: Tally
+
+
+def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
+    """One record for every row and rule that changed it.
+
+    Raises:
+        DataError: a value that is no text; with ``on_touched`` error, a span that would be touched.
+    """
+    tally = Tally(rows=batch.rows)
+    parts: list[RewriteColumns] = []
+    spans = _Spans(batch, plan, matcher.rule_ids)
+    for column in plan.rewritten:
+        texts = present_texts(batch, column)
+        count_texts(tally, matcher, batch, texts.texts)
+        rewrites = matcher.apply(
+            texts.texts,
+            scope=plan.scope,
+            protected=protected_spans(batch, plan, column, texts),
+            unit=plan.unit,
+        )
+        count_unrenderable(tally, matcher.rule_ids, rewrites)
+        part = _as_columns(rewrites)
+        part = replace(part, rows=np.asarray(texts.rows, np.int32)[part.rows])
+        parts.append(spans.carried(column, texts, part))
+    found = RewriteColumns.merged(parts)
+    _count(tally, found, matcher.rule_ids)
+    spans.count(tally)
+    rows, row_of = _runs(found.rows)
+    rules, rule_of = dense(found.rules.astype(np.int64), len(matcher.rule_ids))
+    columns: dict[str, Sequence[Any]] = {
+        "id": _taken(batch, plan.id_column, rows, row_of),
+        "rule": Repeated([matcher.rule_ids[rule] for rule in rules.tolist()], rule_of.tolist()),
+    }
+    texts_of = row_of
+    order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
+    if len(plan.rewritten) > 1:
+        places = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]
+        columns["column"] = Repeated(plan.rewritten, places.tolist())
+        _, texts_of = _runs(row_of * np.int64(len(parts)) + places)
+    examples = np.flatnonzero(np.diff(texts_of, prepend=-1))
+    originals = [found.originals[example] for example in examples.tolist()]
+    columns["original"] = Repeated(originals, texts_of.tolist())
+    columns["rewritten"] = found.texts()
+    columns["edits"] = EditColumn(found)
+    for name in plan.keep:
+        if name in spans.columns:
+            values = [new.get(name) for new in spans.moved]
+            columns[name] = [values[place] for place in order.tolist()]
+        else:
+            columns[name] = _taken(batch, name, rows, row_of)
+    return Records(columns, found.rows, tally)
+
+
+def _taken(
+    batch: Batch, name: str | None, rows: NDArray[Any], row_of: NDArray[Any]
+) -> Sequence[Any]:
+    """The values of a column for each record, or the row numbers; one of Arrow keeps its type."""
+    if name is None:
+        return Repeated([str(batch.row_number(row)) for row in rows.tolist()], row_of.tolist())
+    values = batch.columns.get(name, [None] * batch.rows)
+    if isinstance(values, ArrowValues):
+        return values.taken(rows[row_of])
+    return Repeated([values[row] for row in rows.tolist()], row_of.tolist())
+
+
+class _Spans:
+    """What the rewrites of a batch do to spans: those that touch one are left out.
+
+    Attributes:
+        columns: columns of spans that are kept.
+        moved: for each rewrite that is left the values of these columns, in the order of `carried`.
+    """
+
+    def __init__(self, batch: Batch, plan: Plan, rule_ids: Sequence[str]) -> None:
+        self._batch = batch
+        self._plan = plan
+        self._rule_ids = rule_ids
+        self._misplaced: dict[int, str] = {}
+        self._left_out: dict[tuple[int, int], str] = {}
+        kept = (name for spec in plan.spans for name in spec.columns if name in plan.keep)
+        self.columns = frozenset(kept)
+        self.moved: list[Mapping[str, Any]] = []
+
+    def carried(self, column: str, texts: Texts, part: RewriteColumns) -> RewriteColumns:
+        """The rewrites of a column that touch no span."""
+        specs = [spec for spec in self._plan.spans if spec.text_column == column]
+        if not specs:
+            if self.columns:
+                self.moved += map(self._values, part.rows.tolist())
+            return part
+        for text, row in zip(texts.texts, texts.rows, strict=True):
+            spans = spans_of(self._batch, specs, row, text)
+            if isinstance(spans, str):
+                self._misplaced[row] = spans
+        left: list[int] = []
+        for place, rewrite in enumerate(part.rewrites(0, len(part)) if len(part) else ()):
+            row = rewrite.row
+            new = moved_values(self._batch, row, rewrite.original, SpanMap(rewrite.edits), specs)
+            if not isinstance(new, str):
+                left.append(place)
+                if self.columns:
+                    self.moved.append({**self._values(row), **new})
+                continue
+            rule = self._rule_ids[rewrite.rule]
+            if self._plan.on_touched == "error":
+                raise DataError(
+                    f"{row_name(self._batch, row, self._plan.id_column)}: {new} by rule {rule}",
+                    help="--protect the column, or choose --on-touched keep or drop",
+                )
+            if row not in self._misplaced:
+                self._left_out.setdefault((row, rewrite.rule), f"{new} by rule {rule}")
+        return part.select(np.array(left, np.int32))
+
+    def _values(self, row: int) -> dict[str, Any]:
+        return {name: self._batch.columns[name][row] for name in self.columns}
+
+    def count(self, tally: Tally) -> None:
+        """Count what was left out, and why."""
+        touched: dict[int, str] = {}
+        for (row, rule), why in sorted(self._left_out.items()):
+            tally.of(self._rule_ids[rule]).left_out += 1
+            touched.setdefault(row, why)
+        if touched or self._misplaced:
+            ids = row_ids(self._batch, self._plan.id_column)
+            tally.give_reasons(touched, self._misplaced, ids)
+
+
+def _as_columns(rewrites: Sequence[Rewrite]) -> RewriteColumns:
+    return rewrites.columns if isinstance(rewrites, Rewrites) else RewriteColumns.of(rewrites)
+
+
+def _runs(values: NDArray[np.integer[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The distinct values of a column that never falls, and for each row the place of its own."""
+    begins = np.diff(values, prepend=-1) != 0
+    return values[begins], np.cumsum(begins) - 1
+
+
+def _count(tally: Tally, found: RewriteColumns, rule_ids: Sequence[str]) -> None:
+    """Count rows and edits of every rule that did something, and keep its first rewrites."""
+    tally.records = len(found)
+    if not len(found):
+        return
+    tally.changed = int(np.count_nonzero(np.diff(found.rows, prepend=-1)))
+    rules = found.rules.astype(np.int64)
+    # A rule that rewrites two columns of a row changes one row.
+    pairs = np.unique(found.rows * np.int64(len(rule_ids)) + rules)
+    rows = np.bincount(pairs % len(rule_ids))
+    edits = np.bincount(rules, weights=np.diff(found.edit_offsets))
+    for rule in np.flatnonzero(rows).tolist():
+        counts = tally.of(rule_ids[rule])
+        counts.rows, counts.edits = int(rows[rule]), int(edits[rule])
+    order = np.argsort(rules, kind="stable")
+    begins = np.flatnonzero(np.diff(rules[order], prepend=-1))
+    # Two of each rule: the first, and the one after it where that is of the same rule.
+    seconds = begins[np.diff(begins, append=len(order)) > 1] + 1
+    chosen = order[np.concatenate([begins, seconds])]
+    for rewrite in found.select(chosen.astype(np.int32)).rewrites(0, len(chosen)):
+        example = Example(rewrite.original, rewrite.text, rewrite.edits)
+        tally.of(rule_ids[rewrite.rule]).examples.append(example)
+
+
+class EditColumn(JsonColumn):
+    """The edits of rewrites, each as a list of [start, end, old, new].
+
+    Example:
+        >>> from sears_dsl.engine.matches import Edit
+        >>> done = Rewrite(0, 0, "a movie", "a film", (Edit(2, 7, "movie", "film"),))
+        >>> column = EditColumn(RewriteColumns.of([done]))
+        >>> column.json_texts(), column[0]
+        (['[[2, 7, "movie", "film"]]'], [[2, 7, 'movie', 'film']])
+    """
+
+    def __init__(self, columns: RewriteColumns) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return list(self)[index]
+        place = range(len(self))[index]
+        [rewrite] = self._columns.rewrites(place, place + 1)
+        return list(map(list, rewrite.edits))
+
+    def __iter__(self) -> Iterator[Any]:
+        for rewrite in self._columns.rewrites(0, len(self)) if len(self) else ():
+            yield list(map(list, rewrite.edits))
+
+    def objects(self) -> tuple[Sequence[int], Mapping[str, Any]]:
+        """Offsets of the edits of each rewrite; their starts, ends, old and new texts."""
+        columns = self._columns
+        fields = {
+            "start": columns.edit_starts.astype(np.int64),
+            "end": columns.edit_ends.astype(np.int64),
+            "old": self._olds(),
+            "new": list(map(columns.new_texts.__getitem__, columns.new_ids.tolist())),
+        }
+        return columns.edit_offsets.tolist(), fields
+
+    def _olds(self) -> list[str]:
+        """What all edits replace."""
+        columns = self._columns
+        places = np.repeat(np.arange(len(columns)), np.diff(columns.edit_offsets))
+        originals = map(columns.originals.__getitem__, places.tolist())
+        bounds = zip(columns.edit_starts.tolist(), columns.edit_ends.tolist(), strict=True)
+        return [text[start:end] for text, (start, end) in zip(originals, bounds, strict=True)]
+
+    def json_texts(self) -> list[str]:
+        """Each list of edits as JSON."""
+        columns = self._columns
+        starts, ends, olds = columns.edit_starts, columns.edit_ends, self._olds()
+        news = list(map(json_text, columns.new_texts))
+        written = {old: json_text(old) for old in set(olds)}
+        edits = [
+            f"[{start}, {end}, {written[old]}, {news[new]}]"
+            for start, end, old, new in zip(
+                starts.tolist(), ends.tolist(), olds, columns.new_ids.tolist(), strict=True
+            )
+        ]
+        if len(edits) == len(columns):
+            return [f"[{edit}]" for edit in edits]
+        bounds = pairwise(columns.edit_offsets.tolist())
+        return ["[" + ", ".join(edits[first:last]) + "]" for first, last in bounds]

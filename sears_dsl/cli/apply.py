@@ -1,0 +1,240 @@
+"""``sears apply``: rules on data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options.tagger import warn_of_tagger
+from sears_dsl.cli.screen.console import (
+    as_json_object,
+    console,
+    counted,
+    echo_json,
+    excerpt,
+    imports_option,
+)
+from sears_dsl.cli.warm_up import quietly
+from sears_dsl.defaults import DEFAULT_TAGGER
+
+if TYPE_CHECKING:
+    from sears_dsl.batch.files import ApplyReport, ApplyRequest, Progress
+    from sears_dsl.errors import Diagnostic
+
+__all__ = ["apply_command"]
+
+# So many rules, and so many rows with a span in the way, are in a summary.
+_MOST = 12
+_FEW_REASONS = 3
+
+
+@click.command(
+    "apply",
+    cls=ProjectCommand,
+    epilog="Examples: sears apply synonyms/reviews reviews.csv -o rewritten.csv --column text; "
+    "cat q.txt | sears apply rules.sear - -o - --mode chain",
+)
+@click.argument(
+    "rules_and_input", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES... INPUT"
+)
+@click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
+@click.option("--column", "columns", multiple=True, help="A text column to rewrite; repeatable.")
+@click.option("--protect", multiple=True,
+              help="A column whose content must stay intact; repeatable.")  # fmt: skip
+@click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",
+              help="A column of spans that follows its text: TEXT=COLUMN, TEXT=START:END or "
+              "TEXT=START+SPANTEXT.")  # fmt: skip
+@click.option("--on-touched", type=click.Choice(["keep", "drop", "error"]), default="keep",
+              show_default=True,
+              help="Where a rule would touch a span: keep the row and leave the rule out of it, "
+              "drop the row, or stop.")  # fmt: skip
+@click.option("--keep", multiple=True, metavar="COLUMNS|all",
+              help="mode each: columns that every record carries, such as the label; "
+              "repeatable.")  # fmt: skip
+@click.option("--mode", type=click.Choice(["each", "chain"]), default="each", show_default=True,
+              help="each: a row for every rule and row that changed; chain: every row once, all "
+              "rules applied in order.")  # fmt: skip
+@click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
+              help="Rewrite the first instance of a rule in a unit, or all.")  # fmt: skip
+@click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
+              show_default=True, help="What a rule sees at once.")  # fmt: skip
+@click.option("--id-column", help="The column of row ids; `id` where there is one.")
+@click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
+@click.option("--output-format", help="Format of the output, where its name does not tell.")
+@click.option("--no-header", is_flag=True, help="csv, tsv: no names of columns; they are 1, 2, …")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of INPUT.")
+@click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
+              show_default=True, help="What to do with bytes that are no text.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Processes.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+              help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
+@click.option("--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts.")
+@imports_option
+@click.option("--show", type=click.Choice(["most", "all", "silent"]), default="most",
+              show_default=True,
+              help="Which rules the summary lists: those that changed most rows, all, or those "
+              "that changed none.")  # fmt: skip
+@click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
+    """Apply rules to a dataset.
+
+    RULES are rule files, folders, or names of shipped rulesets; INPUT is csv, tsv, jsonl, json,
+    parquet, arrow, txt or SQuAD json, compressed or not; - is standard input. The output is
+    complete or not there at all; an interrupted run goes on with --resume.
+    """
+    from sears_dsl.batch.files import ApplyRequest, apply_file
+    from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.data.span_columns import SpanColumn
+
+    *rules, data = rules_and_input
+    if not rules:
+        raise click.UsageError("name the rules and then the input: sears apply RULES... INPUT -o …")
+    quiet, to_stdout = options["quiet"], options["output"] == "-"
+    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
+    warnings = warn_of_tagger(rulesets, options["tagger"], quiet=quiet)
+    request = ApplyRequest(
+        recipe=RulesetRecipe(rulesets, tagger=options["tagger"], cached=not options["no_cache"]),
+        input=data,
+        output=options["output"],
+        mode=options["mode"],
+        columns=options["columns"],
+        protect=options["protect"],
+        spans=tuple(map(SpanColumn.parse, options["spans"])),
+        on_touched=options["on_touched"],
+        keep=options["keep"],
+        scope=options["scope"],
+        unit=options["unit"],
+        id_column=options["id_column"],
+        format=options["input_format"],
+        output_format=options["output_format"],
+        reading=ReadOptions(
+            encoding=options["encoding"],
+            errors=options["errors"],
+            header=not options["no_header"],
+            limit=options["limit"],
+        ),
+        jobs=options["jobs"],
+        resume=options["resume"],
+    )
+    watched = not quiet and sys.stderr.isatty()
+    report = _with_progress(request) if watched else apply_file(request)
+    if options["as_json"] and not to_stdout:
+        echo_json(_as_dict(report, request, warnings))
+    elif not quiet:
+        _print_report(report, request, show=options["show"])
+
+
+def _with_progress(request: ApplyRequest) -> ApplyReport:
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from sears_dsl.batch.files import apply_file
+
+    out = console(stderr=True)
+    layout = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bar(*layout, console=out, transient=True) as bar:
+        task = bar.add_task("compiling rules")
+
+        def show(progress: Progress) -> None:
+            rate = progress.rows / progress.seconds if progress.seconds else 0
+            bar.update(
+                task,
+                description=f"{progress.rows:,} rows, {progress.changed:,} changed, "
+                f"{rate:,.0f} rows/s",
+            )
+
+        return apply_file(request, progress=show)
+
+
+def _as_dict(
+    report: ApplyReport, request: ApplyRequest, warnings: Sequence[Diagnostic]
+) -> dict[str, Any]:
+    tally = report.tally
+    return {
+        "tagger": request.recipe.identity()["tagger"],
+        "warnings": list(map(as_json_object, warnings)),
+        "rows": tally.rows,
+        "changed": tally.changed,
+        "records": tally.records,
+        "missing": tally.missing,
+        "decomposed": tally.decomposed,
+        "touched": tally.touched,
+        "misplaced": tally.misplaced,
+        "reasons": tally.reasons,
+        "seconds": round(report.seconds, 3),
+        "rules": {
+            rule: {
+                "rows": of.rows,
+                "edits": of.edits,
+                "unrenderable": of.unrenderable,
+                "left_out": of.left_out,
+            }
+            for rule, of in report.rules.items()
+        },
+    }
+
+
+def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str) -> None:
+    """A summary on standard error, so that standard output holds the data alone."""
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console(stderr=True)
+    if report.note:
+        out.print(report.note)
+    fired = {rule: of for rule, of in report.rules.items() if of.rows}
+    most = sorted(fired.items(), key=lambda item: -item[1].rows)
+    shown_rules = {"most": most[:_MOST], "all": most, "silent": []}[show]
+    if shown_rules:
+        table = Table("rows", "rule", "example", box=None, pad_edge=False)
+        table.columns[0].justify = "right"
+        taken = 10 + max(len(rule) for rule, _ in shown_rules)
+        width = min(100, max(30, out.width - taken))
+        for rule, of in shown_rules:
+            first = of.examples[0]
+            example = excerpt(first.original, first.edits, width=width)
+            table.add_row(f"{of.rows:,}", Text(rule), example)
+        out.print(table)
+        if len(most) > len(shown_rules):
+            out.print(f"… and {counted(len(most) - len(shown_rules), 'more rule')} (--show all)")
+    if show != "most":
+        out.print(Text(f"silent: {', '.join(report.silent) or '(none)'}"))
+    tally = report.tally
+    silent = len(report.silent)
+    target = "standard output" if request.output == "-" else request.output
+    out.print(
+        f"{counted(tally.rows, 'row')} read, {tally.changed:,} changed by "
+        f"{counted(len(fired), 'rule')} ({silent:,} silent), "
+        f"{counted(tally.records, 'row')} written to {target}"
+    )
+    skipped = sum(of.unrenderable for of in report.rules.values())
+    if skipped:
+        out.print(f"{counted(skipped, 'instance')} left alone: no single inflected form fits")
+    if tally.missing:
+        out.print(f"{counted(tally.missing, 'value')} passed over: there is no text")
+    if tally.decomposed:
+        out.print(
+            f"{counted(tally.decomposed, 'text')} not in NFC, where the composed characters of the "
+            "rules (é) do not match; normalize them first"
+        )
+    if tally.touched:
+        done = "kept, without the rules that would touch a span"
+        if request.mode == "each":
+            done = "without the rewrites that would touch a span"
+        elif request.on_touched == "drop":
+            done = "dropped"
+        out.print(f"{counted(tally.touched, 'row')} {done}")
+    if tally.misplaced:
+        out.print(f"{counted(tally.misplaced, 'row')} with a span that is not where it says")
+    for row, why in tally.reasons[:_FEW_REASONS]:
+        out.print(Text(f"  row {row}: {why}"))

@@ -1,0 +1,355 @@
+"""``sears audit`` and ``sears compare``: what rules do to a model, judged; and to two of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.extras import need_audit, need_discovery
+from sears_dsl.cli.options.model import asking, open_parts, scored_options
+from sears_dsl.cli.options.own_parts import own_parts
+from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.options.unfinished import make_folder
+from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
+from sears_dsl.cli.screen.progress import ShowStage, stages
+
+if TYPE_CHECKING:
+    from sears_dsl.auditing.comparison import ComparisonDocument
+    from sears_dsl.auditing.document import AuditDocument
+    from sears_dsl.auditing.gates import Gates
+    from sears_dsl.effects.rule_effects import PairScorer
+
+__all__ = ["audit_command", "compare_command"]
+
+
+def _rate(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """A share between 0 and 1, or in per cent."""
+    from sears_dsl.auditing.gates import read_rate
+
+    if value is None:
+        return None
+    try:
+        rate = read_rate(value)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= 1:
+        raise click.BadParameter(f"{value} is no rate: write 0.05 or 5%", context, parameter)
+    return rate
+
+
+@click.command(
+    "audit",
+    cls=ProjectCommand,
+    epilog="Example: sears audit found.sear --model my_model:predict --data test.csv --column text "
+    "--label label --max-flip-rate 5% -o audit",
+)
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
+@scored_options
+@click.option("-o", "--output", default="audit", show_default=True, metavar="FOLDER",
+              type=FilePath(file_okay=False),
+              help="Where audit.json, audit.md, audit.html and junit.xml go.")  # fmt: skip
+@click.option("--max-flip-rate", callback=_rate, metavar="RATE",
+              help="Limit of every rule that expects `same`: flips of the right rows that it "
+              "changes.")  # fmt: skip
+@click.option("--max-miss-rate", callback=_rate, metavar="RATE",
+              help="Limit of every rule that expects `flip` or `label`; as --max-flip-rate by "
+              "default.")  # fmt: skip
+@click.option("--max-rows-flipped", callback=_rate, metavar="RATE",
+              help="Limit of all rules together: right rows that any of them flips.")  # fmt: skip
+@click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
+              help="Limit of some rules: id, tag:NAME or severity:high; repeatable.")  # fmt: skip
+@click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
+              show_default=True, help="A rule fails when its rate is above the limit; when there "
+              "is evidence that it is; when there is no proof that it is not.")  # fmt: skip
+@click.option("--min-support", type=click.IntRange(min=1), default=20, show_default=True,
+              help="With fewer rows to test on, a rule is not judged.")  # fmt: skip
+@click.option("--require-support", is_flag=True,
+              help="Fail when a rule cannot be judged.")  # fmt: skip
+@click.option("--slice", "columns", multiple=True, metavar="COLUMN",
+              help="A column of the data to show results by; repeatable.")  # fmt: skip
+@click.option("--score-at-most", type=click.IntRange(min=1), default=100, show_default=True,
+              help="Rewrites of a rule that are scored, drawn at random.")  # fmt: skip
+@click.option("--sure-from", type=click.FloatRange(0, 1), default=0.9, show_default=True,
+              help="Confidence from which on the model counts as sure.")  # fmt: skip
+@click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True,
+              help="Examples to keep of each rule.")  # fmt: skip
+@click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
+              help="Rewrite the first instance in a unit, or all.")  # fmt: skip
+@click.option("--unit", type=click.Choice(["text", "sentence"]), default="text", show_default=True,
+              help="What a rule sees at once.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
+@click.option("--json", "as_json", is_flag=True, help="Print the audit as JSON.")
+@imports_option
+def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> None:
+    """Measure what rules do to a model, and judge it. Exit 1 when a gate fails.
+
+    Each rule is applied by itself to every row; a flip is a row that the model has right before
+    and wrong after. Rules that expect another answer are judged by that. A rule that can be tested
+    on few rows is not judged; a gate of which nothing could be judged fails.
+    """
+    need_audit()
+    from sears_dsl.auditing.audit import Circumstances, audit
+    from sears_dsl.auditing.slices import read_columns
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.effects.rule_effects import rule_effects
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.language.ruleset import distinct_ids
+    from sears_dsl.tagging.tagger import identity_of, load_tagger
+
+    gates = _gates(options)
+    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
+    options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
+    # Before rows are read and the model is asked, not an hour later.
+    compile_rules(rulesets, tagger=load_tagger(options["tagger"]))
+    every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]
+    gates.check(zip(distinct_ids(rulesets), every_rule, strict=True))
+    columns = read_columns(
+        options["data"],
+        options["columns"],
+        format_name=options["input_format"],
+        options=ReadOptions(limit=options["limit"]),
+    )
+    with (
+        stages(shown=not options["quiet"]) as show,
+        asking(output, options, show=show) as asked,
+        _scorer(asked.run.folder, options, show) as scorer,
+    ):
+        effects = rule_effects(
+            rulesets,
+            asked.data,
+            asked.predictor,
+            tagger=asked.tagger,
+            scorer=scorer.scorer,
+            score_at_most=options["score_at_most"],
+            comparison=options["compare"],
+            scope=options["scope"],
+            unit=options["unit"],
+            seed=options["seed"],
+            on_stage=show,
+        )
+        circumstances = Circumstances(
+            rulesets=rulesets,
+            model=asked.predictor.identity,
+            tagger=identity_of(asked.tagger),
+            label=options["label"],
+            also=options["also"],
+            comparison=options["compare"],
+            scope=options["scope"],
+            unit=options["unit"],
+            scorer=scorer.identity,
+            tau=scorer.tau if options["tau"] is None else options["tau"],
+            score_at_most=options["score_at_most"] if scorer.scorer else None,
+            seed=options["seed"],
+            sure_from=options["sure_from"],
+            examples=options["examples"],
+        )
+        document = audit(effects, circumstances=circumstances, gates=gates, columns=columns)
+        _write(document, output)
+    if options["as_json"]:
+        echo_json(json.loads(document.model_dump_json()))
+    elif not options["quiet"]:
+        _print_audit(document, output)
+    if document.verdict.outcome in ("failed", "not judged"):
+        sys.exit(1)
+
+
+def _gates(options: dict[str, Any]) -> Gates:
+    from sears_dsl.auditing.gates import Gates, read_gate
+
+    return Gates(
+        flip_rate=options["max_flip_rate"],
+        miss_rate=options["max_miss_rate"],
+        rows_flipped=options["max_rows_flipped"],
+        own=tuple(map(read_gate, options["own"])),
+        judge_by=options["judge_by"],
+        support=options["min_support"],
+        require_support=options["require_support"],
+    )
+
+
+class _Scoring:
+    """A scorer with its name and threshold, or nothing."""
+
+    def __init__(
+        self,
+        scorer: PairScorer | None = None,
+        identity: str | None = None,
+        tau: float | None = None,
+    ) -> None:
+        self.scorer = scorer
+        self.identity = identity
+        self.tau = tau
+
+
+@contextmanager
+def _scorer(folder: Path, options: dict[str, Any], show: ShowStage) -> Iterator[_Scoring]:
+    if options["scorer"] == "none":
+        yield _Scoring()
+        return
+    need_discovery()
+    own = own_parts(options)
+    with open_parts(folder, options, own=own, show=show, paraphrases=False) as parts:
+        from sears_dsl.paraphrasing.remembered import RememberedScorer
+
+        remembered = RememberedScorer(parts.scorer, parts.journal)
+        yield _Scoring(remembered, parts.scorer.identity, parts.scorer.tau)
+
+
+def _write(document: AuditDocument, folder: Path) -> None:
+    from sears_dsl.auditing.document import write_audit
+    from sears_dsl.auditing.reports.junit import junit_xml
+    from sears_dsl.auditing.reports.markdown import audit_markdown
+    from sears_dsl.auditing.reports.page import audit_page
+    from sears_dsl.runtime.writing import write_atomically
+
+    make_folder(folder)
+    write_atomically(folder / "audit.html", audit_page(document).encode("utf-8", "replace"))
+    write_atomically(folder / "audit.md", audit_markdown(document).encode("utf-8", "replace"))
+    write_atomically(folder / "junit.xml", junit_xml(document))
+    write_audit(document, folder / "audit.json")
+
+
+# The files have all of them.
+_RULES_SHOWN = 40
+_STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "measured": ""}
+
+
+def _print_audit(document: AuditDocument, output: Path) -> None:
+    """The decision and the rules, worst first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from sears_dsl.auditing.conclusion import conclusion
+    from sears_dsl.auditing.reports.markdown import interval, worst_first
+    from sears_dsl.auditing.shares import told
+
+    out = console(stderr=True)
+    table = Table("rule", "expects", "verdict", "fails", "rate (95%)", "q", "S ≥ τ", box=None,
+                  pad_edge=False)  # fmt: skip
+    records = [each for each in worst_first(document.rules) if each.changed]
+    for record in records[:_RULES_SHOWN]:
+        judgement = record.judgement
+        failures = judgement.failures
+        table.add_row(
+            Text.assemble(record.rule, (f" ({record.id})", "dim")),
+            Text(record.expect),
+            Text(judgement.outcome, style=_STYLES[judgement.outcome]),
+            f"{failures.count} of {failures.total}",
+            f"{told(failures.rate)} ({interval(failures)})",
+            "–" if judgement.q_value is None else f"{judgement.q_value:.2g}",
+            "–" if record.meaning is None else told(record.meaning.at_tau.rate),
+        )
+    out.print(table)
+    if len(records) > _RULES_SHOWN:
+        out.print(f"and {len(records) - _RULES_SHOWN:,} more rules", style="dim")
+    flipped = document.together.flipped
+    out.print(
+        f"{flipped.count:,} of {counted(flipped.total, 'right row')} that rules change are flipped "
+        f"by any rule ({told(flipped.rate)})"
+    )
+    accuracy = document.together.accuracy
+    if accuracy is not None:
+        out.print(
+            f"accuracy {told(accuracy.before.rate)}; {told(accuracy.worst.rate)} against the worst "
+            f"rule for each row"
+        )
+    for note in document.notes:
+        out.print(Text(note, style="dim"))
+    outcome = document.verdict.outcome
+    out.print(Text(f"verdict: {outcome}", style=_STYLES[outcome]))
+    for reason in document.verdict.reasons:
+        out.print(Text(f"  {reason}"))
+    out.print(Text(conclusion(document), style="bold"))
+    out.print(Text(f"written: {output}/audit.html, audit.md, audit.json, junit.xml"))
+
+
+@click.command(
+    "compare",
+    cls=ProjectCommand,
+    epilog="Example: sears compare audits/before audits/after -o comparison --fail-if-worse",
+)
+@click.argument("before", cls=ProjectArgument, type=FilePath())
+@click.argument("after", cls=ProjectArgument, type=FilePath())
+@click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
+              help="Where comparison.json, comparison.md and comparison.html go.")  # fmt: skip
+@click.option("--fail-if-worse", is_flag=True,
+              help="Exit 1 when the second is clearly worse (p < 0.05, Holm).")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@click.option("--quiet", is_flag=True, help="No summary.")
+def compare_command(
+    before: Path,
+    after: Path,
+    *,
+    output: Path | None,
+    fail_if_worse: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Set two audits of the same rows side by side: two models, or two versions of one.
+
+    BEFORE and AFTER are folders that `sears audit` wrote, or the audit.json in them. Each rule is
+    compared on the rows that both models have right, by McNemar's exact test.
+    """
+    need_audit()
+    from sears_dsl.auditing.comparison import compare
+    from sears_dsl.auditing.document import read_audit
+
+    comparison = compare(read_audit(before), read_audit(after))
+    if output is not None:
+        _write_comparison(comparison, output)
+    if as_json:
+        echo_json(json.loads(comparison.model_dump_json()))
+    elif not quiet:
+        _print_comparison(comparison, output)
+    if fail_if_worse and comparison.worse:
+        sys.exit(1)
+
+
+def _write_comparison(comparison: ComparisonDocument, folder: Path) -> None:
+    from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
+    from sears_dsl.runtime.writing import write_atomically
+
+    make_folder(folder)
+    write_atomically(folder / "comparison.html", comparison_page(comparison).encode())
+    write_atomically(folder / "comparison.md", comparison_markdown(comparison).encode())
+    content = comparison.model_dump_json(indent=1) + "\n"
+    write_atomically(folder / "comparison.json", content.encode())
+
+
+def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from sears_dsl.auditing.shares import told
+
+    out = console(stderr=True)
+    table = Table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "", box=None,
+                  pad_edge=False)  # fmt: skip
+    for record in comparison.rules:
+        change = record.failures
+        table.add_row(
+            Text(record.rule),
+            f"{change.rows:,}",
+            told(change.first_rate),
+            told(change.second_rate),
+            change.told,
+            "–" if change.adjusted_p_value is None else f"{change.adjusted_p_value:.2g}",
+            Text(record.outcome, style=_CHANGES[record.outcome]),
+        )
+    out.print(table)
+    for line in comparison.summary:
+        out.print(Text(line))
+    if output is not None:
+        files = "comparison.html, comparison.md, comparison.json"
+        out.print(Text(f"written: {output}/{files}"))
+
+
+_CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not compared": "yellow"}

@@ -1,0 +1,161 @@
+"""``sears augment``: training data with the rewrites that accepted rules make of its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.augmentation import (
+    augmentation_options,
+    chosen_columns,
+    read_rows,
+    recipe_and_tagger,
+    refuse_overwriting,
+    ruleset_names,
+)
+from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
+
+if TYPE_CHECKING:
+    from sears_dsl.repair.augmented import Augmented
+
+__all__ = ["augment_command"]
+
+
+@click.command(
+    "augment",
+    cls=ProjectCommand,
+    epilog="Example: sears augment accepted.sear train.csv -o augmented.csv --label label "
+    "--amount 50%",
+)
+@click.argument(
+    "rules_and_data", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES... DATA"
+)
+@click.option("-o", "--output", required=True, type=FilePath(),
+              help="The file to write; a manifest goes beside it.")  # fmt: skip
+@click.option("--output-format", help="Format of the output, where its name does not tell.")
+@click.option("--only-new", is_flag=True, help="Write the new rows alone.")
+@augmentation_options
+def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: Any) -> None:
+    """Add rewrites of its own rows to training data.
+
+    The rows of DATA come first, as they are; then a row for each rewrite that was chosen. Its label
+    is that of its source, or what the rule's `expect` makes of it. The columns source_row,
+    source_rule and source_ruleset say of every row where it comes from.
+    """
+    from sears_dsl.data.dataset import format_of
+    from sears_dsl.data.table import Table, write_table
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.repair.augmented import augmented, named_rules
+    from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.expansion import expand
+    from sears_dsl.repair.report import augmentation_record
+    from sears_dsl.runtime.writing import write_atomically
+
+    *rules, data = rules_and_data
+    if not rules:
+        raise click.UsageError("name the rules and then the data: sears augment RULES... DATA -o …")
+    manifest = _manifest_beside(output)
+    refuse_overwriting(rules_and_data, (output, manifest))
+    form = format_of(str(output), options["output_format"], reading=False)
+    amount = Amount.parse(options["amount"])
+    recipe, tagger = recipe_and_tagger(rules, options)
+    matcher = compile_rules(recipe.rulesets, tagger=tagger)
+    table = read_rows(data, options)
+    columns = chosen_columns(table, options)
+    made = expand(
+        matcher,
+        table.texts(columns.text),
+        labels=None if columns.label is None else table.labels(columns.label),
+        scope=options["scope"],
+        unit=options["unit"],
+    )
+    made.require_some(data)
+    done = augmented(
+        table,
+        made,
+        columns=columns,
+        amount=amount,
+        balanced=options["balanced"],
+        seed=options["seed"],
+        rulesets=named_rules(recipe.rulesets),
+    )
+    record = augmentation_record(
+        done,
+        rules=recipe.identity()["rules"],
+        rulesets=ruleset_names(recipe),
+        tagger=recipe.identity()["tagger"],
+        data=table.digest,
+        choices={
+            "column": columns.text,
+            "label": columns.label,
+            "amount": str(amount),
+            "only_new": options["only_new"],
+            **{name: options[name] for name in ("balanced", "seed", "scope", "unit")},
+        },
+        left_out=made.left_out,
+    )
+    written = done.table
+    if options["only_new"]:
+        new = {name: values[len(table) :] for name, values in written.columns.items()}
+        written = Table(new, table.path, table.format)
+    write_table(written, output, form)
+    write_atomically(manifest, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
+    if options["as_json"]:
+        echo_json(record)
+    elif not options["quiet"]:
+        _print_augmented(done, made.left_out, output, manifest)
+
+
+def _manifest_beside(output: Path) -> Path:
+    """NAME.manifest.json beside NAME.csv or NAME.csv.gz, as beside a ruleset; of no other output.
+
+    Raises:
+        UsageError: there is one that tells of something else, such as of rules of that name.
+    """
+    from sears_dsl.data.streams import COMPRESSIONS
+    from sears_dsl.runtime.documents import parse_json
+
+    plain = output.with_suffix("") if output.suffix in COMPRESSIONS else output
+    manifest = plain.with_suffix(".manifest.json")
+    try:
+        known = parse_json(manifest.read_bytes())
+    except FileNotFoundError:
+        return manifest
+    except (OSError, ValueError):
+        known = None
+    if not isinstance(known, dict) or known.get("format") != "sears-augmentation":
+        raise click.UsageError(
+            f"{manifest} is there already and tells of something else: give the output another name"
+        )
+    return manifest
+
+
+def _print_augmented(
+    done: Augmented, left_out: Mapping[str, int], output: Path, manifest: Path
+) -> None:
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    out = console(stderr=True)
+    most = sorted(done.of_rule.items(), key=lambda item: -item[1])[:12]
+    grid = Grid("new rows", "rule", box=None, pad_edge=False)
+    grid.columns[0].justify = "right"
+    for name, count in most:
+        grid.add_row(f"{count:,}", Text(name))
+    out.print(grid)
+    if len(done.of_rule) > len(most):
+        out.print(f"… and {counted(len(done.of_rule) - len(most), 'more rule')}")
+    out.print(
+        f"{counted(done.added, 'new row')} beside {len(done.table) - done.added:,}, "
+        f"{done.relabelled:,} of them with another label"
+    )
+    if done.wanted is not None and done.added < done.wanted:
+        out.print(f"{done.wanted:,} were wanted; these are all that the rules make of the rows")
+    for reason, count in left_out.items():
+        out.print(f"{counted(count, 'rewrite')} left out: {reason}")
+    out.print(Text(f"written: {output}; beside it {manifest.name}"))

@@ -1,0 +1,372 @@
+"""``sears discover`` and ``sears adversaries``: rules, and single sentences, that flip a model."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from sears_dsl.cli.options.extras import need_discovery
+from sears_dsl.cli.options.model import model_options, workplace
+from sears_dsl.cli.options.project import ProjectCommand
+from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
+from sears_dsl.cli.screen.progress import stages
+
+if TYPE_CHECKING:
+    from sears_dsl.cli.options.model import Workplace
+    from sears_dsl.cli.screen.progress import Stages
+    from sears_dsl.data.batches import Format
+    from sears_dsl.discovery.known_rules import KnownFlips
+    from sears_dsl.discovery.result.manifest import SearchRecord
+    from sears_dsl.discovery.settings import Settings
+    from sears_dsl.effects.right_rows import RightRows
+    from sears_dsl.paraphrasing.team import Team
+
+__all__ = ["SearchScreen", "adversaries_command", "discover_command"]
+
+# Seconds after which known flips are shown while the model is asked about more.
+_SOON = 5.0
+
+
+@click.command(
+    "discover",
+    cls=ProjectCommand,
+    epilog="Example: sears discover --model my_model:predict --data dev.csv --column text "
+    "--label label -o found.sear",
+)
+@model_options
+@click.option("-o", "--output", required=True, type=FilePath(),
+              help="The ruleset to write; a manifest and a report go beside it.")  # fmt: skip
+@click.option("--paper", is_flag=True,
+              help="The order and the settings of the paper (ACL 2018): its score and thresholds, "
+              "the model asked first and without a limit; what is given beside it "
+              "counts.")  # fmt: skip
+@click.option("--rules", type=click.IntRange(min=1), default=10, show_default=True,
+              help="Most rules to select.")  # fmt: skip
+@click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True,
+              help="Share of a rule's rows that may fall below tau.")  # fmt: skip
+@click.option("--minimum-flips", type=click.IntRange(min=1),
+              help="Leave rules that flip fewer rows. By default 3, and 2 of fewer than 200 rows "
+              "that are searched.")  # fmt: skip
+@click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005, show_default=True,
+              help="Share of rows that a rule's left side must be in.")  # fmt: skip
+@click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
+              default="paraphrases", show_default=True,
+              help="In the paper's order what rules generalize.")  # fmt: skip
+@click.option("--known", multiple=True, metavar="FILE",
+              help="Rules that people have read: a file, a folder or a shipped ruleset; they are "
+              "tried first, like the shipped ones; repeatable.")  # fmt: skip
+@click.option("--no-known", is_flag=True, help="The shipped rules are not tried.")
+@click.option("--text", "texts", multiple=True, metavar="FILE",
+              help="Unlabelled rows of the same kind, on which rules are judged; "
+              "repeatable.")  # fmt: skip
+@click.option("--text-column", help="The column of texts in these.")
+@click.option("--max-questions", type=click.IntRange(min=1), metavar="N",
+              help="Most questions to the model in all; 20 for each right row by "
+              "default.")  # fmt: skip
+@click.option("--holdout", type=click.FloatRange(0, 1, max_open=True),
+              help="Share of right rows that take no part, and say what the rules do; 0 for none. "
+              "By default 0.3, and none of fewer than a hundred.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True,
+              help="Of the holdout and the sample.")  # fmt: skip
+@click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
+              help="Time for the search; the best found until then is written.")  # fmt: skip
+@click.option("--yes", is_flag=True, help="Go on without asking, whatever it takes.")
+@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
+def discover_command(output: Path, **options: Any) -> None:
+    """Find the few rules that make a model fail most without changing the meaning.
+
+    Rules that people have read before are tried first. Then paraphrases of the rows that the model
+    has right, made by translation models, propose new ones; those that keep the meaning on much
+    text are asked of the model, and the rules that together flip most rows are written as a
+    ruleset, with a manifest and a report.
+    """
+    began = time.monotonic()
+    need_discovery()
+    _check_name(output)
+    if options["paper"]:
+        _take_papers(options)
+    settings = _settings(options)
+    quiet = options["quiet"]
+    with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
+        from sears_dsl.data.labelled import read_texts
+        from sears_dsl.discovery.algorithm import discover
+        from sears_dsl.discovery.known_rules import load_known
+        from sears_dsl.discovery.result.report import Participants, write_discovery
+        from sears_dsl.paraphrasing.plugins import identity_of_source
+
+        text = [
+            each
+            for path in options["texts"]
+            for each in read_texts(path, column=options["text_column"], like=options["column"])
+        ]
+        shown = SearchScreen(show, work, settings, options)
+        shown.notes(text)
+        discovery = discover(
+            work.data,
+            work.predictor,
+            paraphraser=work.paraphraser,
+            scorer=work.scorer,
+            tagger=work.tagger,
+            settings=settings,
+            text=text,
+            known=load_known(
+                options["known"],
+                with_shipped=not (options["no_known"] or options["paper"]),
+                tagger=work.tagger,
+            ),
+            journal=work.journal,
+            on_progress=lambda each: show(*each),
+            on_known=shown.known,
+            before_search=shown.estimate,
+            began=began,
+        )
+        participants = Participants(
+            model=work.predictor.identity,
+            pivots=work.team.pivots,
+            scorer=work.scorer.identity,
+            beam=options["beam"] if work.team.recipe.paraphrases else None,
+            label=options["label"],
+            also=options["also"],
+            search=_search(work.team),
+            paraphraser=None
+            if work.team.recipe.paraphrases
+            else identity_of_source(work.paraphraser),
+        )
+        manifest = write_discovery(discovery, output, participants=participants, tagger=work.tagger)
+        work.run.keep = discovery.budget_reached
+    if options["as_json"]:
+        echo_json(json.loads(manifest.model_dump_json()))
+    elif not quiet:
+        from sears_dsl.cli.screen.discovery import print_discovery
+
+        print_discovery(console(stderr=True), discovery, output)
+
+
+class SearchScreen:
+    """What is shown, and asked, while a search is at work.
+
+    Args:
+        show: the stages, among which it is shown.
+        work: what the search works with.
+        settings: of the search.
+        options: of the command.
+        clock: seconds.
+    """
+
+    def __init__(
+        self,
+        show: Stages,
+        work: Workplace,
+        settings: Settings,
+        options: dict[str, Any],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._show, self._work, self._settings, self._options = show, work, settings, options
+        self._clock = clock
+        self._out = console(stderr=True)
+        self._known: KnownFlips | None = None
+        self._first_round: float | None = None
+        self._shown_soon = False
+
+    def notes(self, text: Sequence[str]) -> None:
+        """Say what is strange about the rows and the text."""
+        if self._options["quiet"]:
+            return
+        from sears_dsl.cli.screen.discovery import notes_on
+        from sears_dsl.judge.grammar import load_grammar
+
+        looks_english = load_grammar(deep=False).looks_english
+        data = self._work.data
+        for path, texts in ((data.path, data.texts), (" ".join(self._options["texts"]), text)):
+            for note in notes_on(texts, looks_english=looks_english):
+                with self._show.aside():
+                    click.echo(f"note: {path}: {note}", err=True)
+
+    def known(self, found: KnownFlips) -> None:
+        """Known flips as they come: soon some of them, and all before the search begins."""
+        now = self._clock()
+        if self._first_round is None:
+            self._first_round = now
+        self._known = found
+        if not self._shown_soon and now - self._first_round >= _SOON:
+            self._shown_soon = True
+            self._print_known(so_far=True)
+
+    def estimate(self, right: RightRows) -> None:
+        """All known flips; what lies ahead, and whether to go on."""
+        self._print_known(so_far=False)
+        if self._options["quiet"]:
+            return
+        from sears_dsl.cli.screen.discovery import estimate
+
+        predictor, team = self._work.predictor, self._work.team
+        ahead = estimate(
+            right.texts,
+            self._settings,
+            most=right.questions.most,
+            asked=right.questions.asked,
+            seconds_a_question=predictor.seconds / max(1, predictor.asked),
+            processes=team.jobs,
+            beam=self._options["beam"],
+            translates=team.recipe.paraphrases,
+        )
+        with self._show.aside():
+            click.echo(str(ahead), err=True)
+            endpoint = self._options["model"].startswith("http")
+            somebody = sys.stdin.isatty() and sys.stderr.isatty() and not self._options["yes"]
+            if somebody and ahead.wants_an_answer(endpoint=endpoint):
+                click.confirm("go on?", default=True, abort=True, err=True)
+
+    def _print_known(self, *, so_far: bool) -> None:
+        if self._known is not None and not self._options["quiet"]:
+            from sears_dsl.cli.screen.discovery import print_known
+
+            with self._show.aside():
+                print_known(self._out, self._known, so_far=so_far)
+
+
+@click.command(
+    "adversaries",
+    cls=ProjectCommand,
+    epilog="Example: sears adversaries --model my_model:predict --data dev.csv --label label "
+    "-o adversaries.csv --top 3",
+)
+@model_options
+@click.option("-o", "--output", required=True, type=FilePath(),
+              help="The file to write: csv, tsv, jsonl, parquet or arrow.")  # fmt: skip
+@click.option("--top", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Most adversaries of a row.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+@click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
+              help="Time for the search.")  # fmt: skip
+def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
+    """Write paraphrases that flip the model: of each row that it has right, the best.
+
+    Columns: row (from 1), original, adversary, score, label, prediction.
+    """
+    began = time.monotonic()
+    need_discovery()
+    from sears_dsl.data.dataset import format_of
+    from sears_dsl.discovery.settings import Settings
+
+    form = format_of(str(output), reading=False)
+    settings = Settings(
+        tau=options["tau"],
+        comparison=options["compare"],
+        budget_seconds=options["budget_seconds"],
+    )
+    quiet = options["quiet"]
+    with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
+        from sears_dsl.discovery.adversaries import best_of_each_row
+        from sears_dsl.discovery.algorithm import adversaries_of
+
+        right, adversaries, skipped, cut_short = adversaries_of(
+            work.data,
+            work.predictor,
+            paraphraser=work.paraphraser,
+            scorer=work.scorer,
+            tagger=work.tagger,
+            settings=settings,
+            journal=work.journal,
+            on_progress=lambda each: show(*each),
+            began=began,
+        )
+        kept = best_of_each_row(adversaries.found, top)
+        columns: dict[str, list[Any]] = {
+            "row": [work.data.number(right.positions[each.row]) for each in kept],
+            "original": [each.original for each in kept],
+            "adversary": [each.text for each in kept],
+            "score": [each.score for each in kept],
+            "label": [each.label for each in kept],
+            "prediction": [each.prediction for each in kept],
+        }
+        _write_table(output, form, columns)
+        work.run.keep = bool(cut_short)
+    if not quiet:
+        rows = len({each.row for each in adversaries.found})
+        out = console(stderr=True)
+        out.print(
+            f"{counted(rows, 'row')} of the {len(right):,} that the model has right can be "
+            f"reworded so that it fails; {len(kept):,} adversaries written to {output}"
+        )
+        if skipped or cut_short:
+            out.print(
+                f"the time budget cut short: {', '.join(cut_short)}; "
+                f"{counted(skipped, 'row')} not reworded"
+            )
+
+
+def _write_table(path: Path, form: Format, columns: Mapping[str, Sequence[Any]]) -> None:
+    """A file of new rows, whole or not at all."""
+    from io import BytesIO
+
+    from sears_dsl.data.batches import Frame
+    from sears_dsl.runtime.writing import write_atomically
+
+    content = BytesIO()
+    form.assemble([form.encode(columns, "utf-8")], content, Frame(tuple(columns)))
+    write_atomically(path, content.getvalue())
+
+
+def _check_name(output: Path) -> None:
+    """Before an hour of work, not after it."""
+    if output.suffix != ".sear":
+        raise click.UsageError(f"-o {output}: a ruleset's name ends in .sear")
+
+
+def _take_papers(options: dict[str, Any]) -> None:
+    """Put the paper's settings where nobody chose, and say what was chosen otherwise."""
+    from sears_dsl.discovery.settings import Settings
+
+    context = click.get_current_context()
+    chosen = {
+        name for name in options
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }  # fmt: skip
+    papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
+    if options["scorer"] == "pivot" or "scorer" not in chosen:
+        papers["tau"] = Settings.paper().tau  # of another scorer it would mean nothing
+    for name in ("delta", "minimum_flips", "minimum_frequency", "propose_from"):
+        papers[name] = getattr(Settings.paper(), name)
+    for name, value in papers.items():
+        if name not in chosen:
+            options[name] = value
+    others = [name for name in papers if name in chosen and options[name] != papers[name]]
+    others += [name for name in ("known", "texts", "max_questions", "paraphrases")
+               if name in chosen]  # fmt: skip
+    if others and not options["quiet"]:
+        switches = {each.name: each.opts[-1] for each in context.command.params}
+        click.echo(
+            f"note: {', '.join(switches[name] for name in others)}: not as in the paper", err=True
+        )
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    from sears_dsl.discovery.settings import Settings
+
+    return Settings(
+        comparison=options["compare"],
+        order="paper" if options["paper"] else "meaning",
+        **{
+            name: options[name]
+            for name in ("rules", "tau", "delta", "minimum_flips", "minimum_frequency",
+                         "propose_from", "holdout", "seed", "max_questions", "budget_seconds")
+        },
+    )  # fmt: skip
+
+
+def _search(team: Team) -> SearchRecord | None:
+    """How paraphrases were searched, if they were."""
+    from sears_dsl.discovery.result.manifest import SearchRecord
+
+    if team.search is None:
+        return None
+    return SearchRecord(**team.search._asdict(), device=team.recipe.device, threads=team.threads)

@@ -1,0 +1,101 @@
+"""``sears export``: rules over data as a CheckList suite."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.screen.console import FilePath, counted, imports_option
+from sears_dsl.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.engine.matcher import Scope
+
+__all__ = ["export_command"]
+
+
+@click.command("export", epilog="Example: sears export found.sear --data dev.csv -o suite.pkl")
+@click.argument("rules", nargs=-1, required=True)
+@click.option("--data", required=True, metavar="FILE", help="The rows to test on.")
+@click.option("-o", "--output", required=True, type=FilePath(dir_okay=False),
+              help="The suite, for CheckList's TestSuite.from_file.")  # fmt: skip
+@click.option("--column", help="The column that rules rewrite.")
+@click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
+              help="Rewrite the first instance of a rule in a row, or all.")  # fmt: skip
+@click.option("--label-value", "label_values", multiple=True, metavar="LABEL=VALUE",
+              help="What the model predicts for a label that rules expect, as in negative=0; "
+              "repeatable.")  # fmt: skip
+@click.option("--threshold", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+              help="How much the probability of a label may fall that should stay.")  # fmt: skip
+@click.option("--tagger", help="Tagger to use; by default one that the rules were validated with, "
+              "where that is known.")  # fmt: skip
+@imports_option
+def export_command(
+    rules: tuple[str, ...],
+    *,
+    data: str,
+    output: Path,
+    column: str | None,
+    scope: Scope,
+    label_values: tuple[str, ...],
+    threshold: float,
+    tagger: str | None,
+    allow_imports_outside: bool,
+) -> None:
+    """Write a CheckList suite: a test for each rule, a test case for each row that it changes.
+
+    `expect: same` becomes an invariance test, `flip` a directional one, `label NAME` a minimum
+    functionality test.
+    """
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.data.labelled import read_labelled
+    from sears_dsl.interop.checklist import checklist_suite
+    from sears_dsl.tagging.tagger import load_tagger
+
+    values = dict(map(_label_value, label_values))
+    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+    chosen = load_tagger(chosen_tagger(rulesets, tagger, quiet=False))
+    suite = checklist_suite(
+        rulesets,
+        read_labelled(data, column=column).texts,
+        tagger=chosen,
+        scope=scope,
+        label_values=values or None,
+        threshold=threshold,
+    )
+    _save(suite, output)
+    count = sum(len(ruleset.rules) for ruleset in rulesets)
+    cases = sum(len(test.data) for test in suite.tests.values())
+    click.echo(
+        f"{counted(len(suite.tests), 'test')} with {counted(cases, 'case')} in {output}; "
+        f"{counted(count - len(suite.tests), 'rule')} changed no row"
+    )
+
+
+def _label_value(given: str) -> tuple[str, object]:
+    label, equals, value = given.partition("=")
+    if not equals or not label:
+        raise UsageError(
+            f"--label-value {given} names no label and value", help="write --label-value negative=0"
+        )
+    return label, int(value) if value.isdecimal() else value
+
+
+def _save(suite: Any, output: Path) -> None:
+    """CheckList writes the file itself; it gets its name when it is whole."""
+    temporary = output.with_name(f".{output.name}.{os.urandom(6).hex()}")
+    try:
+        temporary.touch(exist_ok=False)
+    except OSError as error:
+        raise DataError(
+            f"{output} could not be written: {error.strerror}", help="choose another folder"
+        ) from error
+    try:
+        suite.save(str(temporary))
+        temporary.replace(output)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,282 @@
+"""``sears fix``: does training on rewritten rows repair a model?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.augmentation import (
+    augmentation_options,
+    chosen_columns,
+    read_rows,
+    recipe_and_tagger,
+    refuse_overwriting,
+    ruleset_names,
+)
+from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options.unfinished import resuming_options, unfinished_run
+from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
+from sears_dsl.cli.screen.progress import stages
+
+if TYPE_CHECKING:
+    from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.data.table import Table
+    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.repair.augmented import Columns
+    from sears_dsl.repair.conclusion import RepairGate
+    from sears_dsl.repair.experiment import Repair, RepairSettings
+    from sears_dsl.repair.report import Participants
+    from sears_dsl.repair.trainers import Trainer
+
+__all__ = ["fix_command"]
+
+
+@click.command(
+    "fix",
+    cls=ProjectCommand,
+    epilog="Examples: sears fix accepted.sear --train train.csv --data held-out.csv --label label "
+    "-o fix.json; sears fix accepted.sear --train train.csv --data held-out.csv --label label "
+    "-o fix.json --command 'python train.py {train} {model} --seed {seed}' "
+    "--model 'sklearn:{model}'",
+)
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES...")
+@click.option("--train", "training", required=True, metavar="FILE", help="The rows to train on.")
+@click.option("--data", required=True, metavar="FILE",
+              help="Labelled rows that neither training nor discovery has seen.")  # fmt: skip
+@click.option("-o", "--output", required=True, type=FilePath(),
+              help="The report to write, NAME.json; NAME.md goes beside it.")  # fmt: skip
+@click.option("--command", help="How to train, with {train}, {model} and {seed}; without, a model "
+              "of scikit-learn is trained.")  # fmt: skip
+@click.option("--model", metavar="SPEC", help="How the model that the command makes is asked, with "
+              "{model}: sklearn:{model} or hf:{model}.")  # fmt: skip
+@click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True,
+              help="Trainings of each kind.")  # fmt: skip
+@click.option("--control/--no-control", default=True, show_default=True,
+              help="Whether to train on as many random copies of rows too.")  # fmt: skip
+@click.option("--also", multiple=True, metavar="COLUMN",
+              help="A further column that the model reads; repeatable.")  # fmt: skip
+@click.option("--compare", type=click.Choice(["exact", "squad"]), default="exact",
+              show_default=True, help="How an answer is compared with the label.")  # fmt: skip
+@click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model.")
+@click.option("--save-model", type=FilePath(),
+              help="Where to keep the repaired model of the first seed.")  # fmt: skip
+@click.option("--min-fall", type=click.FloatRange(0, 1), metavar="SHARE",
+              help="Exit 1 unless the error on the sensitivity set falls by this share, beyond "
+              "chance, and the validation error surely grows by at most --margin.")  # fmt: skip
+@click.option("--margin", type=click.FloatRange(0, 1), default=0.05, show_default=True,
+              metavar="SHARE", help="With --min-fall: by so much the validation error may "
+              "grow.")  # fmt: skip
+@click.option("--min-support", type=click.IntRange(min=1), default=20, show_default=True,
+              help="With --min-fall: on fewer rows that rules change and the model has right "
+              "nothing is passed.")  # fmt: skip
+@click.option("--same-rows", is_flag=True,
+              help="Report on the very rows that the rules were found on.")  # fmt: skip
+@resuming_options
+@augmentation_options
+def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
+    """Train a model again on rewritten rows, and report what that repairs.
+
+    For each seed a model is trained on the rows as they are, one on the rows and their rewrites,
+    and one on the rows and random copies of them. Reported are the error on held-out rows, and the
+    error on the sensitivity set: what the rules make of the held-out rows that the model has right.
+    """
+    from sears_dsl.catalogue import find_rule_files
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.repair.conclusion import judge_repair
+    from sears_dsl.repair.experiment import repair
+    from sears_dsl.repair.origin import check_origin
+    from sears_dsl.repair.report import Participants, write_repair
+    from sears_dsl.runtime.journal import Journal
+
+    _check_fix(rules, output, options)
+    settings, gate = _settings(options), _gate(options)
+    recipe, tagger = recipe_and_tagger(rules, options)
+    matcher = compile_rules(recipe.rulesets, tagger=tagger)
+    training = read_rows(options["training"], options)
+    columns = chosen_columns(training, options)
+    held_out = _read_held_out(columns, options)
+    notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
+    with (
+        stages(shown=not options["quiet"]) as show,
+        unfinished_run(output, options, keeps_models=True) as run,
+        PredictionStore(run.folder / "predictions.sqlite3") as store,
+    ):
+        trainer = _trainer(training, columns, options, store)
+        participants = Participants(
+            rules=recipe.identity()["rules"],
+            rulesets=ruleset_names(recipe),
+            tagger=recipe.identity()["tagger"],
+            trainer=trainer.identity,
+            training=training.digest,
+            held_out=held_out.digest,
+            notes=(*notes, *_seedless(trainer)),
+        )
+        task = _task(participants, settings)
+        with Journal(run.folder / "journal.sqlite3", task=task) as journal:
+            done = repair(
+                training,
+                held_out,
+                matcher,
+                columns=columns,
+                trainer=trainer,
+                folder=run.folder,
+                journal=journal,
+                settings=settings,
+                on_training=lambda variant, seed, done, total: show(
+                    f"training {done + 1} of {total}: {variant}, seed {seed}", 0, None
+                ),
+            )
+        record = write_repair(done, output, settings=settings, participants=participants, gate=gate)
+        if options["save_model"] is not None:
+            _keep(run.folder / f"augmented-{settings.seed}", options["save_model"])
+    if options["as_json"]:
+        echo_json(record)
+    elif not options["quiet"]:
+        _print_repair(done, output, participants, gate)
+    if gate is not None and judge_repair(done, gate).outcome != "passed":
+        sys.exit(1)
+
+
+def _check_fix(rules: tuple[str, ...], output: Path, options: dict[str, Any]) -> None:
+    """Before an hour of work, not after it."""
+    if output.suffix != ".json":
+        raise click.UsageError(f"-o {output}: the report's name ends in .json")
+    target = options["save_model"]
+    read = (*rules, options["training"], options["data"])
+    refuse_overwriting(read, filter(None, (output, output.with_suffix(".md"), target)))
+    if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
+        what = "is a folder already" if target.is_dir() else "lies in a folder that is not there"
+        raise click.UsageError(f"--save-model {target} {what}: name a new place")
+    if options["label"] is None:
+        raise click.UsageError("--label: name the column of labels; errors are measured against it")
+    if (options["command"] is None) != (options["model"] is None):
+        raise click.UsageError("--command and --model go together: how to train, and what to ask")
+    if options["command"] is None and options["also"]:
+        raise click.UsageError("--also is for a --command: the built-in model reads one column")
+
+
+def _settings(options: dict[str, Any]) -> RepairSettings:
+    from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.experiment import RepairSettings
+
+    return RepairSettings(
+        amount=Amount.parse(options["amount"]),
+        comparison=options["compare"],
+        **{
+            name: options[name]
+            for name in ("seeds", "seed", "balanced", "scope", "unit", "control")
+        },
+    )
+
+
+def _read_held_out(columns: Columns, options: dict[str, Any]) -> LabelledRows:
+    from sears_dsl.data.labelled import read_labelled
+
+    return read_labelled(
+        options["data"],
+        column=columns.text,
+        label=columns.label,
+        also=options["also"],
+        format_name=options["input_format"],
+    )
+
+
+def _trainer(
+    training: Table, columns: Columns, options: dict[str, Any], store: PredictionStore
+) -> Trainer:
+    from functools import partial
+
+    from sears_dsl.models.loading import load_predictor
+    from sears_dsl.repair.train_command import CommandTrainer
+    from sears_dsl.repair.trainers import BuiltInTrainer
+
+    if options["command"] is None:
+        return BuiltInTrainer(text=columns.text, label=options["label"])
+    return CommandTrainer(
+        options["command"],
+        options["model"],
+        load=partial(load_predictor, store=store, batch_size=options["batch_size"]),
+        format="jsonl" if training.format == "squad" else training.format,
+    )
+
+
+def _seedless(trainer: Trainer) -> tuple[str, ...]:
+    from sears_dsl.repair.train_command import CommandTrainer
+
+    if isinstance(trainer, CommandTrainer) and not trainer.seeded:
+        return ("The train command takes no {seed}, so trainings may differ by chance or not at "
+                "all.",)  # fmt: skip
+    return ()
+
+
+def _task(participants: Participants, settings: RepairSettings) -> str:
+    """What answers depend on; how many seeds there are takes no part, so that more can be added."""
+    from dataclasses import asdict
+
+    from sears_dsl import __version__
+
+    choices = asdict(settings)
+    for name in ("seeds", "seed", "control", "comparison"):
+        del choices[name]
+    said = {"sears": __version__, **asdict(participants), **choices}
+    return "\n".join(f"{name} {json.dumps(value)}" for name, value in sorted(said.items()))
+
+
+def _keep(place: Path, target: Path) -> None:
+    """Move a trained model, a file or a folder, to where it was asked for."""
+    from sears_dsl.errors import DataError
+    from sears_dsl.repair.trainers import MODEL
+
+    try:
+        shutil.move(place / MODEL, target)
+    except OSError as error:
+        raise DataError(
+            f"the repaired model could not be moved to {target}: {error.strerror or error}",
+            help=f"it is in {place / MODEL}",
+        ) from error
+
+
+def _gate(options: dict[str, Any]) -> RepairGate | None:
+    from sears_dsl.repair.conclusion import RepairGate
+
+    if options["min_fall"] is None:
+        return None
+    return RepairGate(
+        fall=options["min_fall"], margin=options["margin"], support=options["min_support"]
+    )
+
+
+def _print_repair(
+    done: Repair, output: Path, participants: Participants, gate: RepairGate | None
+) -> None:
+    """The paper's Table 6."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    from sears_dsl.repair.conclusion import MARGIN, conclusion
+    from sears_dsl.repair.report import MEASURED, measured_rows, repair_notes, verdict_lines
+
+    out = console(stderr=True)
+    out.print(
+        f"{counted(done.added, 'rewrite')} added to {done.training_rows:,} training rows; the "
+        f"rules change {done.rewritten_rows:,} of {done.held_out_rows:,} held-out rows"
+    )
+    grid = Grid(*MEASURED, box=None, pad_edge=False)
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    for row in measured_rows(done):
+        grid.add_row(*row)
+    out.print(grid)
+    for note in repair_notes(done, participants):
+        out.print(Text(note))
+    for line in verdict_lines(done, gate):
+        out.print(Text(line))
+    margin = MARGIN if gate is None else gate.margin
+    out.print(Text(conclusion(done, margin=margin), style="bold"))
+    out.print(Text(f"written: {output}; beside it {output.with_suffix('.md').name}"))

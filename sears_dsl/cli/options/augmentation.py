@@ -1,0 +1,124 @@
+"""The options that ``sears augment`` and ``sears fix`` share, and what they mean.
+
+In: a command function; the options as click gives them. Out: the same with options; rows, columns
+and rules. Always holds: nothing heavy is imported before the command runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.screen.console import imports_option
+from sears_dsl.cli.warm_up import quietly
+
+if TYPE_CHECKING:
+    from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.data.table import Table
+    from sears_dsl.repair.augmented import Columns
+    from sears_dsl.tagging.tagger import Tagger
+
+__all__ = [
+    "augmentation_options",
+    "chosen_columns",
+    "read_rows",
+    "recipe_and_tagger",
+    "refuse_overwriting",
+    "ruleset_names",
+]
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    imports_option,
+    click.option("--column", help="The column that rules rewrite."),
+    click.option("--label", help="The column of labels."),
+    click.option("--amount", default="all", show_default=True,
+                 help="New rows: 20% of the rows, 2x their number, 500, or all rewrites."),
+    click.option("--balance/--no-balance", "balanced", default=True, show_default=True,
+                 help="Whether the rules take turns where not all of their rewrites are added."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of everything random."),
+    click.option("--scope", type=click.Choice(["first", "all"]), default="first",
+                 show_default=True, help="Rewrite the first instance of a rule in a unit, or all."),
+    click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
+                 show_default=True, help="What a rule sees at once."),
+    click.option("--id-column", help="The column of row ids; `id` where there is one."),
+    click.option("--format", "input_format",
+                 help="Format of the rows, where a name does not tell."),
+    click.option("--limit", type=click.IntRange(min=1),
+                 help="Read at most so many of the rows to rewrite."),
+    click.option("--tagger", help="Tagger to use; by default one that the rules were validated "
+                 "with, where that is known."),
+    click.option("--no-cache", is_flag=True,
+                 help="Neither use nor fill the cache of tagged texts."),
+    click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+)  # fmt: skip
+
+
+def augmentation_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command these options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def refuse_overwriting(read: Iterable[str], written: Iterable[Path]) -> None:
+    """What a command reads it does not write; names of shipped rulesets are no files."""
+    there = [Path(each) for each in read if Path(each).exists()]
+    for path in written:
+        if path.exists() and any(path.samefile(each) for each in there):
+            raise click.UsageError(f"{path} is read by this command: write to another file")
+
+
+def read_rows(path: str, options: dict[str, Any]) -> Table:
+    """The rows of a file, with all of their columns."""
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.data.table import read_table
+
+    reading = ReadOptions(limit=options["limit"])
+    return read_table(path, format_name=options["input_format"], options=reading)
+
+
+def chosen_columns(table: Table, options: dict[str, Any]) -> Columns:
+    """Which columns hold text, label and id."""
+    from sears_dsl.data.dataset import require_column
+    from sears_dsl.data.table import text_column
+    from sears_dsl.errors import UsageError
+    from sears_dsl.repair.augmented import Columns
+
+    names = tuple(table.columns)
+    for name in filter(None, (options["label"], options["id_column"])):
+        require_column(names, name, where=table.path)
+    text = text_column(table, chosen=options["column"], label=options["label"])
+    if table.format == "squad" and text == "context":
+        raise UsageError(
+            "the answers of SQuAD point into the context, and would point beside it in new rows",
+            help="rewrite the question: --column question",
+        )
+    own = "id" if "id" in names and "id" not in (text, options["label"]) else None
+    return Columns(text=text, label=options["label"], id=options["id_column"] or own)
+
+
+def recipe_and_tagger(
+    rules: Sequence[str], options: dict[str, Any]
+) -> tuple[RulesetRecipe, Tagger]:
+    """The rules, and the tagger with its cache."""
+    from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.tagging.cache import TagCache
+    from sears_dsl.tagging.tagger import load_tagger, needs_cache
+
+    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
+    name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
+    cache = None if options["no_cache"] or not needs_cache(name) else TagCache(None)
+    return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)
+
+
+def ruleset_names(recipe: RulesetRecipe) -> tuple[str, ...]:
+    """What the rulesets are called, each once."""
+    from sears_dsl.repair.augmented import named_rules
+
+    return tuple(dict.fromkeys(named_rules(recipe.rulesets)))

@@ -1,0 +1,325 @@
+"""The options that commands about a model share: which model, which data, which pivots.
+
+In: a command function. Out: the same with options. Always holds: nothing heavy is imported before
+the command runs. `asking_options` and `asking` are for commands that only ask the model;
+`model_options` and `workplace` for those that also reword sentences and score pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.own_parts import OwnParts, own_parts, paraphrases_option, scorer_option
+from sears_dsl.cli.options.unfinished import RESUMING, UnfinishedRun, make_folder, unfinished_run
+from sears_dsl.cli.screen.console import FilePath
+from sears_dsl.cli.warm_up import quietly
+from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.runtime.processes import usable_cores
+
+if TYPE_CHECKING:
+    from sears_dsl.cli.screen.progress import ShowStage
+    from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.paraphrasing.remembered import ParaphraseSource
+    from sears_dsl.paraphrasing.team import Team
+    from sears_dsl.runtime.journal import Journal
+    from sears_dsl.tagging.tagger import Tagger
+
+__all__ = [
+    "Asked",
+    "Parts",
+    "Workplace",
+    "asking",
+    "asking_options",
+    "make_folder",
+    "model_options",
+    "open_parts",
+    "pivot_option",
+    "read_data",
+    "scored_options",
+    "workplace",
+]
+
+_BEAM_WIDTH = 30
+_DATA: tuple[Callable[[Any], Any], ...] = (
+    click.option("--model", required=True, metavar="SPEC",
+                 help="module:object, sklearn:FILE, hf:FOLDER, http://… or file:PREDICTIONS."),
+    click.option("--data", required=True, metavar="FILE", help="The labelled rows."),
+    click.option("--column", help="The column that rules rewrite."),
+    click.option("--label", help="The column of labels; without, the model's own answers count."),
+    click.option("--also", multiple=True, metavar="COLUMN",
+                 help="A further column that the model reads; repeatable."),
+    click.option("--compare", type=click.Choice(["exact", "squad"]), default="exact",
+                 show_default=True, help="How an answer is compared with the label."),
+    click.option("--format", "input_format", help="Format of the data, where its name does not "
+                 "tell."),
+    click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows, the "
+                 "first ones."),
+)  # fmt: skip
+_SCORER = scorer_option(text="What says whether a rewording keeps the meaning.")
+_SCORER_OR_NONE = scorer_option(
+    none=True, text="What says whether a rewrite keeps the meaning; none leaves that out."
+)
+pivot_option = click.option(
+    "--pivot", "pivots", multiple=True, metavar="LANGUAGE",
+    help="A language to translate through and back: pt (the default), fr, …, or "
+    "fr=FORWARD,BACK with models by name (`sears pivots list`) or folder; repeatable."
+)  # fmt: skip
+_SCORING: tuple[Callable[[Any], Any], ...] = (
+    click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
+                 "equivalent; the scorer's calibrated one by default."),
+    click.option("--floor", type=click.FloatRange(0, 1, min_open=True), help="Of the scorer "
+                 "strict: least S of the paper's score; its calibrated τ by default."),
+    pivot_option,
+    click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
+    click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
+                 "cores by default, eight at most."),
+)  # fmt: skip
+_SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
+                       help="Work with so many rows, drawn at random, each label with its "
+                       "share.")  # fmt: skip
+_BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH, show_default=True,
+                     help="Width of the search for paraphrases.")  # fmt: skip
+_ASKING: tuple[Callable[[Any], Any], ...] = (
+    click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model."),
+    click.option("--request-map", help="Of an endpoint: how rows become JSON."),
+    click.option("--response-map", help="Of an endpoint: where the labels are."),
+    click.option("--timeout", type=float, help="Of an endpoint: seconds to wait."),
+    click.option("--retries", type=click.IntRange(min=0), help="Of an endpoint: tries again."),
+    click.option("--connections", type=click.IntRange(min=1),
+                 help="Of an endpoint: requests at the same time; 4 by default."),
+    click.option("--on-error", type=click.Choice(["stop", "skip"]),
+                 help="Of an endpoint: what to do about a text that it refuses (400, 413, 422); "
+                 "stop by default."),
+    click.option("--inputs", type=FilePath(),
+                 help="Of file:…: where to write the rows that want predictions."),
+    *RESUMING,
+    click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary."),
+)  # fmt: skip
+_TAGGER = click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+                       help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
+_TAGGER_OF_RULES = click.option(
+    "--tagger",
+    help="Tagger to use; by default one that the rules were validated with, where that is known.",
+)
+
+_MOST_JOBS = 8
+
+
+def model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all of these options."""
+    return _with(
+        (*_DATA, _SAMPLE, paraphrases_option, _SCORER, *_SCORING, _BEAM, *_ASKING, _TAGGER), command
+    )
+
+
+def asking_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the model and of the data."""
+    return _with((*_DATA, *_ASKING, _TAGGER_OF_RULES), command)
+
+
+def scored_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of model and data, and of a score that it may leave out."""
+    return _with((*_DATA, _SCORER_OR_NONE, *_SCORING, *_ASKING, _TAGGER_OF_RULES), command)
+
+
+def _with(
+    options: tuple[Callable[[Any], Any], ...], command: Callable[..., None]
+) -> Callable[..., None]:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a run that only asks a model works with.
+
+    Attributes:
+        data: the labelled rows.
+        predictor: the model, remembering.
+        tagger: tags the rows.
+        run: where it keeps what it found out so far.
+    """
+
+    data: LabelledRows
+    predictor: CachedPredictor
+    tagger: Tagger
+    run: UnfinishedRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What rewords sentences and scores pairs; it is loaded when it is first asked for something.
+
+    Attributes:
+        paraphraser: rewords sentences.
+        scorer: scores pairs.
+        team: the processes that do what nobody else does.
+        journal: remembers what they said.
+    """
+
+    paraphraser: ParaphraseSource
+    scorer: Scorer
+    team: Team
+    journal: Journal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workplace(Asked, Parts):
+    """What a run works with, as `Asked` and `Parts` say."""
+
+
+def read_data(options: dict[str, Any]) -> LabelledRows:
+    """The rows that the options name."""
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.data.labelled import read_labelled
+
+    data = read_labelled(
+        options["data"],
+        column=options["column"],
+        label=options["label"],
+        also=options["also"],
+        format_name=options["input_format"],
+        options=ReadOptions(limit=options["limit"]),
+    )
+    count = options.get("sample")
+    return data if count is None else data.sampled(count, seed=options["seed"])
+
+
+@contextmanager
+def asking(
+    output: Path, options: dict[str, Any], *, show: ShowStage, goes_on: bool = False
+) -> Iterator[Asked]:
+    """Open a model and its data; what the model said stays until the run is done.
+
+    Answers lie in a folder beside the output, as `unfinished_run` says.
+
+    Args:
+        output: what the run writes.
+        options: of the command.
+        show: told what is done.
+        goes_on: whether a second start goes on without being asked to. Where predictions are made
+            elsewhere it always does: each round is a start.
+    """
+    from sears_dsl.models.loading import load_predictor
+    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.tagging.tagger import load_tagger
+
+    goes_on = goes_on or options["model"].startswith("file:")
+    with unfinished_run(output, options, goes_on=goes_on) as run:
+        show("reading rows", 0, None)
+        data = read_data(options)
+        show("loading the model", 0, None)
+        with PredictionStore(run.folder / "predictions.sqlite3") as store:
+            given = ("batch_size", "request_map", "response_map", "timeout", "retries",
+                     "connections", "on_error", "inputs")  # fmt: skip
+            predictor = load_predictor(
+                options["model"], store=store, **{name: options[name] for name in given}
+            )
+            try:
+                tagger = load_tagger(options["tagger"])
+                yield Asked(data=data, predictor=predictor, tagger=tagger, run=run)
+            finally:
+                if not options["quiet"]:
+                    for remark in predictor.remarks:
+                        click.echo(remark, err=True)
+
+
+@contextmanager
+def open_parts(
+    folder: Path,
+    options: dict[str, Any],
+    *,
+    own: OwnParts,
+    show: ShowStage,
+    paraphrases: bool = True,
+) -> Iterator[Parts]:
+    """What rewords sentences, if that is wanted, and scores pairs; its journal is in the folder.
+
+    Nothing is loaded here: torch, transformers and models take seconds, and what can be done or can
+    go wrong without them comes first.
+    """
+    from sears_dsl.paraphrasing.team import Recipe, load_team
+    from sears_dsl.runtime.journal import Journal
+    from sears_dsl.translation.model_files import check_model, pair_names
+
+    for name in options["pivots"]:
+        for model in pair_names(name)[1:]:
+            check_model(model)
+    recipe = Recipe(
+        pivots=options["pivots"],
+        scorer=options["scorer"] if own.scorer is None else None,
+        paraphrases=paraphrases and own.paraphraser is None,
+        beam=options.get("beam", _BEAM_WIDTH),
+        tau=options["tau"],
+        floor=options["floor"],
+        device=options["device"],
+    )
+    team = load_team(
+        recipe,
+        jobs=options["jobs"] or _cores(options["device"]),
+        on_loading=lambda: show("loading models", 0, None),
+    )
+    try:
+        with Journal(
+            folder / "journal.sqlite3", task=lambda: _task(team, own, quiet=options["quiet"])
+        ) as journal:
+            yield Parts(
+                paraphraser=team if own.paraphraser is None else own.paraphraser,
+                scorer=team if own.scorer is None else own.scorer,
+                team=team,
+                journal=journal,
+            )
+    finally:
+        team.close()
+
+
+def _task(team: Team, own: OwnParts, *, quiet: bool) -> str:
+    """What paraphrases and scores depend on; says where nobody knows what the scores mean."""
+    from sears_dsl import __version__
+    from sears_dsl.discovery.result.report import package_versions
+    from sears_dsl.meaning.scorers import unfitted
+    from sears_dsl.paraphrasing.plugins import identity_of_source
+
+    recipe = team.recipe
+    if recipe.scorer is not None and not quiet:
+        strange = unfitted(recipe.scorer, team.pivots, tau=recipe.tau)
+        if strange:
+            click.echo(f"note: {strange}", err=True)
+    lines = [*team.pivots, team.identity if own.scorer is None else own.scorer.identity]
+    if own.paraphraser is None:
+        lines += [f"beam {recipe.beam}", f"{team.search}"]
+    else:
+        lines.append(f"paraphrases {identity_of_source(own.paraphraser)}")
+    versions = {"sears": __version__, **package_versions(), "device": recipe.device}
+    return "\n".join(lines + [f"{name} {version}" for name, version in versions.items()])
+
+
+@contextmanager
+def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iterator[Workplace]:
+    """`asking`, and `open_parts`."""
+    from sears_dsl.effects.right_rows import try_model
+
+    own = own_parts(options)
+    with asking(output, options, show=show) as asked:
+        asked.data.require_characters()
+        own.check_rows(asked.data.texts, options["paraphrases"], quiet=options["quiet"])
+        show("trying the model", 0, None)
+        strange = try_model(asked.data, asked.predictor, comparison=options["compare"])
+        if strange and not options["quiet"]:
+            click.echo(strange, err=True)
+        with open_parts(asked.run.folder, options, own=own, show=show) as parts:
+            yield Workplace(**vars(asked), **vars(parts))
+
+
+def _cores(device: str) -> int:
+    """Processes where nobody said how many: each has its own models, some 700 MiB."""
+    return min(usable_cores(), _MOST_JOBS) if device == "cpu" else 1

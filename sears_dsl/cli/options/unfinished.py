@@ -1,0 +1,262 @@
+"""A run that may be cut off: its folder beside the output, and what becomes of it.
+
+In: the output and the options ``--resume`` and ``--restart``. Out: a folder that is ours alone
+until the end. Always holds: what an earlier run found out is removed only when this one has come to
+its end or the user said ``--restart``; two processes never work for one output; a folder in which
+nothing was found out does not stay; whatever ends a run early (Ctrl-C, a closed terminal, an error)
+says how to go on. Costs a few system calls.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import click
+
+from sears_dsl.errors import DataError, SearsError, UsageError
+from sears_dsl.runtime.documents import is_marked, make_private_folder, mark
+from sears_dsl.runtime.lock import lock
+
+__all__ = ["RESUMING", "UnfinishedRun", "make_folder", "resuming_options", "unfinished_run"]
+
+RESUMING: tuple[Callable[[Any], Any], ...] = (
+    click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
+    click.option("--restart", is_flag=True,
+                 help="Begin anew; what an interrupted run found out is removed."),
+)  # fmt: skip
+
+# What an interrupted run may have found out, and how many rows of it are worth no question: those
+# that a model was tried on.
+_TABLES = {"predictions": 16, "findings": 0}
+
+
+def resuming_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command both."""
+    for option in reversed(RESUMING):
+        command = option(command)
+    return command
+
+
+@dataclass
+class UnfinishedRun:
+    """A run that is at work.
+
+    Attributes:
+        folder: where it keeps what it found out.
+        keep: whether the folder stays when the run has come to its end, since there is more to do.
+    """
+
+    folder: Path
+    keep: bool = False
+
+
+@contextmanager
+def unfinished_run(
+    output: Path, options: dict[str, Any], *, goes_on: bool = False, keeps_models: bool = False
+) -> Iterator[UnfinishedRun]:
+    """The folder of a run; it goes with the end of the block, and stays when that is cut off.
+
+    Args:
+        output: what the run writes, a file or a folder; the run's folder lies beside it.
+        options: with ``resume``, ``restart`` and ``quiet``.
+        goes_on: whether a second start goes on without being asked to.
+        keeps_models: whether trained models lie in the folder, which run code when they are read;
+            it goes on only with what this user left in this place.
+
+    Raises:
+        UsageError: there is an interrupted run, and nobody said what to do with it.
+        DataError: nothing can be written there, or another process is at work.
+    """
+    if options["resume"] and options["restart"]:
+        raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
+    output = output.absolute()  # `.` has no name to go by
+    folder = output.parent / f"{output.name}.partial"
+    _make_own_folder(folder)
+    _check_writable(output)
+    with _held(folder, output), _interrupted_by_signals():
+        if keeps_models:
+            _check_made_here(folder, options)
+        if _holds_findings(folder) and not (options["resume"] or options["restart"] or goes_on):
+            _ask_what_to_do(folder, options)
+        if options["restart"]:
+            _empty(folder)
+        elif options["resume"] and not options["quiet"] and not _holds_findings(folder):
+            click.echo("there is no interrupted run to go on with; this one begins anew", err=True)
+        if keeps_models:
+            mark(folder)
+        run = UnfinishedRun(folder)
+        try:
+            yield run
+        except BaseException as error:
+            if not _holds_findings(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+            elif isinstance(error, KeyboardInterrupt) or (
+                isinstance(error, SearsError) and not goes_on
+            ):
+                how = "the same command" if goes_on else "--resume"
+                # A terminal that was closed takes no more words.
+                with suppress(OSError):
+                    click.echo(
+                        f"what was found out so far is in {folder.name}: {how} goes on", err=True
+                    )
+            raise
+        if not run.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+        elif not options["quiet"] and not goes_on:
+            click.echo(f"what was found out is in {folder.name}: --resume goes on", err=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for what is written, or say why that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{folder} could not be made: {error.strerror}",
+            help="choose another place with -o",
+        ) from error
+
+
+def _make_own_folder(folder: Path) -> None:
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise DataError(
+            f"{folder} could not be made: {error.strerror}",
+            help="choose another place with -o",
+        ) from error
+
+
+def _check_made_here(folder: Path, options: dict[str, Any]) -> None:
+    if not options["restart"] and not is_marked(folder) and len(list(folder.iterdir())) > 1:
+        raise UsageError(
+            f"{folder} holds a run that you did not start here, and trained models in it would run "
+            "code when they are read",
+            help="--restart removes it and begins anew",
+        )
+
+
+def _check_writable(output: Path) -> None:
+    """Before an hour of work, not after it."""
+    place = output if output.is_dir() else output.parent
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise DataError(
+            f"{place} cannot be written to: {error.strerror}", help="choose another place with -o"
+        ) from error
+
+
+@contextmanager
+def _held(folder: Path, output: Path) -> Iterator[None]:
+    with _open_lock(folder) as file:
+        if not lock(file.fileno()) or not _is_there(file, folder):
+            raise DataError(
+                f"another process is at work on {output}",
+                help="wait for it, end it, or give another -o",
+            )
+        yield
+
+
+def _open_lock(folder: Path) -> BinaryIO:
+    try:
+        return open(folder / "lock", "ab")
+    except OSError as error:
+        raise DataError(
+            f"{folder} cannot be written to: {error.strerror}", help="choose another place with -o"
+        ) from error
+
+
+def _is_there(file: BinaryIO, folder: Path) -> bool:
+    """Whether the file is still that of the folder, which its last holder may have removed."""
+    try:
+        there = (folder / "lock").stat()
+    except FileNotFoundError:
+        return False
+    ours = os.fstat(file.fileno())
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def _holds_findings(folder: Path) -> bool:
+    """Whether an interrupted run left answers of a model, paraphrases or scores."""
+    return any(map(_has_rows, sorted(folder.glob("*.sqlite3"))))
+
+
+def _has_rows(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            return any(
+                connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] > least  # noqa: S608
+                for table, least in _TABLES.items()
+                if table in names
+            )
+    except sqlite3.Error:
+        return True  # whatever it is, it is not ours to remove unasked
+
+
+def _ask_what_to_do(folder: Path, options: dict[str, Any]) -> None:
+    newest = max(path.stat().st_mtime for path in folder.iterdir())
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(newest))
+    state = f"{folder.name} holds an interrupted run, last at work {when}"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            state, help="--resume goes on with it, --restart removes it and begins anew"
+        )
+    answer = click.prompt(
+        f"{state}: go on, begin anew, or stop?",
+        type=click.Choice(["go on", "anew", "stop"]),
+        default="go on",
+        err=True,
+    )
+    if answer == "stop":
+        raise click.Abort
+    options["resume"], options["restart"] = answer == "go on", answer == "anew"
+
+
+def _empty(folder: Path) -> None:
+    """Remove everything but the lock, which is held."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != "lock":
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """A closed terminal and `kill` end a run as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # What somebody else has set, such as nohup, stays.
+    own = [
+        number
+        for number in (getattr(signal, name) for name in names)
+        if signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in own:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in own:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt

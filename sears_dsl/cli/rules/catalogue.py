@@ -1,0 +1,121 @@
+"""``sears rules``: the catalogue of shipped rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
+
+__all__ = ["rules_command"]
+
+
+@click.command("rules", epilog="Example: sears rules contractions/expand")
+@click.argument("names", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON.")
+@click.option(
+    "--pages",
+    type=FilePath(file_okay=False),
+    help="Write a Markdown page for each ruleset into this folder.",
+)
+@imports_option
+def rules_command(
+    names: tuple[str, ...], *, as_json: bool, pages: Path | None, allow_imports_outside: bool
+) -> None:
+    """List the shipped rulesets; with NAMES, show the rules in them."""
+    from sears_dsl.catalogue import find_rule_files, shipped
+    from sears_dsl.language.ruleset import load
+
+    if names:
+        known = {file: name for name, file in shipped().items()}
+        rulesets = {
+            known.get(file, str(file)): load(file, allow_imports_outside=allow_imports_outside)
+            for file in find_rule_files(names)
+        }
+    else:
+        rulesets = {name: load(file) for name, file in shipped().items()}
+    if pages is not None:
+        _write_pages(rulesets, pages)
+    elif as_json:
+        echo_json([_as_dict(name, ruleset) for name, ruleset in rulesets.items()])
+    elif names:
+        for name, ruleset in rulesets.items():
+            _print_rules(name, ruleset)
+    else:
+        _print_rulesets(rulesets)
+
+
+def _as_dict(name: str, ruleset: Ruleset) -> dict[str, object]:
+    from sears_dsl.language.printer import print_rule
+
+    return {
+        "name": name,
+        "version": ruleset.version,
+        "path": ruleset.path,
+        "rules": [
+            {
+                "id": rule_id,
+                "rule": print_rule(rule),
+                "tags": list(rule.metadata.tags),
+                "why": rule.metadata.why,
+                "tests": [[test.text, test.expected] for test in rule.metadata.tests],
+            }
+            for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+        ],
+    }
+
+
+def _print_rulesets(rulesets: dict[str, Ruleset]) -> None:
+    from rich.table import Table
+
+    table = Table("ruleset", "version", "rules", "example", box=None, pad_edge=False)
+    table.columns[2].justify = "right"
+    for name, ruleset in rulesets.items():
+        table.add_row(name, ruleset.version, f"{len(ruleset.rules):,}", _example(ruleset))
+    out = console()
+    out.print(table)
+    total = sum(len(ruleset.rules) for ruleset in rulesets.values())
+    out.print(f"\n{counted(len(rulesets), 'ruleset')}, {counted(total, 'rule')}. ", end="")
+    out.print("`sears rules NAME` shows the rules of one.", markup=False)
+
+
+def _example(ruleset: Ruleset) -> str:
+    from rich.markup import escape
+
+    from sears_dsl.language.printer import print_rule
+
+    return escape(print_rule(ruleset.rules[0])) if ruleset.rules else ""
+
+
+def _print_rules(name: str, ruleset: Ruleset) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from sears_dsl.language.printer import print_rule
+
+    out = console()
+    out.print(f"[bold]{name}[/bold] {ruleset.version}, {counted(len(ruleset.rules), 'rule')}")
+    table = Table("id", "rule", box=None, pad_edge=False)
+    for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
+        table.add_row(Text(rule_id), Text(print_rule(rule)))
+    out.print(table)
+    out.print()
+
+
+def _write_pages(rulesets: dict[str, Ruleset], folder: Path) -> None:
+    from sears_dsl.catalogue import ruleset_page
+    from sears_dsl.runtime.writing import write_atomically
+
+    folder.mkdir(parents=True, exist_ok=True)
+    index = ["# The shipped rules", "", "| ruleset | version | rules |", "|---|---|---|"]
+    for name, ruleset in rulesets.items():
+        file = name.replace("/", "-") + ".md"
+        index.append(f"| [{name}]({file}) | {ruleset.version} | {len(ruleset.rules)} |")
+        write_atomically(folder / file, ruleset_page(name, ruleset).encode("utf-8"))
+    write_atomically(folder / "README.md", ("\n".join(index) + "\n").encode("utf-8"))
+    click.echo(f"{counted(len(rulesets) + 1, 'page')} in {folder}")

@@ -1,0 +1,271 @@
+"""``sears diff``: what changed between two versions of a ruleset, in the rules and on data."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sears_dsl.cli.screen.console import console, counted, echo_json, imports_option, shown
+from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.language.diff import RulesetDiff
+    from sears_dsl.language.ruleset import Ruleset
+
+__all__ = ["diff_command"]
+
+
+@click.command(
+    "diff", epilog="Example: sears diff v1.2:rules/wh.sear rules/wh.sear --on questions.csv"
+)
+@click.argument("old")
+@click.argument("new")
+@click.option("--on", "data", help="A dataset: also show which rows rewrite differently.")
+@click.option("--column", help="The text column of the dataset.")
+@click.option("--format", "file_format", help="Its format, where the name does not tell.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
+              help="Show at most so many rows.")  # fmt: skip
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+              help="The tagger of the dataset.")  # fmt: skip
+@click.option("--exit-code", is_flag=True, help="Exit 1 when there are differences.")
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+@imports_option
+def diff_command(
+    old: str,
+    new: str,
+    *,
+    data: str | None,
+    column: str | None,
+    file_format: str | None,
+    limit: int,
+    tagger: str,
+    exit_code: bool,
+    as_json: bool,
+    allow_imports_outside: bool,
+) -> None:
+    """Compare two versions of a ruleset: rules added, removed, changed, renamed.
+
+    OLD and NEW are files, or git revisions of files such as v1.2:rules/wh.sear.
+    """
+    from sears_dsl.language.diff import diff_rulesets
+
+    outside = allow_imports_outside
+    with _version(old, outside) as before, _version(new, outside) as after:
+        difference = diff_rulesets(before, after)
+        rows = (
+            _row_differences(
+                before,
+                after,
+                data,
+                renamed={change.old_id: change.new_id for change in difference.renamed},
+                column=column,
+                form=file_format,
+                tagger=tagger,
+            )
+            if data is not None
+            else []
+        )
+    if as_json:
+        echo_json({**_as_dict(difference), "rows": rows})
+    else:
+        _print(difference)
+        if data is not None:
+            _print_rows(rows, limit)
+    if exit_code and (rows or difference):
+        sys.exit(1)
+
+
+@contextmanager
+def _version(name: str, allow_imports_outside: bool) -> Iterator[Ruleset]:
+    """The ruleset that a file name or ``revision:path`` stands for."""
+    from sears_dsl.catalogue import find_rule_files
+    from sears_dsl.language.ruleset import load
+
+    revision, colon, path = name.partition(":")
+    if not colon or Path(name).exists():
+        files = find_rule_files([name])
+        if len(files) != 1:
+            raise UsageError(f"{name} stands for {len(files)} files", help="name one file")
+        yield load(files[0], allow_imports_outside=allow_imports_outside)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = _check_out(revision, path, Path(folder))
+        yield load(file, allow_imports_outside=allow_imports_outside)
+
+
+def _check_out(revision: str, path: str, folder: Path) -> Path:
+    """Write all rule files of the revision into the folder, since a file may import others."""
+    top = _git("rev-parse", "--show-toplevel").decode().strip()
+    inside = (Path.cwd() / path).resolve()
+    try:
+        wanted = inside.relative_to(Path(top).resolve()).as_posix()
+    except ValueError as error:
+        raise UsageError(
+            f"{path} is not in the git repository {top}", help="name a path inside it"
+        ) from error
+    if revision.startswith("-"):
+        raise UsageError(f"{revision} is no git revision", help="name it as REVISION:PATH")
+    listing = _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)
+    names = [name for name in listing.decode("utf-8", "replace").split("\0") if name]
+    if wanted not in names:
+        raise UsageError(
+            f"there is no {wanted} in git revision {revision}",
+            help=f"`git ls-tree -r --name-only {revision}` lists its files",
+        )
+    for name in names:
+        if name == wanted or name.endswith(".sear"):
+            target = folder / name
+            # A repository that somebody made by hand may hold any names.
+            if not target.resolve().is_relative_to(folder.resolve()):
+                raise UsageError(
+                    f"git revision {revision} holds a file that is named {name!r}",
+                    help="no git makes such a name; look at where the repository is from",
+                )
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(_git("cat-file", "blob", f"{revision}:{name}"))
+    return folder / wanted
+
+
+def _git(*arguments: str) -> bytes:
+    try:
+        # What a repository is configured to run or to fetch is left alone.
+        done = subprocess.run(  # noqa: S603 - the user's own git, fixed verbs
+            ["git", "-c", "core.fsmonitor=false", *arguments],  # noqa: S607
+            capture_output=True,
+            check=False,
+            env={**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"},
+        )
+    except FileNotFoundError as error:
+        raise UsageError("git is not installed", help="compare two files instead") from error
+    if done.returncode:
+        message = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise UsageError(f"git {arguments[0]}: {message}", help="name it as REVISION:PATH")
+    return done.stdout
+
+
+# ---------------------------------------------------------------- on data
+
+
+def _row_differences(
+    old: Ruleset,
+    new: Ruleset,
+    data: str,
+    *,
+    renamed: Mapping[str, str],
+    column: str | None,
+    form: str | None,
+    tagger: str,
+) -> list[dict[str, object]]:
+    """Rows that a rule of the two versions rewrites differently, by its id in the new one."""
+    from sears_dsl.data.dataset import Dataset, default_column, require_column
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.tagging.cache import TagCache
+    from sears_dsl.tagging.tagger import load_tagger, needs_cache
+
+    found: list[dict[str, object]] = []
+    with TagCache() if needs_cache(tagger) else nullcontext() as cache:
+        chosen = load_tagger(tagger, cache=cache)
+        matchers = [compile_rules([ruleset], tagger=chosen) for ruleset in (old, new)]
+        dataset = Dataset(data, format_name=form)
+        name = column or default_column(dataset.first, where=data)
+        require_column(dataset.names, name, where=data)
+        old_ids = tuple(renamed.get(rule, rule) for rule in matchers[0].rule_ids)
+        names = (old_ids, matchers[1].rule_ids)
+        for batch in dataset.batches():
+            values = batch.columns[name]
+            texts = [value if isinstance(value, str) else "" for value in values]
+            before, after = (
+                {(each.row, ids[each.rule]): each.text for each in matcher.apply(texts)}
+                for matcher, ids in zip(matchers, names, strict=True)
+            )
+            for row, rule in sorted(before.keys() | after.keys()):
+                was, now = before.get((row, rule)), after.get((row, rule))
+                if was != now:
+                    found.append(
+                        {
+                            "row": batch.row_number(row),
+                            "rule": rule,
+                            "original": texts[row],
+                            "old": was,
+                            "new": now,
+                        }
+                    )
+    return found
+
+
+# ---------------------------------------------------------------- printing
+
+
+def _as_dict(difference: RulesetDiff) -> dict[str, object]:
+    from sears_dsl.language.printer import print_rule
+
+    return {
+        "added": [{"id": name, "rule": print_rule(rule)} for name, rule in difference.added],
+        "removed": [{"id": name, "rule": print_rule(rule)} for name, rule in difference.removed],
+        "changed": [
+            {
+                "id": change.new_id,
+                "parts": list(change.parts),
+                "old": print_rule(change.old),
+                "new": print_rule(change.new),
+            }
+            for change in difference.changed
+        ],
+        "renamed": [
+            {"old": change.old_id, "new": change.new_id, "rule": print_rule(change.new)}
+            for change in difference.renamed
+        ],
+        "options": [list(option) for option in difference.options],
+        "sets": list(difference.sets),
+    }
+
+
+def _print(difference: RulesetDiff) -> None:
+    from rich.text import Text
+
+    from sears_dsl.language.printer import print_rule
+
+    out = console()
+    for name, was, now in difference.options:
+        out.print(Text(f"option {name}: {was} → {now}"))
+    for name in difference.sets:
+        out.print(Text(f"set {name} changed"))
+    for name, rule in difference.removed:
+        out.print(Text(f"- {name}: {print_rule(rule)}", "red"))
+    for name, rule in difference.added:
+        out.print(Text(f"+ {name}: {print_rule(rule)}", "green"))
+    for change in difference.changed:
+        out.print(Text(f"~ {change.new_id}: {', '.join(change.parts)} changed", "yellow"))
+        if "rule" in change.parts:
+            out.print(Text(f"    - {print_rule(change.old)}", "red"))
+            out.print(Text(f"    + {print_rule(change.new)}", "green"))
+    for change in difference.renamed:
+        out.print(Text(f"= {change.old_id} → {change.new_id}: {print_rule(change.new)}"))
+    out.print(
+        f"{len(difference.added):,} added, {len(difference.removed):,} removed, "
+        f"{len(difference.changed):,} changed, {len(difference.renamed):,} renamed"
+    )
+
+
+def _print_rows(rows: list[dict[str, object]], limit: int) -> None:
+    from rich.text import Text
+
+    out = console()
+    for each in rows[:limit]:
+        out.print(Text(f"\nrow {each['row']}, {each['rule']}", "bold"))
+        out.print(Text(f"    {shown(str(each['original']))}"))
+        for sign, side, style in (("-", "old", "red"), ("+", "new", "green")):
+            text = "(unchanged)" if each[side] is None else shown(str(each[side]))
+            out.print(Text(f"  {sign} {text}", style))
+    if len(rows) > limit:
+        out.print(f"\n… and {counted(len(rows) - limit, 'more row')}")
+    out.print(f"{counted(len(rows), 'rewrite')} differ on the data")

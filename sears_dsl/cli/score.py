@@ -1,0 +1,283 @@
+"""``sears score`` and ``sears calibrate``: do pairs mean the same, and from which score on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.extras import need_discovery
+from sears_dsl.cli.options.model import pivot_option
+from sears_dsl.cli.options.own_parts import load_chosen_scorer, scorer_option
+from sears_dsl.cli.screen.console import console, counted, echo_json
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.data.dataset import Dataset
+    from sears_dsl.meaning.calibration import Calibration
+    from sears_dsl.meaning.judgements import PairColumns
+    from sears_dsl.meaning.scorers import Scorer
+
+__all__ = ["calibrate_command", "score_command"]
+
+_STDOUT = "-"
+# Pairs that are scored before the next of them are written.
+_ROWS = 2_000
+# Points of the curve that are printed; --json has all of them.
+_POINTS = 10
+# Characters of a text that is named as an example.
+_SHOWN = 60
+
+
+def _pairs_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that both commands have: which scorer, and where the pairs are."""
+    for option in reversed(
+        (
+            scorer_option(
+                "scorer_name",
+                text="judge: the chance that most readers would accept the rewrite; pivot: "
+                "the paper's score through translation; minilm: the cosine of a sentence encoder; "
+                "combined: both and word order, calibrated; strict: combined, and 0 where pivot is "
+                "below a floor; or one of your own.",
+            ),
+            click.option("--floor", type=click.FloatRange(0, 1, min_open=True),
+                         help="The floor of strict; the calibrated τ of pivot by default."),
+            pivot_option,
+            click.option("--original", help="The column of the original texts."),
+            click.option("--rewrite", help="The column of the rewrites."),
+            click.option("--format", "file_format",
+                         help="Format of PAIRS, where its name does not tell."),
+            click.option("--no-header", is_flag=True,
+                         help="csv, tsv: no names of columns; they are 1, 2, …"),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command(
+    "score",
+    epilog="Examples: sears score pairs.csv -o scored.csv; "
+    "sears score rewritten.jsonl --scorer pivot --tau 0.0008",
+)
+@click.argument("pairs")
+@_pairs_options
+@click.option("-o", "--output", default=_STDOUT, show_default=True,
+              help="The file to write; - for standard output.")  # fmt: skip
+@click.option("--output-format", help="Format of the output, where its name does not tell.")
+@click.option("--tau", type=click.FloatRange(0, 1), help="Add a column `equivalent`: score ≥ τ.")
+@click.option("--default-tau", is_flag=True, help="Likewise, with the τ the scorer ships with.")
+def score_command(
+    pairs: str,
+    *,
+    scorer_name: str,
+    floor: float | None,
+    pivots: tuple[str, ...],
+    original: str | None,
+    rewrite: str | None,
+    file_format: str | None,
+    no_header: bool,
+    output: str,
+    output_format: str | None,
+    tau: float | None,
+    default_tau: bool,
+) -> None:
+    """Score how far rewrites still mean what their originals mean.
+
+    PAIRS is a file with two columns of text. The output has all of its columns and `score`, from
+    0 to 1, where 1 is the same text.
+    """
+    need_discovery()
+    from sears_dsl.data.batches import Frame, ReadOptions
+    from sears_dsl.data.dataset import Dataset, format_named, format_of
+    from sears_dsl.meaning.judgements import pair_columns
+    from sears_dsl.runtime.writing import write_atomically
+
+    if tau is not None and default_tau:
+        raise UsageError("--tau and --default-tau were both given", help="give one of them")
+    options = ReadOptions(header=not no_header, rows=_ROWS)
+    dataset = Dataset(pairs, format_name=file_format, options=options)
+    columns = pair_columns(dataset, original=original, rewrite=rewrite)
+    added = ["score"] if tau is None and not default_tau else ["score", "equivalent"]
+    taken = [name for name in added if name in dataset.names]
+    if taken:
+        raise UsageError(
+            f"{pairs} has a column {taken[0]!r} already", help="rename it, so that none is lost"
+        )
+    if output == _STDOUT and output_format is None:
+        form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
+    else:
+        form = format_of(output, output_format, reading=False)
+    scorer = load_chosen_scorer(scorer_name, pivots=pivots, floor=floor)
+    threshold = scorer.tau if default_tau else tau
+    parts = (
+        form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)
+    )
+    content = BytesIO()
+    form.assemble(parts, content, Frame((*dataset.names, *added)))
+    if output == _STDOUT:
+        click.echo(content.getvalue(), nl=False)
+    else:
+        write_atomically(Path(output), content.getvalue())
+
+
+def _scored(
+    dataset: Dataset, columns: PairColumns, scorer: Scorer, tau: float | None
+) -> Iterator[dict[str, list[Any]]]:
+    """The columns of each batch with the new ones."""
+    from sears_dsl.meaning.judgements import pairs_of
+
+    for batch in dataset.batches():
+        values = scorer.scores(pairs_of(batch, columns, where=dataset.path))
+        found = {name: list(column) for name, column in batch.columns.items()}
+        found["score"] = [float(f"{value:.6g}") for value in values]
+        if tau is not None:
+            found["equivalent"] = [int(value >= tau) for value in values]
+        yield found
+
+
+@click.command(
+    "calibrate",
+    epilog="Example: sears calibrate judged.csv --label grade --positive-from 4 --scorer pivot",
+)
+@click.argument("pairs")
+@_pairs_options
+@click.option("--label", help="The column of judgements: 1 where the pair means the same, else 0.")
+@click.option("--positive-from", type=float, metavar="GRADE",
+              help="Judgements are grades; from this one on a pair counts as "
+              "equivalent.")  # fmt: skip
+@click.option("--source", "sources", multiple=True, metavar="NAME",
+              help="Take only judgements whose column `source` says so: pair, pick or rule, as "
+              "`sears vetted --pairs` writes them; repeatable.")  # fmt: skip
+@click.option("--tau", type=click.FloatRange(0, 1), help="Measure this τ instead of fitting one.")
+@click.option("--json", "as_json", is_flag=True,
+              help="Print everything as JSON, the whole curve included.")  # fmt: skip
+def calibrate_command(
+    pairs: str,
+    *,
+    scorer_name: str,
+    floor: float | None,
+    pivots: tuple[str, ...],
+    original: str | None,
+    rewrite: str | None,
+    file_format: str | None,
+    no_header: bool,
+    label: str | None,
+    positive_from: float | None,
+    sources: tuple[str, ...],
+    tau: float | None,
+    as_json: bool,
+) -> None:
+    """Find the threshold τ that human judgements ask for, and how well a scorer agrees with them.
+
+    PAIRS is a file with two columns of text and one of judgements. τ is the value that minimizes
+    the entropy of the two sides into which it splits the judgements. Of the scorer strict it is the
+    τ of the combined score among pairs that reach the floor, which is a τ of the scorer pivot.
+    """
+    need_discovery()
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.meaning.calibration import calibrated
+    from sears_dsl.meaning.judgements import read_judgements
+    from sears_dsl.meaning.strict import StrictScorer
+
+    judged = read_judgements(
+        pairs,
+        original=original,
+        rewrite=rewrite,
+        label=label,
+        positive_from=positive_from,
+        sources=sources,
+        format_name=file_format,
+        options=ReadOptions(header=not no_header),
+    )
+    contradicting = judged.contradicting
+    scorer = load_chosen_scorer(scorer_name, pivots=pivots, floor=floor)
+    scores = scorer.scores(judged.pairs)
+    found = calibrated(scores, judged.equivalent, tau=tau)
+    reached = None
+    if isinstance(scorer, StrictScorer):
+        reached = {"floor": scorer.floor, "pairs_that_reach_it": int((scores > 0).sum())}
+    if as_json:
+        echo_json(
+            {
+                "scorer": scorer.name,
+                "identity": scorer.identity,
+                **(reached or {}),
+                "data": {
+                    "path": judged.path,
+                    "sha256": judged.digest,
+                    "contradicting": {
+                        "pairs": len(contradicting),
+                        "judgements": sum(contradicting.values()),
+                    },
+                },
+                "shipped_tau": _shipped_tau(scorer),
+                "fitted": tau is None,
+                **found.as_dict(),
+            }
+        )
+    else:
+        _print(found, scorer, fitted=tau is None)
+        if contradicting:
+            example = next(iter(contradicting))
+            console().print(
+                f"\n{counted(len(contradicting), 'pair')} judged both ways, in "
+                f"{sum(contradicting.values()):,} judgements: each of these counts, so no τ is "
+                f"right about all; such as {' | '.join(text[:_SHOWN] for text in example)!r}",
+                markup=False,
+            )
+        if reached is not None:
+            console().print(
+                f"\n{reached['pairs_that_reach_it']:,} of {counted(found.pairs, 'pair')} reach the "
+                f"floor of {reached['floor']:.3g}, the others score 0; --scorer pivot fits a floor"
+            )
+
+
+def _shipped_tau(scorer: Scorer) -> float | None:
+    """The threshold that a scorer comes with; one of the user's own may have none."""
+    from sears_dsl.paraphrasing.plugins import OwnScorer
+
+    return scorer.tau if not isinstance(scorer, OwnScorer) or scorer.has_tau else None
+
+
+def _print(found: Calibration, scorer: Scorer, *, fitted: bool) -> None:
+    from rich.table import Table
+
+    out = console()
+    how = "least entropy of the splits" if fitted else "as given"
+    out.print(
+        f"{scorer.name} on {counted(found.pairs, 'pair')}, {found.equivalent:,} of them equivalent"
+    )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("value", justify="right")
+    table.add_column("95% interval")
+    shipped = _shipped_tau(scorer)
+    table.add_row(
+        "τ", f"{found.tau:.4g}", how if shipped is None else f"{how}; shipped {shipped:.4g}"
+    )
+    for name, share in (
+        ("area under the ROC curve", found.area),
+        ("precision at τ", found.precision),
+        ("recall at τ", found.recall),
+    ):
+        table.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
+    table.add_row(
+        "entropy of the judgements", f"{found.entropy_before:.3f} bits",
+        f"{found.entropy:.3f} bits are left when the side of τ is known",
+    )  # fmt: skip
+    out.print(table)
+    curve = Table("let through wrongly", "found", "at τ", box=None, pad_edge=False, title="ROC")
+    curve.title_justify = "left"
+    last = len(found.curve.thresholds) - 1
+    for point in sorted({round(number * last / _POINTS) for number in range(_POINTS + 1)}):
+        curve.add_row(
+            f"{found.curve.false_rates[point]:.3f}",
+            f"{found.curve.true_rates[point]:.3f}",
+            f"{found.curve.thresholds[point]:.4g}" if point else "over 1",
+        )
+    out.print()
+    out.print(curve)

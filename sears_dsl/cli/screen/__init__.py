@@ -1,0 +1,1 @@
+"""What commands show: text, progress, the course of a discovery."""

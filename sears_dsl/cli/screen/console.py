@@ -1,0 +1,145 @@
+"""What commands share when they print: the change marked in a sentence, JSON, plurals.
+
+On a terminal a change is red struck through and green; elsewhere it is marked as
+``[-old-]{+new+}``, so that nothing depends on colour.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from sears_dsl.engine.matches import Edit
+    from sears_dsl.errors import Diagnostic
+
+__all__ = [
+    "FilePath",
+    "as_json_object",
+    "console",
+    "counted",
+    "echo_json",
+    "excerpt",
+    "imports_option",
+    "marked",
+    "shown",
+]
+
+imports_option = click.option(
+    "--allow-imports-outside",
+    is_flag=True,
+    help="Rule files may import files that lie outside of their folder.",
+)
+"""For every command that reads rule files."""
+
+# How much of a long sentence is shown before its first change.
+_BEFORE = 40
+
+
+class FilePath(click.Path):
+    """A path on the command line; an empty one is refused, since it would be the current folder."""
+
+    name = "path"
+
+    def __init__(self, *, file_okay: bool = True, dir_okay: bool = True) -> None:
+        super().__init__(file_okay=file_okay, dir_okay=dir_okay, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if value == "":
+            raise UsageError(
+                "an empty name is no file", help="is a variable of the shell not set? name a file"
+            )
+        return super().convert(value, param, ctx)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that writes plain text when the stream is no terminal, and never wraps pipes."""
+    from rich.console import Console
+
+    class Printer(Console):
+        """Leaves it to the command what is done when nobody reads on."""
+
+        def on_broken_pipe(self) -> NoReturn:
+            raise BrokenPipeError
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else 200
+    return Printer(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=width)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 rule``, ``2,000 rules``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def echo_json(value: object) -> None:
+    """One JSON document on standard output."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def as_json_object(finding: Diagnostic) -> dict[str, object]:
+    """A finding as commands print it under --json."""
+    span = finding.span
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "message": finding.message,
+        "help": finding.help,
+        "path": finding.path,
+        "line": span.line if span else None,
+        "column": span.column if span else None,
+        "end_column": span.end_column if span else None,
+    }
+
+
+def shown(text: str) -> str:
+    """The text on one line: line ends and controls made visible."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def marked(original: str, edits: Sequence[Edit]) -> Text:
+    """The sentence with each change marked; only the words that differ."""
+    from rich.text import Text
+
+    from sears_dsl.engine.rewrite.shown_edits import pieces
+
+    line = Text()
+    for kind, text in pieces(original, edits):
+        if kind == "same":
+            line.append(shown(text))
+        elif kind == "old":
+            line.append(f"[-{shown(text)}-]", style="red strike")
+        else:
+            line.append(f"{{+{shown(text)}+}}", style="green bold")
+    return line
+
+
+def excerpt(original: str, edits: Sequence[Edit], *, width: int) -> Text:
+    """`marked`, cut to a width so that the first change is in it."""
+    line = marked(original, edits)
+    change = line.plain.find(_first_mark(line.plain))
+    if len(line) > width and change > _BEFORE:
+        cut = line.plain.find(" ", change - _BEFORE) + 1
+        line = line[cut:]
+        line = type(line)("…", end="") + line
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def _first_mark(plain: str) -> str:
+    marks = [mark for mark in ("[-", "{+") if mark in plain]
+    return min(marks, key=plain.find, default="")

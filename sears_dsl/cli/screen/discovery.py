@@ -1,0 +1,503 @@
+"""What `sears discover` shows: notes on the rows, known flips, what it will cost, what came out.
+
+In: values of a run. Out: lines and tables on a console, plain where it is no terminal. Always
+holds: a run ends with rules, or with what was tried, what came closest and what would help, in
+numbers of this run; nothing is asked where nobody can answer. Costs nothing to speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from sears_dsl.cli.screen.console import counted, excerpt
+from sears_dsl.discovery.result.report import percent
+from sears_dsl.discovery.settings import HOLDOUT_FROM
+from sears_dsl.engine.matches import Edit
+from sears_dsl.language.printer import print_rule
+from sears_dsl.statistics import wilson_interval
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from sears_dsl.discovery.counts import Closest
+    from sears_dsl.discovery.known_rules import KnownFlips
+    from sears_dsl.discovery.result.found import Discovery, FoundRule
+    from sears_dsl.discovery.settings import Settings
+
+__all__ = ["Estimate", "estimate", "notes_on", "print_discovery", "print_known"]
+
+# Columns that an example takes at least where it stands beside its rule.
+_LEAST_ROOM = 30
+_NARROW = 120
+_SHOWN = 10
+_CLOSEST = 3
+_LONGEST_RULE = 60
+
+# ---------------------------------------------------------------- before anything is searched
+
+_FEW_WORDS, _MANY_WORDS = 1, 400
+# Of English rows some 2% to 7% do not look so; fewer than this say nothing.
+_FOREIGN = 0.1
+
+
+def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
+    """What is strange about rows, a sentence each.
+
+    Args:
+        texts: the rows.
+        looks_english: says of a text whether it is English.
+
+    Example:
+        >>> notes_on(["Good.", "Good."], looks_english=lambda text: True)
+        ['all rows say the same: what flips one flips all, and no rate means anything', \
+'2 of 2 rows have one word: hardly a rule acts on them']
+    """
+    some = len(texts)
+    words = [len(text.split()) for text in texts]
+    foreign = sum(not looks_english(text) for text in texts)
+    short = sum(count <= _FEW_WORDS for count in words)
+    long = sum(count > _MANY_WORDS for count in words)
+    notes = []
+    if some > 1 and len(set(texts)) == 1:
+        notes.append("all rows say the same: what flips one flips all, and no rate means anything")
+    if 2 * short > some:
+        notes.append(f"{short:,} of {some:,} rows have one word: hardly a rule acts on them")
+    if long:
+        notes.append(
+            f"{long:,} of {some:,} rows have more than {_MANY_WORDS} words: they are reworded "
+            "sentence by sentence, which takes long; rows of a sentence or two find more in less "
+            "time"
+        )
+    if foreign and foreign >= _FOREIGN * some:
+        notes.append(
+            f"{foreign:,} of {some:,} rows do not look like English; scores are not calibrated "
+            "for them"
+        )
+    return notes
+
+
+def print_known(out: Console, found: KnownFlips, *, so_far: bool = False) -> None:
+    """The known rules that flip rows, best first, and what that means.
+
+    Args:
+        out: where to.
+        found: what they do.
+        so_far: whether the model is asked about more of them yet.
+    """
+    best = found.best()
+    rows = len(found.right)
+    acting = int((found.applications.changed > 0).sum())
+    when = "so far " if so_far else ""
+    if not best:
+        if not so_far:
+            out.print(_no_known_flips(found, acting))
+        return
+    out.print(
+        f"known rules {when}flip {found.rows_flipped:,} of {counted(rows, 'searched row')}: "
+        f"{len(best):,} of the {acting:,} that change a row"
+        + (f", the best {_SHOWN}:" if len(best) > _SHOWN else ":")
+    )
+    out.print(_known_table(found, best[:_SHOWN], out.width))
+    out.print("read by people before; their meaning on these rows is not yet scored")
+
+
+def _no_known_flips(found: KnownFlips, acting: int) -> str:
+    if not acting:
+        return f"none of {counted(len(found.known.rules), 'known rule')} changes a searched row"
+    texts = len(set(found.applications.rewrites.tolist()))
+    return (
+        f"none of the {acting:,} known rules that change a row flips one: the model bears all "
+        f"{texts:,} rewordings of {counted(len(found.right), 'searched row')}"
+    )
+
+
+def _known_table(found: KnownFlips, rules: Sequence[int], width: int) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("known rule", "from", "flips", "rate", "example", box=None, pad_edge=False)
+    table.columns[2].justify = table.columns[3].justify = "right"
+    names = [_known_name(found, rule) for rule in rules]
+    sources = [found.known.sources[rule] for rule in rules]
+    room = width - max(map(len, names)) - max(map(len, sources)) - 30
+    for rule, name, source in zip(rules, names, sources, strict=True):
+        flips, changed = int(found.flips_of_rule[rule]), int(found.applications.changed[rule])
+        original, rewritten = found.example(rule)
+        table.add_row(
+            Text(name),
+            Text(source),
+            f"{flips:,} of {changed:,}",
+            percent(flips / changed),
+            _change(original, rewritten, max(_LEAST_ROOM, min(90, room))),
+        )
+    return table
+
+
+def _known_name(found: KnownFlips, rule: int) -> str:
+    """The id of a rule; its text where the file gave it no name."""
+    tree = found.known.rules[rule]
+    return found.known.ids[rule] if tree.name else _cut(print_rule(tree))
+
+
+# ---------------------------------------------------------------- what it will cost
+
+_MOST_MINUTES, _MOST_QUESTIONS, _MOST_REQUESTS = 20, 50_000, 2_000
+# Sentences of some twenty words that one process rewords in a second with a beam of 30
+# (benchmarks/record, paraphrasing); pairs of a text and its rewrite that are judged for a searched
+# row, as manifests of benchmarks.discovery_quality count them, and how many a process judges in a
+# second; what loading the models takes.
+_SENTENCES_A_SECOND = 2.8
+_WORDS_A_SENTENCE = 20
+_BEAM = 30
+_PAIRS_A_ROW = 45
+_PAIRS_A_SECOND = 50
+_LOADING = 10.0
+# What the paper's order asks about a searched row.
+_QUESTIONS_WITHOUT_LIMIT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a search will take.
+
+    Attributes:
+        questions: to the model, at most; in the paper's order about so many.
+        limited: whether there are surely not more.
+        minutes: about so many.
+    """
+
+    questions: int
+    limited: bool
+    minutes: float
+
+    def __str__(self) -> str:
+        """One line for people."""
+        minutes = "a minute" if self.minutes < 1.5 else f"{ceil(self.minutes):,} minutes"
+        many = f"{self.questions:,} questions to the model"
+        return f"ahead: {'at most' if self.limited else 'some'} {many}, about {minutes}"
+
+    def wants_an_answer(self, *, endpoint: bool) -> bool:
+        """Whether a person at a terminal is asked to go on.
+
+        Example:
+            >>> Estimate(2500, True, 3.0).wants_an_answer(endpoint=True)
+            True
+        """
+        return (
+            self.minutes > _MOST_MINUTES
+            or self.questions > _MOST_QUESTIONS
+            or (endpoint and self.questions > _MOST_REQUESTS)
+        )
+
+
+def estimate(
+    texts: Sequence[str],
+    settings: Settings,
+    *,
+    most: int | None,
+    asked: int,
+    seconds_a_question: float,
+    processes: int,
+    beam: int,
+    translates: bool,
+) -> Estimate:
+    """What the search will take from here on.
+
+    Args:
+        texts: the searched rows.
+        settings: of the run.
+        most: questions that there may be in all; None for no limit.
+        asked: how many there were.
+        seconds_a_question: what one took.
+        processes: that reword and judge.
+        beam: of the search for paraphrases.
+        translates: whether these processes reword the rows, or a part of the user's own.
+
+    Example:
+        >>> from sears_dsl.discovery.settings import Settings
+        >>> print(estimate(["A fun film."] * 140, Settings(), most=4000, asked=900,
+        ...     seconds_a_question=0.001, processes=2, beam=30, translates=True))
+        ahead: at most 3,100 questions to the model, about 2 minutes
+    """
+    questions = _QUESTIONS_WITHOUT_LIMIT * len(texts) if most is None else max(0, most - asked)
+    sentences = sum(max(1.0, len(text.split()) / _WORDS_A_SENTENCE) for text in texts)
+    seconds = _LOADING + questions * seconds_a_question
+    if translates:
+        seconds += sentences / (_SENTENCES_A_SECOND * processes) * (0.5 + 0.5 * beam / _BEAM)
+    seconds += _PAIRS_A_ROW * len(texts) / (_PAIRS_A_SECOND * processes)
+    return Estimate(questions, most is not None, seconds / 60)
+
+
+# ---------------------------------------------------------------- what came out
+
+
+def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
+    """The rules as the paper's Table 3 shows them, or why there are none; what was asked."""
+    funnel = discovery.funnel
+    asked = funnel.rows - funnel.unasked
+    out.print(
+        f"{funnel.right:,} of {asked:,} rows are right, {funnel.held_out:,} of them held out "
+        f"and {funnel.searched:,} searched; {_stages(discovery)}"
+    )
+    if funnel.unasked:
+        why = "time" if "rows" in discovery.cut_short else "questions"
+        out.print(f"{counted(funnel.unasked, 'row')} not asked about for want of {why}")
+    if funnel.too_long:
+        out.print(f"{counted(funnel.too_long, 'row')} not reworded, or not all of it: too long")
+    if discovery.rules:
+        _print_rules(discovery, out)
+        _print_sums(discovery, out)
+    if not any(not each.source for each in discovery.rules):
+        out.print(*_nothing_new(discovery), sep="\n", markup=False)
+    out.print(_questions(discovery))
+    if discovery.budget_reached:
+        out.print(f"the time budget cut short: {', '.join(discovery.cut_short)}")
+    beside = f"{output.stem}.manifest.json, {output.stem}.md"
+    out.print(f"written: {output}; beside it {beside}", markup=False)
+
+
+def _stages(discovery: Discovery) -> str:
+    """What was tried, stage by stage, in words."""
+    funnel = discovery.funnel
+    candidates = counted(funnel.candidates, "candidate rule")
+    if discovery.settings.order == "paper":
+        return (
+            f"{funnel.rows_with_adversary:,} of these have an adversary; {candidates}, "
+            f"{funnel.passing:,} pass the filter"
+        )
+    if not funnel.candidates:
+        return f"no rule comes of their {counted(funnel.paraphrases, 'paraphrase')}"
+    passing = f"{funnel.passing:,} keep it" if funnel.passing else "none keeps it"
+    flip = "flip" if funnel.passing else "flips"
+    return (
+        f"their {counted(funnel.paraphrases, 'paraphrase')} give {candidates}: {funnel.judged:,} "
+        f"act in enough text to be judged, {funnel.keep_meaning:,} keep the meaning there; of "
+        f"these and the known ones {passing} and {flip} {discovery.minimum_flips} rows or "
+        "more"
+    )
+
+
+def _print_rules(discovery: Discovery, out: Console) -> None:
+    """A line a rule, with its example beside it, or all examples below where there is no room."""
+    longest = max(len(_shown(each)) for each in discovery.rules)
+    room = out.width - longest - (95 if discovery.funnel.held_out else 65)
+    beside = room >= _LEAST_ROOM
+    width = min(90, room if beside else out.width - 20)
+    examples = [_example(each, width) for each in discovery.rules]
+    out.print(_table(discovery, examples if beside else None, narrow=out.width < _NARROW))
+    if not beside:
+        out.print(*filter(None, examples), sep="\n")
+
+
+def _shown(found: FoundRule) -> str:
+    return _cut(found.text)
+
+
+def _example(found: FoundRule, width: int) -> Text:
+    """A row that the rule flips, with the change marked; nothing where there is none."""
+    from rich.text import Text
+
+    if not found.examples:
+        return Text("")
+    first = found.examples[0]
+    example = _change(first.original, first.rewritten, width)
+    return example.append(f"  {first.label} → {first.prediction}", style="dim")
+
+
+def _table(discovery: Discovery, examples: Sequence[Text] | None, *, narrow: bool) -> Table:
+    """A line a rule: flips on the rows that found it, and on those held out; how well it reads."""
+    from rich.table import Table
+    from rich.text import Text
+
+    held_out = bool(discovery.funnel.held_out)
+    rate = ["flips"] if narrow else ["flips", "rate (95%)"]
+    heads = ["rule", "from", *rate, "S ≥ τ"]
+    heads += ["held out", *rate[1:], *([] if narrow else ["S ≥ τ"])] if held_out else []
+    heads += ["example"] if examples else []
+    table = Table(*heads, box=None, pad_edge=False)
+    for column in table.columns[:-1]:
+        column.no_wrap = True
+    for number, each in enumerate(discovery.rules):
+        cells = [_shown(each), each.source or "new"]
+        cells += _rate(each.flips, each.asked, each.interval)[: len(rate)]
+        if each.judged is None:
+            cells.append(percent(each.at_tau / each.asked) if each.asked else "")
+        else:
+            cells.append(f"{each.judged.accepted:,} of {each.judged.sampled:,} on text")
+        if held_out and each.held_out is not None:
+            held = each.held_out
+            cells += _rate(held.flips, held.changed, held.interval)[: len(rate)]
+            if not narrow:
+                cells.append(percent(held.at_tau / held.changed) if held.changed else "")
+        shown = examples[number : number + 1] if examples else []
+        table.add_row(*map(Text, cells), *shown)
+    return table
+
+
+def _rate(flips: int, asked: int, interval: tuple[float, float]) -> list[str]:
+    low, high = interval
+    rate = f"{percent(flips / asked)} ({percent(low)}–{percent(high)})" if asked else ""
+    return [f"{flips:,} of {asked:,}", rate]
+
+
+def _print_sums(discovery: Discovery, out: Console) -> None:
+    """What the rules do together, and on which rows all of this was counted."""
+    funnel = discovery.funnel
+    known = " or by a known rule" if any(each.source for each in discovery.rules) else ""
+    together = (
+        f"together they flip {funnel.rows_flipped:,} of {funnel.searched:,} searched rows "
+        f"({100 * funnel.rows_flipped / max(1, funnel.searched):.1f}%) with S ≥ τ{known}"
+    )
+    if funnel.held_out:
+        flipped = funnel.held_out_flipped or 0
+        together += (
+            f", and {flipped:,} of {funnel.held_out:,} held out "
+            f"({100 * flipped / funnel.held_out:.1f}%)"
+        )
+    out.print(together)
+    if not funnel.held_out:
+        share = discovery.settings.holdout
+        why = f"fewer than {HOLDOUT_FROM} right rows" if share is None else f"--holdout {share:g}"
+        out.print(f"no rows held out ({why}): the numbers are from the rows that found the rules")
+
+
+def _questions(discovery: Discovery) -> str:
+    """How much the model was asked, and whether it was enough."""
+    funnel = discovery.funnel
+    asked = (
+        f"the model was asked {counted(funnel.questions, 'question')}, "
+        f"{funnel.questions / max(1, funnel.right):.1f} for each row that it has right"
+    )
+    if discovery.question_limit_reached and funnel.question_limit is not None:
+        lost = counted(funnel.not_asked, "rule")
+        asked += (
+            f": the limit of {funnel.question_limit:,} was reached and {lost} not asked about to "
+            f"the end; --max-questions {2 * funnel.question_limit} asks about more"
+        )
+    return asked
+
+
+# ---------------------------------------------------------------- where nothing new came out
+
+
+def _nothing_new(discovery: Discovery) -> Iterator[str]:
+    """What was tried, what came closest, and what would help."""
+    known = [each for each in discovery.rules if each.source]
+    yield "no new rule" + (": all of these were known before" if known else "")
+    if not known:
+        yield from _borne(discovery)
+    closest = discovery.closest[:_CLOSEST]
+    if closest:
+        yield "closest:"
+        yield from (f"  {_came_close(each, discovery)}" for each in closest)
+    help_ = list(dict.fromkeys(_what_helps(discovery)))
+    yield "what would help:"
+    yield from (f"  {each}" for each in help_)
+
+
+def _borne(discovery: Discovery) -> Iterator[str]:
+    """What a model has shown that nothing flips."""
+    funnel, known = discovery.funnel, discovery.known
+    tried = funnel.keep_meaning + (funnel.known or 0)
+    flipped = any(each.flips for each in discovery.closest) or (known and known.rows_flipped)
+    if flipped or not tried or not funnel.distinct_rewrites:
+        return
+    _, high = wilson_interval(0, funnel.searched)
+    yield (
+        f"the model bears all {funnel.distinct_rewrites:,} rewordings by {counted(tried, 'rule')} "
+        f"that keep the meaning: of rows like these {counted(funnel.searched, 'searched one')}, "
+        f"such rules flip fewer than {100 * float(high):.1f}% (95%)"
+    )
+
+
+def _came_close(each: Closest, discovery: Discovery) -> str:
+    """A rule that was not found, and what it lacked."""
+    flips = f"flips {each.flips:,} of {counted(each.asked, 'row')}"
+    if each.judged is None:
+        read = "was read by people before"
+    else:
+        read = (
+            f"{each.judged.accepted:,} of {each.judged.sampled:,} rewrites on text keep the meaning"
+        )
+    rule = _cut(each.rule)
+    match each.lacks:
+        case "flips":
+            wanted = counted(discovery.minimum_flips, "flip")
+            return f"{rule}: {read}, but it {flips}; {wanted} are wanted"
+        case "text":
+            places = each.judged.places if each.judged else each.changed
+            return f"{rule}: acts in {counted(places, 'text')}, too few to judge it"
+    low = percent(each.judged.low) if each.judged else "0%"
+    asked = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
+    wanted = percent(1 - discovery.settings.delta)
+    return (
+        f"{rule}: {asked}{read}, which stands for at least {low} that readers accept; {wanted} "
+        "are wanted"
+    )
+
+
+def _what_helps(discovery: Discovery) -> Iterator[str]:
+    """More rows, text, questions or time, or other thresholds: how much, by these numbers."""
+    funnel = discovery.funnel
+    if discovery.budget_reached:
+        lost = (
+            (funnel.skipped, "row", "not reworded"),
+            (funnel.not_asked, "rule", "not asked about"),
+            (funnel.undecided, "rule", "not judged to the end"),
+        )
+        said = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
+        yield (
+            f"more time{f' ({said})' if said else ''}: --resume with more --budget-seconds goes on "
+            "from here; fewer rows (--sample) need less"
+        )
+    if discovery.question_limit_reached and funnel.question_limit is not None:
+        yield f"more questions: --max-questions {2 * funnel.question_limit}"
+    for each in discovery.closest[:_CLOSEST]:
+        yield from _helps(each, discovery)
+    if not funnel.candidates:
+        yield "rows of a sentence or two, or a wider --beam: no paraphrase gave a rule"
+    rows = funnel.rows - funnel.unasked
+    yield (
+        f"more rows than these {rows:,}: a rule has to change several to show"
+        + (f"; --holdout 0 searches all {funnel.right:,} right ones" if funnel.held_out else "")
+    )
+
+
+def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
+    funnel, wanted = discovery.funnel, discovery.minimum_flips
+    rule = _cut(each.rule)
+    if each.lacks == "flips" and each.flips:
+        rows = ceil((funnel.rows - funnel.unasked) * wanted / each.flips)
+        yield (
+            f"about {rows:,} rows would show {wanted} flips of {rule} at its rate; "
+            f"--minimum-flips {each.flips} takes it as it is"
+        )
+    elif each.lacks == "text":
+        yield f"--text FILE with text of your kind, unlabelled, in which {rule} acts"
+    elif each.lacks == "meaning" and each.judged is not None:
+        delta = ceil(100 * (1 - each.judged.low)) / 100
+        share = each.judged.accepted / max(1, each.judged.sampled)
+        # Beyond that most readers would turn the rule down.
+        if 2 * share > 1 and delta < 1:
+            yield (
+                f"--delta {delta:g} would let {rule} pass, of whose rewrites some "
+                f"{percent(1 - share)} change the meaning"
+            )
+
+
+# ---------------------------------------------------------------- small things
+
+
+def _change(original: str, rewritten: str, width: int) -> Text:
+    return excerpt(original, [Edit(0, len(original), original, rewritten)], width=width)
+
+
+def _cut(rule: str) -> str:
+    return rule if len(rule) <= _LONGEST_RULE else f"{rule[: _LONGEST_RULE - 1]}…"

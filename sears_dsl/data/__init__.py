@@ -1,0 +1,1 @@
+"""Rows: files and data in memory ⇄ batches of columns."""

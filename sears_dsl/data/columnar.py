@@ -1,0 +1,343 @@
+"""Parquet and Arrow files (the only readers and writers that need pyarrow).
+
+In: a path. Out: `Batch`es whose source is an Arrow record batch, and parts in Arrow's stream form.
+Always holds: a changed row keeps the types of its columns and all other values; columns become
+Python values only where they are asked for. Costs a row group of the file at a time.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from importlib import import_module
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from sears_dsl.data.batches import Batch, Changes, Frame, ReadOptions
+from sears_dsl.data.cells import JsonColumn, Repeated
+from sears_dsl.data.streams import STANDARD_STREAM
+from sears_dsl.errors import DataError, UsageError
+
+__all__ = [
+    "ArrowValues",
+    "Columnar",
+    "RecordBatchColumns",
+    "changed_record_batch",
+    "columns_named",
+    "object_lists",
+    "require_pyarrow",
+]
+
+_MIXED = "write jsonl, or give the values of the column one type"
+
+
+def require_pyarrow() -> Any:
+    """The pyarrow package.
+
+    Raises:
+        DataError: it is not installed.
+    """
+    try:
+        import_module("pyarrow.parquet")  # sets the attribute of the package, as does ipc
+        import_module("pyarrow.ipc")
+        return import_module("pyarrow")
+    except ImportError as error:
+        raise DataError(
+            "parquet and arrow files need the pyarrow package",
+            help='pip install "sears-dsl[arrow]"',
+        ) from error
+
+
+class ArrowValues(list[Any]):
+    """The values of a column, with the Arrow array that they stand in."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(array.to_pylist())
+        self.array = array
+
+    def taken(self, places: Sequence[int]) -> ArrowValues:
+        """The values at some places, of the same type."""
+        return ArrowValues(self.array.take(require_pyarrow().array(places)))
+
+
+class RecordBatchColumns(Mapping[str, Sequence[Any]]):
+    """The columns of a record batch as lists, each made when it is first asked for.
+
+    Attributes:
+        record_batch: what they are made of; this alone goes along where they are pickled.
+    """
+
+    def __init__(self, record_batch: Any) -> None:
+        self.record_batch = record_batch
+        self._made: dict[str, ArrowValues] = {}
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        made = self._made.get(name)
+        if made is None:
+            if name not in self.record_batch.schema.names:
+                raise KeyError(name)
+            made = self._made[name] = ArrowValues(self.record_batch.column(name))
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.record_batch.schema.names)
+
+    def __len__(self) -> int:
+        return len(self.record_batch.schema.names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrow's own form leaves out the rows around a slice, its pickle does not.
+        return _unpickled, (_part(self.record_batch),)
+
+
+def _unpickled(part: bytes) -> RecordBatchColumns:
+    [record_batch] = require_pyarrow().ipc.open_stream(part)
+    return RecordBatchColumns(record_batch)
+
+
+def columns_named(
+    columns: Mapping[str, Sequence[Any]], names: Iterable[str]
+) -> Mapping[str, Sequence[Any]]:
+    """Those of the columns that are named; names that there are not are passed over."""
+    kept = [name for name in columns if name in set(names)]
+    if isinstance(columns, RecordBatchColumns):
+        return RecordBatchColumns(columns.record_batch.select(kept))
+    return {name: columns[name] for name in kept}
+
+
+def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractSet[int]) -> Any:
+    """A record batch with some values replaced and some rows left out, types kept.
+
+    Raises:
+        DataError: a new value does not fit the type of its column.
+    """
+    arrow = require_pyarrow()
+    columns = list(record_batch.columns)
+    for name in dict.fromkeys(name for new in changes.values() for name in new):
+        at = record_batch.schema.get_field_index(name)
+        values = columns[at].to_pylist()
+        for row, new in changes.items():
+            if name in new:
+                values[row] = new[name]
+        try:
+            columns[at] = arrow.array(values, type=record_batch.schema.field(at).type)
+        except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
+            raise DataError(f"column {name}: {error}") from error
+    changed = arrow.RecordBatch.from_arrays(columns, schema=record_batch.schema)
+    if dropped:
+        kept = [row for row in range(changed.num_rows) if row not in dropped]
+        changed = changed.take(arrow.array(kept, arrow.int64()))
+    return changed
+
+
+class Columnar:
+    """Parquet (``parquet``) or Arrow IPC, file or stream form (``arrow``, ``feather``)."""
+
+    binary = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def read(self, path: str, options: ReadOptions) -> _ColumnarReader:
+        """Open a file.
+
+        Raises:
+            UsageError: standard input, which these formats cannot be read from.
+            DataError: no such file, or it is damaged.
+        """
+        return _ColumnarReader(path, options, self.name)
+
+    def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
+        """New rows.
+
+        Raises:
+            DataError: the values of a column are of types that have nothing in common.
+        """
+        arrow = require_pyarrow()
+        arrays = {name: self._array(arrow, name, column) for name, column in columns.items()}
+        return _part(arrow.RecordBatch.from_pydict(arrays)) if columns else b""
+
+    def typed(
+        self, columns: Mapping[str, Sequence[Any]], names: Iterable[str]
+    ) -> Mapping[str, Sequence[Any]]:
+        """Columns of which some have got a type, by all of their values.
+
+        Raises:
+            DataError: the values of a column are of types that have nothing in common.
+        """
+        if isinstance(columns, RecordBatchColumns):
+            return columns
+        arrow = require_pyarrow()
+        there = (name for name in names if name in columns)
+        known = {name: ArrowValues(self._array(arrow, name, columns[name])) for name in there}
+        return {**columns, **known}
+
+    def _array(self, arrow: Any, name: str, column: Sequence[Any]) -> Any:
+        if isinstance(column, ArrowValues):
+            return column.array
+        if isinstance(column, JsonColumn):
+            objects = column.objects()
+            if objects is None:
+                return arrow.array(column.json_texts(), arrow.string())
+            return object_lists(*objects)
+        if isinstance(column, Repeated):
+            return self._array(arrow, name, column.values).take(
+                arrow.array(column.places, arrow.int64())
+            )
+        try:
+            return arrow.array(column)
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"column {name} has half a character, U+{ord(error.object[error.start]):04X}, "
+                f"which {self.name} cannot hold",
+                help="write json or jsonl, or mend the text",
+            ) from error
+        except (arrow.ArrowException, OverflowError) as error:
+            raise DataError(
+                f"column {name} has no one type, as {self.name} wants it: {error}", help=_MIXED
+            ) from error
+
+    def patch(
+        self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
+    ) -> bytes:
+        """The rows of a batch with some changed and some left out."""
+        record_batch = batch.source.record_batch
+        if changes or dropped:
+            record_batch = changed_record_batch(record_batch, changes, dropped)
+        return _part(record_batch)
+
+    def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
+        """One file of all parts; columns that changed their type are widened.
+
+        A column of which nothing is known, since there are no values, holds text.
+
+        Raises:
+            DataError: the types of a column in two parts have nothing in common.
+        """
+        arrow = require_pyarrow()
+        parts = _Again(parts)
+        try:
+            schemas = [arrow.ipc.open_stream(part).schema for part in parts if part]
+            schemas = schemas or [arrow.schema([(name, arrow.null()) for name in frame.names])]
+            schema = arrow.unify_schemas(schemas, promote_options="permissive")
+            if frame.around is None:
+                schema = arrow.schema(
+                    field.with_type(arrow.string()) if field.type == arrow.null() else field
+                    for field in schema
+                )
+            writer = (
+                arrow.parquet.ParquetWriter(output, schema)
+                if self.name == "parquet"
+                else arrow.ipc.new_file(output, schema)
+            )
+            with writer:
+                for part in parts:
+                    if part:
+                        # Objects of JSON may lack a key, or have their keys in another order.
+                        table = arrow.ipc.open_stream(part).read_all()
+                        if table.schema.names != schema.names:
+                            both = (schema.empty_table(), table)
+                            table = arrow.concat_tables(both, promote_options="permissive")
+                        writer.write_table(table.cast(schema))
+        except arrow.ArrowException as error:
+            raise DataError(
+                f"the rows do not make one {self.name} file: {error}", help=_MIXED
+            ) from error
+
+
+def object_lists(offsets: Sequence[int], fields: Mapping[str, Any]) -> Any:
+    """Lists of objects, as `JsonColumn.objects` gives them, as an array of lists of structs."""
+    arrow = require_pyarrow()
+    values = [
+        arrow.array(column)
+        if isinstance(column, np.ndarray)
+        else arrow.array(column, arrow.string())
+        for column in fields.values()
+    ]
+    flat = arrow.StructArray.from_arrays(values, names=list(fields))
+    return arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), flat)
+
+
+class _Again(Iterable[bytes]):
+    """Parts that can be gone through twice; a generator is kept in memory for that."""
+
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self._parts = list(parts) if isinstance(parts, Iterator) else parts
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._parts)
+
+
+def _part(record_batch: Any) -> bytes:
+    arrow = require_pyarrow()
+    content = io.BytesIO()
+    with arrow.ipc.new_stream(content, record_batch.schema) as writer:
+        writer.write_batch(record_batch)
+    return content.getvalue()
+
+
+class _ColumnarReader:
+    def __init__(self, path: str, options: ReadOptions, form: str) -> None:
+        if path == STANDARD_STREAM:
+            raise UsageError(
+                f"{form} cannot be read from standard input", help="name the file instead"
+            )
+        self.encoding = "utf-8"
+        self.prologue = ""
+        self.epilogue = ""
+        self._path = path
+        self._options = options
+        self._form = form
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows, in batches within the bounds of the options."""
+        arrow = require_pyarrow()
+        options = self._options
+        first = 0
+        try:
+            with open(self._path, "rb") as file:
+                schema, record_batches = self._opened(arrow, file)
+                names = schema.names
+                for name in names:
+                    if names.count(name) > 1:
+                        raise DataError(f"{self._path}: two columns are named {name!r}")
+                for record_batch in record_batches:
+                    for piece in self._bounded(record_batch, first):
+                        columns = RecordBatchColumns(piece)
+                        yield Batch(first, piece.num_rows, columns, columns)
+                        first += piece.num_rows
+                    if first == options.limit:
+                        break
+        except (OSError, arrow.ArrowException) as error:
+            raise DataError(f"{self._path} cannot be read as {self._form}: {error}") from error
+        if not first:
+            empty = schema.empty_table().to_batches() or [
+                arrow.RecordBatch.from_pylist([], schema=schema)
+            ]
+            columns = RecordBatchColumns(empty[0])
+            yield Batch(0, 0, columns, columns)
+
+    def _opened(self, arrow: Any, file: BinaryIO) -> tuple[Any, Iterator[Any]]:
+        if self._form == "parquet":
+            parquet = arrow.parquet.ParquetFile(file)
+            return parquet.schema_arrow, parquet.iter_batches(batch_size=self._options.rows)
+        try:
+            reader = arrow.ipc.open_file(file)
+        except arrow.ArrowInvalid:
+            file.seek(0)
+            stream = arrow.ipc.open_stream(file)
+            return stream.schema, iter(stream)
+        numbers = range(reader.num_record_batches)
+        return reader.schema, (reader.get_batch(number) for number in numbers)
+
+    def _bounded(self, record_batch: Any, first: int) -> Iterator[Any]:
+        limit = self._options.limit
+        if limit is not None:
+            record_batch = record_batch.slice(0, limit - first)
+        rows = record_batch.num_rows
+        pieces = max(1, -(-record_batch.nbytes // (4 * self._options.characters)))
+        most = max(1, min(self._options.rows, -(-rows // pieces)))
+        for at in range(0, rows, most):
+            yield record_batch.slice(at, most)

@@ -1,0 +1,310 @@
+"""Datasets: from the name of a file to batches of rows with known columns and ids.
+
+In: a path and what the user says about it. Out: a `Dataset` whose first batch has been looked at.
+Always holds: a column that is used exists; ids that come from a column are distinct. Costs one
+batch, and 12 bytes a row where ids are checked.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from operator import ne
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.data.batches import Batch, Format, ReadOptions
+from sears_dsl.data.columnar import Columnar
+from sears_dsl.data.delimited import Delimited
+from sears_dsl.data.json_rows import JsonArray, JsonLines
+from sears_dsl.data.plain_text import PlainText
+from sears_dsl.data.squad import Squad
+from sears_dsl.data.streams import STANDARD_STREAM, byte_blocks, compression_of
+from sears_dsl.errors import DataError, UsageError
+
+__all__ = [
+    "FORMAT_NAMES",
+    "Dataset",
+    "IdLedger",
+    "default_column",
+    "format_named",
+    "format_of",
+    "require_column",
+    "row_ids",
+]
+
+_FORMATS: Mapping[str, Format] = {
+    form.name: form
+    for form in (
+        Delimited("csv", ",", quoting=True),
+        Delimited("tsv", "\t", quoting=False),
+        JsonLines(),
+        JsonArray(),
+        Columnar("parquet"),
+        Columnar("arrow"),
+        PlainText(),
+        Squad(),
+    )
+}
+FORMAT_NAMES = tuple(_FORMATS)
+_ALIASES = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "text": "txt", "tab": "tsv"}
+_USUAL_TEXT_COLUMNS = ("text", "sentence", "question", "review")
+_ID_COLUMN = "id"
+
+
+def format_named(name: str) -> Format:
+    """A format by its name.
+
+    Raises:
+        UsageError: there is no such format.
+
+    Example:
+        >>> format_named("ndjson").name
+        'jsonl'
+    """
+    found = _FORMATS.get(_ALIASES.get(name.lower(), name.lower()))
+    if found is None:
+        raise UsageError(
+            f"there is no format {name!r}", help=f"the formats are {', '.join(FORMAT_NAMES)}"
+        )
+    return found
+
+
+def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -> Format:
+    """The format of a file by its name; of ``-``, plain text unless it is said.
+
+    A ``.json`` file that is to be read and begins with an object is taken for SQuAD.
+
+    Raises:
+        UsageError: the name tells no format, or a binary format with outer compression.
+
+    Example:
+        >>> format_of("reviews.csv.gz").name
+        'csv'
+    """
+    if not path:
+        raise UsageError(
+            "an empty name is no file",
+            help="is a variable of the shell not set? name a file, or - for a standard stream",
+        )
+    compression = compression_of(path)
+    if explicit is not None:
+        form = format_named(explicit)
+    elif path == STANDARD_STREAM:
+        form = format_named("txt")
+    else:
+        name = path[: -len(compression)] if compression else path
+        suffix = Path(name).suffix.lower().removeprefix(".")
+        suffix = _ALIASES.get(suffix, suffix)
+        if suffix not in _FORMATS:
+            raise UsageError(
+                f"the name of {path} does not tell its format",
+                help=f"name it with {'--format' if reading else '--output-format'}: "
+                f"{', '.join(FORMAT_NAMES)}",
+            )
+        form = _FORMATS[suffix]
+        if form.name == "json" and reading and Path(path).is_file():
+            form = _FORMATS["squad" if _begins_with_object(path) else "json"]
+    if form.binary and compression:
+        raise UsageError(
+            f"{path}: {form.name} files are compressed inside, not as a whole",
+            help=f"decompress it first, or write a name without {compression}",
+        )
+    return form
+
+
+def _begins_with_object(path: str) -> bool:
+    """Whether the first character of a JSON file is ``{``, in UTF-8 as in UTF-16 and UTF-32."""
+    begin = next(byte_blocks(path), b"").translate(None, b"\0\xef\xbb\xbf\xfe\xff \t\r\n")
+    return begin.startswith(b"{")
+
+
+class Dataset:
+    r"""A file that is being read.
+
+    Attributes:
+        path: as the user named it.
+        format: what it is read as.
+        names: its columns; of JSON lines, those of the first batch.
+        first: the first batch; it may have no rows.
+
+    Raises:
+        DataError: the file cannot be read, or is not what its format says.
+        UsageError: options that do not fit the format.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.csv")
+        ...     _ = path.write_text("id,text\n7,It is.\n")
+        ...     dataset = Dataset(str(path))
+        ...     [list(batch.columns["text"]) for batch in dataset.batches()]
+        [['It is.']]
+    """
+
+    def __init__(
+        self, path: str, *, format_name: str | None = None, options: ReadOptions | None = None
+    ) -> None:
+        self.path = path
+        self.format = format_of(path, format_name)
+        self._reader = self.format.read(path, options or ReadOptions())
+        self._batches = self._reader.batches()
+        self.first = next(self._batches)
+        self.names: tuple[str, ...] = tuple(self.first.columns)
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of the text as it is."""
+        return self._reader.encoding
+
+    @property
+    def around(self) -> tuple[str, str]:
+        """What stands before and after the rows; complete when the batches have been read."""
+        return self._reader.prologue, self._reader.epilogue
+
+    def batches(self) -> Iterator[Batch]:
+        """All batches, the first included; can be read once."""
+        return chain([self.first], self._batches)
+
+
+def require_column(names: Sequence[str], column: str, *, where: str) -> str:
+    """The column, if it exists.
+
+    Raises:
+        DataError: it does not; the message lists those that do.
+
+    Example:
+        >>> require_column(["id", "text"], "txt", where="a.csv")
+        Traceback (most recent call last):
+        sears_dsl.errors.DataError: a.csv has no column 'txt'; its columns are id, text
+          = help: did you mean 'text'?
+    """
+    if column in names:
+        return column
+    near = difflib.get_close_matches(column, names, n=1)
+    numbered = all(name.isdigit() for name in names)
+    advice = ""
+    if near:
+        advice = f"did you mean {near[0]!r}?"
+    elif numbered and names:
+        advice = "without a header the columns are named by their numbers"
+    raise DataError(
+        f"{where} has no column {column!r}; its columns are {', '.join(names) or '(none)'}",
+        help=advice,
+    )
+
+
+def default_column(batch: Batch, *, where: str) -> str:
+    """The column to rewrite where the user names none.
+
+    The only column of text (not all numbers, not the ids), or the only one of those named text,
+    sentence, question and review.
+
+    Raises:
+        DataError: there are several or none.
+    """
+    names = [name for name in batch.columns if name != _ID_COLUMN]
+    usual = [name for name in names if name in _USUAL_TEXT_COLUMNS]
+    if len(usual) == 1:
+        return usual[0]
+    texts = [name for name in names if _is_text(batch.columns[name])] if batch.rows else names
+    if len(texts) == 1:
+        return texts[0]
+    found = f"it could be {', '.join(texts)}" if texts else f"the columns are {', '.join(names)}"
+    raise DataError(f"{where}: which column holds the text? {found}", help="name it with --column")
+
+
+def _is_text(values: Sequence[Any]) -> bool:
+    present = [value for value in values if value is not None]
+    if not all(isinstance(value, str) for value in present):
+        return False
+    return any(not _is_number(value) for value in present)
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return not value
+    return True
+
+
+def row_ids(batch: Batch, column: str | None) -> list[str]:
+    """The ids of the rows: the values of a column as text, or the row numbers from 1.
+
+    Raises:
+        DataError: a row has no id.
+    """
+    if column is None:
+        return [str(number) for number in range(batch.first + 1, batch.first + batch.rows + 1)]
+    values = batch.columns.get(column, [None] * batch.rows)
+    if None in values or "" in values or any(map(ne, values, values)):  # unequal: not a number
+        index = next(i for i, value in enumerate(values) if value in (None, "") or ne(value, value))
+        raise DataError(f"row {batch.row_number(index)} has no {column}")
+    return list(map(str, values))
+
+
+class IdLedger:
+    """All ids seen so far, as 64-bit hashes in sorted runs.
+
+    Two different ids of a million rows are taken for the same with a chance under 1 in 10 million,
+    of a billion with one of 2.7%; within a batch ids are compared in full.
+
+    Example:
+        >>> ledger = IdLedger("a.csv")
+        >>> ledger.add(["a", "b"], first=0)
+        >>> ledger.add(["b"], first=2)
+        Traceback (most recent call last):
+        sears_dsl.errors.DataError: a.csv: rows 2 and 3 most likely have the same id 'b'
+          = help: make the ids distinct, or choose another column with --id-column
+    """
+
+    _LONGEST_RUN = 1 << 20
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._runs: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
+
+    def add(self, ids: Sequence[str], *, first: int) -> None:
+        """Enter the ids of rows that follow ``first`` others.
+
+        Raises:
+            DataError: one of them was there before.
+        """
+        hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
+        order = np.argsort(hashes, kind="stable")
+        run = (hashes[order], (order + first).astype(np.uint32))
+        for same in np.flatnonzero(run[0][1:] == run[0][:-1]).tolist():
+            earlier, later = int(run[1][same]), int(run[1][same + 1])
+            if ids[earlier - first] == ids[later - first]:
+                self._fail(ids, first, earlier, later)
+        for known, rows in self._runs:
+            at = np.searchsorted(known, run[0])
+            at[at == len(known)] = 0
+            equal = np.flatnonzero(known[at] == run[0])
+            if len(equal):
+                self._fail(ids, first, int(rows[at[equal[0]]]), int(run[1][equal[0]]))
+        if len(ids):
+            self._merge(run)
+
+    def _merge(self, run: tuple[NDArray[np.int64], NDArray[np.uint32]]) -> None:
+        """Join runs of like length, so that there are few and each id is moved seldom."""
+        while self._runs and len(self._runs[-1][0]) <= len(run[0]) < self._LONGEST_RUN:
+            known, rows = self._runs.pop()
+            hashes = np.concatenate([known, run[0]])
+            order = np.argsort(hashes, kind="stable")
+            run = (hashes[order], np.concatenate([rows, run[1]])[order])
+        self._runs.append(run)
+
+    def _fail(self, ids: Sequence[str], first: int, earlier: int, later: int) -> None:
+        # Of the earlier one only its hash is left, if it stood in another batch.
+        most_likely = "" if earlier >= first else "most likely "
+        raise DataError(
+            f"{self._where}: rows {earlier + 1} and {later + 1} {most_likely}have the same id "
+            f"{ids[later - first]!r}",
+            help="make the ids distinct, or choose another column with --id-column",
+        )

@@ -1,0 +1,364 @@
+"""Datasets in memory: lists, pandas, Hugging Face datasets, Arrow tables.
+
+In: what the user has. Out: a `Frame` that gives batches and makes results of the same kind.
+Always holds: what the user gave is not changed; row order, index, types and other columns stay.
+pandas, pyarrow and datasets are recognized by their types and never imported for the asking, other
+tables by the stream of columns that they offer.
+Costs the columns that are looked at, as Python values, a batch at a time.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+
+from sears_dsl.data.batches import Batch, Changes
+from sears_dsl.data.columnar import (
+    RecordBatchColumns,
+    changed_record_batch,
+    object_lists,
+    require_pyarrow,
+)
+from sears_dsl.errors import DataError
+
+__all__ = ["MemoryFrame", "memory_frame"]
+
+_ROWS = 10_000
+
+
+class MemoryFrame(ABC):
+    """A dataset in memory.
+
+    Attributes:
+        names: its columns; a list of texts has the one column ``text``.
+    """
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def batches(self) -> Iterator[Batch]:
+        """The rows, at least one batch."""
+
+    @abstractmethod
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        """New rows as a dataset of this kind.
+
+        Args:
+            columns: the values.
+            rows: for each the row of this dataset that it comes from.
+            sources: columns that hold values of a column of this dataset, and which.
+        """
+
+    @abstractmethod
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        """The dataset with changed values, and without the dropped rows.
+
+        Args:
+            changes: row of the dataset → column → new value.
+            dropped: rows of the dataset.
+        """
+
+
+def memory_frame(data: object) -> MemoryFrame:
+    """Recognize a dataset.
+
+    Arrays of numpy, generators and other iterables of rows are read as lists; tables that offer
+    Arrow's stream of columns (polars, for one) as tables of Arrow.
+
+    Raises:
+        DataError: none of list[str], list[dict], pandas DataFrame or Series, datasets.Dataset,
+            pyarrow Table or RecordBatch, nor anything that can be read as one of them.
+
+    Example:
+        >>> memory_frame(["It is."]).names
+        ('text',)
+    """
+    if isinstance(data, (list, tuple)):
+        return _Rows(data)
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(data, pandas.DataFrame):
+        return _PandasFrame(data)
+    if pandas is not None and isinstance(data, pandas.Series):
+        return _PandasSeries(data)
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(data, arrow.Table):
+        return _ArrowTable(data)
+    if arrow is not None and isinstance(data, arrow.RecordBatch):
+        return _ArrowBatch(data)
+    datasets = sys.modules.get("datasets")
+    if datasets is not None and isinstance(data, datasets.Dataset):
+        return _HuggingFace(data)
+    if datasets is not None and isinstance(
+        data, (datasets.DatasetDict, datasets.IterableDatasetDict)
+    ):
+        raise DataError(
+            f"a {type(data).__name__} holds several datasets: {', '.join(data)}",
+            help="apply the rules to one of them, or use data.map",
+        )
+    if datasets is not None and isinstance(data, datasets.IterableDataset):
+        raise DataError(
+            "an IterableDataset is a stream that may never end",
+            help="give some of its rows, list(data.take(1000)), or use data.map with a matcher: "
+            "ruleset.compile().chain(texts)",
+        )
+    if hasattr(data, "__arrow_c_stream__"):
+        return _Streamed(data)
+    numpy_array = hasattr(data, "tolist") and hasattr(data, "ndim")
+    if numpy_array and getattr(data, "ndim", 0) == 1:
+        return memory_frame(data.tolist())  # type: ignore[attr-defined]
+    if isinstance(data, Iterable) and not numpy_array and not isinstance(data, (Mapping, bytes)):
+        return memory_frame(list(data))
+    advice = "give a path, a list of texts or dictionaries, a pandas or polars DataFrame, a "
+    advice += "datasets.Dataset or a pyarrow Table"
+    if isinstance(data, Mapping):
+        advice = "of columns make a pandas.DataFrame(data); one row stands in a list: [data]"
+    elif numpy_array:
+        advice = "an array of texts has one dimension: data.ravel()"
+    elif hasattr(data, "collect"):
+        advice = "collect it first: data.collect()"
+    raise DataError(f"a {type(data).__name__} is no dataset", help=advice)
+
+
+class _Rows(MemoryFrame):
+    """A list of texts or of dictionaries."""
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self._rows = rows
+        self._texts = all(row is None or isinstance(row, str) for row in rows)
+        if self._texts:
+            self.names = ("text",)
+            return
+        for number, row in enumerate(rows, start=1):
+            if not isinstance(row, Mapping):
+                raise DataError(
+                    f"row {number} is of type {type(row).__name__}",
+                    help="a list of rows holds only texts, or only dictionaries",
+                )
+        self.names = tuple(dict.fromkeys(name for row in rows for name in row))
+
+    def batches(self) -> Iterator[Batch]:
+        for first in range(0, max(1, len(self._rows)), _ROWS):
+            rows = self._rows[first : first + _ROWS]
+            if self._texts:
+                yield Batch(first, len(rows), {"text": rows})
+            else:
+                columns = {name: [row.get(name) for row in rows] for name in self.names}
+                yield Batch(first, len(rows), columns)
+
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> list[dict[str, Any]]:
+        values = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in values]
+
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> list[Any]:
+        rows = list(self._rows)
+        for row, new in changes.items():
+            rows[row] = new["text"] if self._texts else {**rows[row], **new}
+        return [row for number, row in enumerate(rows) if number not in dropped]
+
+
+class _PandasFrame(MemoryFrame):
+    def __init__(self, frame: Any) -> None:
+        if not frame.columns.is_unique:
+            raise DataError("two columns of the data frame have the same name")
+        self._frame = frame
+        self.names = tuple(map(str, frame.columns))
+        self._labels = dict(zip(self.names, frame.columns, strict=True))
+
+    def batches(self) -> Iterator[Batch]:
+        for first in range(0, max(1, len(self._frame)), _ROWS):
+            part = self._frame.iloc[first : first + _ROWS]
+            columns = {name: part[label].tolist() for name, label in self._labels.items()}
+            yield Batch(first, len(part), columns)
+
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        pandas = sys.modules["pandas"]
+        records = pandas.DataFrame(dict(columns), index=self._frame.index.take(rows))
+        for name, source in sources.items():
+            records[name] = pandas.Series(
+                columns[name], records.index, dtype=self._frame[self._labels[source]].dtype
+            )
+        return records
+
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        frame = self._frame.copy()
+        for name in dict.fromkeys(name for new in changes.values() for name in new):
+            label = self._labels[name]
+            new = {row: values[name] for row, values in changes.items() if name in values}
+            frame[label] = _series(frame[label], new)
+        return _without(frame, dropped)
+
+
+class _PandasSeries(MemoryFrame):
+    names = ("text",)
+
+    def __init__(self, series: Any) -> None:
+        self._series = series
+
+    def batches(self) -> Iterator[Batch]:
+        for first in range(0, max(1, len(self._series)), _ROWS):
+            part = self._series.iloc[first : first + _ROWS].tolist()
+            yield Batch(first, len(part), {"text": part})
+
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        pandas = sys.modules["pandas"]
+        return pandas.DataFrame(dict(columns), index=self._series.index.take(rows))
+
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        new = {row: values["text"] for row, values in changes.items()}
+        return _without(_series(self._series, new), dropped)
+
+
+def _series(series: Any, new: Mapping[int, Any]) -> Any:
+    """A series with new values; a category that is new is added to the categories."""
+    pandas = sys.modules["pandas"]
+    values = series.tolist()
+    for row, value in new.items():
+        values[row] = value
+    if isinstance(series.dtype, pandas.CategoricalDtype):
+        kept = list(series.cat.categories)
+        kept += [value for value in dict.fromkeys(new.values()) if value not in set(kept)]
+        dtype: Any = pandas.CategoricalDtype(kept, ordered=series.cat.ordered)
+    else:
+        dtype = series.dtype
+    return pandas.Series(values, index=series.index, dtype=dtype, name=series.name)
+
+
+def _without(data: Any, dropped: AbstractSet[int]) -> Any:
+    if not dropped:
+        return data
+    return data.iloc[[row for row in range(len(data)) if row not in dropped]]
+
+
+class _ArrowTable(MemoryFrame):
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.names = tuple(table.column_names)
+
+    def batches(self) -> Iterator[Batch]:
+        first = 0
+        for part in self._parts():
+            yield Batch(first, part.num_rows, RecordBatchColumns(part), part)
+            first += part.num_rows
+
+    def _parts(self) -> list[Any]:
+        arrow = require_pyarrow()
+        table = self._table.combine_chunks()
+        return table.to_batches(max_chunksize=_ROWS) or [
+            arrow.RecordBatch.from_pylist([], schema=self._table.schema)
+        ]
+
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        arrow = require_pyarrow()
+        arrays = {}
+        for name, values in columns.items():
+            if name == "edits":
+                edits = (edit for of_row in values for edit in of_row)
+                starts, ends, olds, news = zip(*edits, strict=True) if any(values) else [()] * 4
+                flat = (np.array(starts, np.int64), np.array(ends, np.int64), olds, news)
+                fields = dict(zip(("start", "end", "old", "new"), flat, strict=True))
+                offsets = np.cumsum([0, *map(len, values)]).tolist()
+                arrays[name] = object_lists(offsets, fields)
+            else:
+                kind = arrow.string()
+                if name in sources:
+                    kind = self._table.schema.field(sources[name]).type
+                arrays[name] = arrow.array(values, kind)
+        return arrow.table(arrays)
+
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        arrow = require_pyarrow()
+        parts = []
+        first = 0
+        for part in self._parts():
+            rows = range(first, first + part.num_rows)
+            inside = {row - first: changes[row] for row in rows if row in changes}
+            gone = {row - first for row in rows if row in dropped}
+            if inside or gone:
+                part = changed_record_batch(part, inside, gone)  # noqa: PLW2901
+            parts.append(part)
+            first = rows.stop
+        return arrow.Table.from_batches(parts, schema=self._table.schema)
+
+
+class _ArrowBatch(_ArrowTable):
+    def __init__(self, record_batch: Any) -> None:
+        super().__init__(require_pyarrow().Table.from_batches([record_batch]))
+
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        return _one_batch(super().records(columns, rows, sources))
+
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        return _one_batch(super().rewritten(changes, dropped))
+
+
+def _one_batch(table: Any) -> Any:
+    arrow = require_pyarrow()
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else arrow.RecordBatch.from_pylist([], schema=table.schema)
+
+
+class _Streamed(_ArrowTable):
+    """A table that offers its columns as Arrow does; of polars, results are of polars again."""
+
+    def __init__(self, data: Any) -> None:
+        arrow = require_pyarrow()
+        try:
+            super().__init__(arrow.table(data))
+        except (TypeError, arrow.ArrowException) as error:  # a stream of other things than rows
+            raise DataError(
+                f"a {type(data).__name__} has no columns", help="give it as a list: data.to_list()"
+            ) from error
+        name = type(data).__module__.partition(".")[0]
+        self._back = getattr(sys.modules[name], "from_arrow", None)
+
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        records = super().records(columns, rows, sources)
+        return self._back(records) if self._back else records
+
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        table = super().rewritten(changes, dropped)
+        return self._back(table) if self._back else table
+
+
+class _HuggingFace(_ArrowTable):
+    def __init__(self, dataset: Any) -> None:
+        super().__init__(dataset.with_format("arrow")[:])
+        self._dataset = dataset
+
+    def records(
+        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
+    ) -> Any:
+        datasets = sys.modules["datasets"]
+        table = super().records(columns, rows, sources)
+        features = datasets.Dataset(table).features
+        for name, source in sources.items():
+            features[name] = self._dataset.features[source]
+        table = table.replace_schema_metadata(None)
+        return datasets.Dataset(table, info=datasets.DatasetInfo(features=features))
+
+    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        datasets = sys.modules["datasets"]
+        info = datasets.DatasetInfo(
+            description=self._dataset.info.description, features=self._dataset.features
+        )
+        table = super().rewritten(changes, dropped)
+        return datasets.Dataset(table, info=info, split=self._dataset.split)

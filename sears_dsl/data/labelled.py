@@ -1,0 +1,260 @@
+"""A labelled dataset, read whole: the rows that a model is asked about, and what is right.
+
+In: a file of any format that `data.dataset` reads, the column that rules rewrite, the column of
+labels. Out: `LabelledRows`. Always holds: rows are in the order of the file; a row's columns are
+text; `digest` depends on the texts and labels alone, not on the file's name, format or order of
+columns. Costs the memory of the file: discovery looks at all rows at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sears_dsl.data.batches import Batch, ReadOptions
+from sears_dsl.data.dataset import Dataset, default_column, require_column
+from sears_dsl.errors import DataError
+
+__all__ = ["LabelledRows", "label_alternatives", "read_labelled", "read_texts"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Rows with what a model should say of them.
+
+    Attributes:
+        rows: column → text, for each row.
+        column: the column that rules rewrite.
+        labels: for each row the answers that count as right (one label; of SQuAD several
+            answers); None where the data has no labels, so that the model's own answer counts.
+        path: as the user named the file.
+        numbers: for each its number in the file, from 1, where not all are there.
+
+    Example:
+        >>> data = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
+        >>> data.texts
+        ['A fun film.']
+        >>> len(data.digest)
+        64
+    """
+
+    rows: tuple[Mapping[str, str], ...]
+    column: str
+    labels: tuple[tuple[str, ...], ...] | None
+    path: str
+    numbers: tuple[int, ...] | None = None
+
+    def number(self, place: int) -> int:
+        """The number in the file, from 1, of the row at a place, from 0."""
+        return place + 1 if self.numbers is None else self.numbers[place]
+
+    def sampled(self, count: int, *, seed: int = 0) -> LabelledRows:
+        """So many rows drawn at random, each label with its share; all where there are fewer.
+
+        Args:
+            count: how many.
+            seed: of the draw.
+
+        Example:
+            >>> rows = tuple({"text": str(number)} for number in range(100))
+            >>> data = LabelledRows(rows, "text", (("a",),) * 80 + (("b",),) * 20, "a.csv")
+            >>> data.sampled(10).labels
+            (('a',), ('a',), ('a',), ('a',), ('a',), ('a',), ('a',), ('a',), ('b',), ('b',))
+        """
+        if count >= len(self.rows):
+            return self
+        of_label: dict[tuple[str, ...], list[int]] = {}
+        for place in range(len(self.rows)):
+            of_label.setdefault(self.labels[place] if self.labels else (), []).append(place)
+        # Answers to questions are no classes: hardly two of them are the same.
+        groups = [of_label[label] for label in sorted(of_label)]
+        if 2 * len(groups) > count:
+            groups = [list(range(len(self.rows)))]
+        draw = np.random.default_rng(seed % 2**64)
+        places = sorted(
+            place
+            for group, size in zip(groups, _shares(list(map(len, groups)), count), strict=True)
+            for place in draw.choice(group, size, replace=False).tolist()
+        )
+        return LabelledRows(
+            tuple(self.rows[place] for place in places),
+            self.column,
+            None if self.labels is None else tuple(self.labels[place] for place in places),
+            self.path,
+            tuple(map(self.number, places)),
+        )
+
+    def require_characters(self) -> None:
+        """Say which text holds half a character: no file can hold what comes of it.
+
+        Raises:
+            DataError: there is such a text.
+        """
+        for place, row in enumerate(self.rows):
+            for column, text in row.items():
+                half = _SURROGATE.search(text)
+                if half is not None:
+                    raise DataError(
+                        f"{self.path}: row {self.number(place)}: {column} holds half of a "
+                        f"character (U+{ord(half[0]):04X}) at position {half.start() + 1}",
+                        help="mend the text or leave the row out: JSON writes such a character as "
+                        "two escapes, and one of them is missing",
+                    )
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts that rules rewrite."""
+        return [row[self.column] for row in self.rows]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the rows and their labels, in hex."""
+        found = hashlib.sha256()
+        for number, row in enumerate(self.rows):
+            known = None if self.labels is None else self.labels[number]
+            line = json.dumps([self.column, row, known], sort_keys=True, ensure_ascii=False)
+            found.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        return found.hexdigest()
+
+
+def _shares(sizes: Sequence[int], count: int) -> list[int]:
+    """A count divided in proportion to sizes: rounded down, the rest to the largest remainders."""
+    total = sum(sizes)
+    shares = [size * count // total for size in sizes]
+    rest = sorted(range(len(sizes)), key=lambda each: (-(sizes[each] * count % total), each))
+    for each in rest[: count - sum(shares)]:
+        shares[each] += 1
+    return shares
+
+
+def read_labelled(
+    path: str,
+    *,
+    column: str | None = None,
+    label: str | None = None,
+    also: Sequence[str] = (),
+    format_name: str | None = None,
+    options: ReadOptions | None = None,
+) -> LabelledRows:
+    r"""Read a file of labelled rows.
+
+    Args:
+        path: the file.
+        column: the column that rules rewrite; None for the only one that can be meant.
+        label: the column of labels; None for data without labels.
+        also: further columns that the model reads, such as the context of a question.
+        format_name: the format, where the file's name does not tell.
+        options: how it is read.
+
+    Raises:
+        DataError: the file cannot be read, a column is missing, a text or label is no text, or
+            there are no rows.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.tsv")
+        ...     _ = path.write_text("text\tlabel\nA fun film.\tpositive\n")
+        ...     read_labelled(str(path), label="label").labels
+        (('positive',),)
+    """
+    dataset = Dataset(path, format_name=format_name, options=options)
+    for name in (*filter(None, (column, label)), *also):
+        require_column(dataset.names, name, where=path)
+    chosen = column or _text_column(dataset.first, label=label, where=path)
+    rows: list[Mapping[str, str]] = []
+    labels: list[tuple[str, ...]] = []
+    for batch in dataset.batches():
+        for index in range(batch.rows):
+            where = f"{path}: row {batch.row_number(index)}"
+            rows.append({name: _text(batch, name, index, where) for name in (chosen, *also)})
+            if label is not None:
+                labels.append(label_alternatives(_value(batch, label, index), f"{where}: {label}"))
+    if not rows:
+        raise DataError(f"{path} has no rows", help="give a file with at least one row")
+    return LabelledRows(tuple(rows), chosen, tuple(labels) if label is not None else None, path)
+
+
+def read_texts(path: str, *, column: str | None = None, like: str | None = None) -> list[str]:
+    r"""Read the texts of a file, such as unlabelled rows of the same kind.
+
+    Args:
+        path: the file, in any format that rows are read in.
+        column: the column of texts; None for the only one that can be meant.
+        like: a column that is meant where the file has it and ``column`` is None.
+
+    Raises:
+        DataError: the file cannot be read, has no such column or no rows, or a text is no text.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.tsv")
+        ...     _ = path.write_text("id\ttext\n1\tA fun film.\n")
+        ...     read_texts(str(path), like="text")
+        ['A fun film.']
+    """
+    if column is None and like in Dataset(path).names:
+        column = like
+    return read_labelled(path, column=column).texts
+
+
+def _text_column(batch: Batch, *, label: str | None, where: str) -> str:
+    """The only column that can hold the text, the labels left out."""
+    others = {name: values for name, values in batch.columns.items() if name != label}
+    return default_column(Batch(batch.first, batch.rows, others), where=where)
+
+
+def _value(batch: Batch, column: str, index: int) -> Any:
+    """What stands in a column; None where no row of this part of the file has it."""
+    values = batch.columns.get(column)
+    return None if values is None else values[index]
+
+
+def _text(batch: Batch, column: str, index: int, where: str) -> str:
+    value = _value(batch, column, index)
+    if not isinstance(value, str):
+        raise DataError(
+            f"{where}: {column} is {value!r}, which is no text",
+            help="give rows without text an empty one, or leave them out",
+        )
+    return value
+
+
+def label_alternatives(value: Any, where: str) -> tuple[str, ...]:
+    """The labels that count as right: a scalar is one; a list holds several, as SQuAD's answers.
+
+    Args:
+        value: as a file has it.
+        where: its place, for the message.
+
+    Raises:
+        DataError: it is no label.
+
+    Example:
+        >>> label_alternatives(1, "row 1"), label_alternatives([{"text": "red"}], "row 2")
+        (('1',), ('red',))
+    """
+    if isinstance(value, Mapping):
+        value = value.get("text", value)
+    if isinstance(value, (list, tuple)):
+        answers = [answer for each in value for answer in label_alternatives(each, where)]
+        if answers:
+            return tuple(dict.fromkeys(answers))
+    elif isinstance(value, (str, bool, int)) and value != "":
+        return (str(value),)
+    elif isinstance(value, float) and value.is_integer():
+        return (str(int(value)),)
+    raise DataError(
+        f"{where} is {value!r}, which is no label",
+        help="labels are text or whole numbers; leave rows without a label out",
+    )

@@ -1,0 +1,295 @@
+"""Columns that point into a text: answers, entities. Read as character spans, written back moved.
+
+In: the values of one row. Out: spans, and after a rewrite the new values. Always holds: what the
+caller gave is never changed in place; a span that carries its text must find it at its place.
+These forms are known, and each is written back in the form that it had:
+
+    [[3, 8], [12, 15]]                                      pairs of start and end
+    [{"start": 3, "end": 8, "label": "LOC"}]                entities; other keys are kept
+    [{"text": "Paris", "answer_start": 3}]                  answers of a SQuAD file
+    {"text": ["Paris"], "answer_start": [3]}                answers of SQuAD as published on hubs
+    any of these as JSON in a string                        in csv and tsv
+    two columns: start and end, or start and the text       flat files
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.documents import parse_json
+
+__all__ = [
+    "CharacterMap",
+    "SpanColumn",
+    "moved_spans",
+    "occurrences",
+    "row_spans",
+    "standing_spans",
+    "value_spans",
+]
+
+#: Where characters start:end of a text stand after its rewrite; None if they were touched.
+CharacterMap: TypeAlias = Callable[[int, int], tuple[int, int] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SpanColumn:
+    """Which columns hold spans of which text column.
+
+    Attributes:
+        text_column: the column that the spans point into.
+        column: a column of structured spans; None where flat columns hold one span a row.
+        start: flat: the column of the first character, counted from 0.
+        end: flat: the column of one past the last character.
+        text: flat, instead of ``end``: the column of the span's text.
+
+    Example:
+        >>> SpanColumn.parse("context=answers")
+        SpanColumn(text_column='context', column='answers', start=None, end=None, text=None)
+        >>> SpanColumn.parse("context=from:to").end
+        'to'
+        >>> SpanColumn.parse("context=answer_start+answer").text
+        'answer'
+    """
+
+    text_column: str
+    column: str | None = None
+    start: str | None = None
+    end: str | None = None
+    text: str | None = None
+
+    @classmethod
+    def parse(cls, written: str) -> SpanColumn:
+        """Read ``TEXT=COLUMN``, ``TEXT=START:END`` or ``TEXT=START+SPANTEXT``.
+
+        Raises:
+            UsageError: it is none of these.
+        """
+        text_column, equals, rest = written.partition("=")
+        if not (text_column and equals and rest):
+            raise UsageError(
+                f"{written!r} does not say which spans point into which column",
+                help="write TEXT=COLUMN, TEXT=START:END or TEXT=START+SPANTEXT, for instance "
+                "context=answer_start+answer",
+            )
+        for sign, role in ((":", "end"), ("+", "text")):
+            start, found, other = rest.partition(sign)
+            if found and start and other:
+                return cls(text_column, start=start, **{role: other})
+        return cls(text_column, column=rest)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold the spans."""
+        names = (self.column, self.start, self.end, self.text)
+        return tuple(name for name in names if name is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where one span is kept: ``holder[start_key]``, and either an end or a text."""
+
+    holder: MutableMapping[Any, Any] | MutableSequence[Any]
+    start_key: Any
+    end_key: Any
+    text: str | None
+
+    def span(self) -> tuple[int, int]:
+        start = _position(self.holder[self.start_key])
+        if self.text is not None:
+            return start, start + len(self.text)
+        return start, _position(self.holder[self.end_key])
+
+    def move(self, start: int, end: int) -> None:
+        text_file = isinstance(self.holder[self.start_key], str)
+        self.holder[self.start_key] = str(start) if text_file else start
+        if self.text is None:
+            self.holder[self.end_key] = str(end) if text_file else end
+
+
+def _position(value: Any) -> int:
+    try:
+        position = int(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{value!r} is no position in a text") from error
+    if isinstance(value, float) and value != position:
+        raise DataError(f"{value!r} is no position in a text")
+    return position
+
+
+def _structure(value: Any) -> Any:
+    """A copy in lists and dictionaries that may be changed."""
+    if isinstance(value, str):
+        try:
+            return parse_json(value)
+        except ValueError as error:
+            raise DataError(f"{value[:60]!r} holds no spans: {error}") from error
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _structure_item(item) for key, item in value.items()}
+    return _structure_item(value)
+
+
+def _structure_item(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_structure_item(item) for item in value]
+    return copy.deepcopy(value)
+
+
+def _places(value: Any) -> Iterator[_Place]:
+    if isinstance(value, dict):
+        starts = value.get("answer_start")
+        if isinstance(starts, list) and isinstance(value.get("text"), list):
+            for index, text in enumerate(value["text"]):
+                yield _Place(starts, index, None, text)
+            return
+        value = [value]
+    if not isinstance(value, list):
+        raise DataError(f"{str(value)[:60]!r} holds no spans", help="see the forms of span columns")
+    for item in value:
+        if isinstance(item, dict) and {"answer_start", "text"} <= item.keys():
+            yield _Place(item, "answer_start", None, str(item["text"]))
+        elif isinstance(item, dict) and {"start", "end"} <= item.keys():
+            yield _Place(item, "start", "end", None)
+        elif isinstance(item, list) and len(item) == 2:
+            yield _Place(item, 0, 1, None)
+        else:
+            raise DataError(
+                f"{str(item)[:60]!r} is no span",
+                help="a span is [start, end], or an object with start and end, or with "
+                "answer_start and text",
+            )
+
+
+def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_Place]]:
+    if spec.column is not None:
+        value = row[spec.column]
+        if value is None or value == "":
+            return None, []
+        structure = _structure(value)
+        return structure, list(_places(structure))
+    values = {name: row[name] for name in spec.columns}
+    if values[str(spec.start)] in (None, ""):
+        return None, []
+    text = None if spec.text is None else str(values[spec.text] or "")
+    return values, [_Place(values, spec.start, spec.end, text)]
+
+
+def value_spans(value: Any) -> list[tuple[int, int]]:
+    """The spans that a structured value holds, but for those before the text (-1: nowhere).
+
+    Raises:
+        DataError: it has none of the known forms.
+
+    Example:
+        >>> value_spans({"text": ["Paris"], "answer_start": [3]})
+        [(3, 8)]
+    """
+    if value is None or value == "":
+        return []
+    return _spans(_places(_structure(value)))
+
+
+def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """The spans of one row, but for those before the text (-1: nowhere).
+
+    Raises:
+        DataError: the row's values have none of the known forms.
+    """
+    return _spans(_of_row(spec, row)[1])
+
+
+def _spans(places: Iterable[_Place]) -> list[tuple[int, int]]:
+    return [(start, end) for start, end in (place.span() for place in places) if start >= 0]
+
+
+def standing_spans(
+    spec: SpanColumn, row: Mapping[str, Any], text: str
+) -> list[tuple[int, int]] | str:
+    """The spans of one row, or which of them does not stand in the text as the row says.
+
+    Raises:
+        DataError: the row's values have none of the known forms.
+
+    Example:
+        >>> spec = SpanColumn.parse("text=start+answer")
+        >>> standing_spans(spec, {"start": 3, "answer": "red"}, "is red")
+        [(3, 6)]
+        >>> standing_spans(spec, {"start": 2, "answer": "red"}, "is red")
+        "the text at 2 is not 'red'"
+    """
+    places = _of_row(spec, row)[1]
+    problem = next(filter(None, (_problem(place, text) for place in places)), "")
+    return problem or [place.span() for place in places]
+
+
+def _problem(place: _Place, text: str) -> str:
+    """Why a span does not stand in a text; empty if it does."""
+    start, end = place.span()
+    if start < 0 or end > len(text) or start > end:
+        return f"the span {start}:{end} is not in the text of {len(text)} characters"
+    if place.text is not None and text[start:end] != place.text:
+        return f"the text at {start} is not {place.text!r}"
+    return ""
+
+
+def moved_spans(
+    spec: SpanColumn, row: Mapping[str, Any], original: str, carry: CharacterMap
+) -> dict[str, Any] | str:
+    """The new values of the span columns after a rewrite, or why there are none.
+
+    Args:
+        spec: where the spans are kept.
+        row: the row's values by column.
+        original: the text before the rewrite.
+        carry: where its characters went.
+
+    Raises:
+        DataError: the row's values have none of the known forms.
+
+    Example:
+        >>> row = {"start": "3", "answer": "red"}
+        >>> spec = SpanColumn.parse("text=start+answer")
+        >>> moved_spans(spec, row, "is red", lambda start, end: (start + 2, end + 2))
+        {'start': '5', 'answer': 'red'}
+        >>> moved_spans(spec, row, "is red", lambda start, end: None)
+        "the span 'red' was touched"
+    """
+    structure, places = _of_row(spec, row)
+    for place in places:
+        if problem := _problem(place, original):
+            return problem
+        start, end = place.span()
+        moved = carry(start, end)
+        if moved is None:
+            return f"the span {original[start:end]!r} was touched"
+        place.move(*moved)
+    if not places:
+        return {}
+    if spec.column is None:
+        return dict(structure)
+    as_text = isinstance(row[spec.column], str)
+    return {spec.column: json.dumps(structure, ensure_ascii=False) if as_text else structure}
+
+
+def occurrences(text: str, value: str) -> list[tuple[int, int]]:
+    """Every place of ``value`` in ``text``, overlapping ones too.
+
+    Example:
+        >>> occurrences("banana", "ana")
+        [(1, 4), (3, 6)]
+    """
+    found = []
+    at = text.find(value) if value else -1
+    while at >= 0:
+        found.append((at, at + len(value)))
+        at = text.find(value, at + 1)
+    return found

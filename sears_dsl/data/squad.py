@@ -1,0 +1,217 @@
+"""SQuAD files, versions 1.1 and 2.0: a row a question, answers that point into the context.
+
+In: the JSON of a file, article by article. Out: `Batch`es with the columns ``id``, ``question``,
+``context``, ``title``, ``answers`` (a list of ``{text, answer_start}``) and ``plausible_answers``
+(null where a question has none). Always holds: a written file has the structure and all other
+fields of the file that was read; an article without a change is written as it stood; questions of
+a paragraph share its context, which is rewritten once. Costs the largest article in memory.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from sears_dsl.data.batches import Batch, Changes, Frame, ReadOptions
+from sears_dsl.data.json_rows import assemble_array
+from sears_dsl.data.plain_text import encoded
+from sears_dsl.data.span_columns import SpanColumn
+from sears_dsl.data.streams import JsonCursor, TextSource
+from sears_dsl.errors import DataError
+
+__all__ = ["SQUAD_SPANS", "Squad"]
+
+#: The columns of a SQuAD file that point into its contexts.
+SQUAD_SPANS = (SpanColumn("context", "answers"), SpanColumn("context", "plausible_answers"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Article:
+    """An article: its source up to and with it, what it means, and how many rows it has."""
+
+    source: str
+    value: dict[str, Any]
+    rows: int
+
+
+class Squad:
+    """Question answering files as published: ``{"version": …, "data": [articles]}``."""
+
+    name = "squad"
+    binary = False
+
+    def read(self, path: str, options: ReadOptions) -> _SquadReader:
+        """Open a file."""
+        return _SquadReader(path, options)
+
+    def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
+        """SQuAD is written only from SQuAD."""
+        raise DataError(
+            "records cannot be written as a SQuAD file",
+            help="write jsonl, or read a SQuAD file in chain mode",
+        )
+
+    def patch(
+        self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
+    ) -> bytes:
+        """The articles of a batch; paragraphs and articles that lost all questions go too."""
+        pieces = []
+        row = 0
+        for article in batch.source:
+            rows = range(row, row + article.rows)
+            row = rows.stop
+            if any(number in changes or number in dropped for number in rows):
+                value = _changed(article.value, rows.start, changes, dropped)
+                if value is not None:
+                    pieces.append(_written(article.source, value))
+            else:
+                pieces.append(article.source)
+        return encoded("".join(pieces), encoding)
+
+    def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
+        """A SQuAD file of all parts."""
+        assemble_array(parts, output, frame, ('{"data": [', "]}\n"))
+
+
+def _written(source: str, value: Mapping[str, Any]) -> str:
+    """An article as JSON, in the manner of its source, with the comma before it."""
+    separators = (", ", ": ") if '": ' in source else (",", ":")
+    before = source[: source.index("{")]
+    return before + json.dumps(value, ensure_ascii=source.isascii(), separators=separators)
+
+
+def _changed(
+    article: dict[str, Any], row: int, changes: Changes, dropped: AbstractSet[int]
+) -> dict[str, Any] | None:
+    """An article with its changes, or None if none of its questions is left."""
+    article = copy.deepcopy(article)
+    for paragraph in article["paragraphs"]:
+        kept = []
+        for question in paragraph["qas"]:
+            new = changes.get(row, {})
+            if row not in dropped:
+                kept.append(question)
+            paragraph["context"] = new.get("context", paragraph["context"])
+            for name in ("question", "answers", "plausible_answers"):
+                if name in new:
+                    question[name] = new[name]
+            row += 1
+        paragraph["emptied"] = bool(paragraph["qas"]) and not kept
+        paragraph["qas"] = kept
+    paragraphs = [part for part in article["paragraphs"] if not part.pop("emptied")]
+    if article["paragraphs"] and not paragraphs:
+        return None
+    article["paragraphs"] = paragraphs
+    return article
+
+
+def _member(value: Any, name: str, kind: type, place: str) -> Any:
+    if not isinstance(value, dict) or not isinstance(value.get(name), kind):
+        raise DataError(
+            f"{place} has no {name!r} that is a {'list' if kind is list else 'text'}",
+            help="a SQuAD file is {data: [{title, paragraphs: [{context, qas: [{id, question, "
+            "answers: [{text, answer_start}]}]}]}]}",
+        )
+    return value[name]
+
+
+class _SquadReader:
+    def __init__(self, path: str, options: ReadOptions) -> None:
+        source = TextSource(path, encoding=options.encoding, errors=options.errors)
+        self.encoding = source.encoding
+        self.prologue = ""
+        self.epilogue = ""
+        self._options = options
+        self._cursor = JsonCursor(source)
+
+    def batches(self) -> Iterator[Batch]:
+        """Whole articles, as many as stay within the bounds."""
+        cursor = self._cursor
+        cursor.take("{")
+        self._pass_members(until="data")
+        cursor.take("[")
+        self.prologue = cursor.cut()
+        articles: list[_Article] = []
+        first = rows = size = 0
+        number = 0
+        limit = self._options.limit
+        while cursor.peek() != "]" and first + rows != limit:
+            if number:
+                cursor.take(",")
+            place = f"{cursor.name}: data[{number}]"
+            value = cursor.value()
+            article = _Article(cursor.cut(), value, _count(value, place))
+            if limit is not None and first + rows + article.rows > limit:
+                article = _shortened(article, limit - first - rows)
+            articles.append(article)
+            rows += article.rows
+            size += len(article.source)
+            number += 1
+            if rows >= self._options.rows or size >= self._options.characters:
+                yield _batch(first, articles)
+                first += rows
+                articles, rows, size = [], 0, 0
+        if articles or not first:
+            yield _batch(first, articles)
+        if cursor.peek() == "]":
+            cursor.take("]")
+            if cursor.take(",", "}") == ",":
+                self._pass_members(until=None)
+            self.epilogue = cursor.cut() + cursor.rest()
+        else:
+            self.epilogue = "]}\n"
+
+    def _pass_members(self, until: str | None) -> None:
+        """Pass the members of the outer object, up to the value of one or to its end."""
+        cursor = self._cursor
+        while True:
+            name = cursor.value()
+            cursor.take(":")
+            if name == until:
+                return
+            cursor.value()
+            if cursor.take(",", "}") == "}":
+                if until is not None:
+                    raise DataError(f"{cursor.name} has no {until!r} and is no SQuAD file")
+                return
+
+
+def _count(article: Any, place: str) -> int:
+    """How many questions an article has; everything that rows need is checked here."""
+    count = 0
+    for i, paragraph in enumerate(_member(article, "paragraphs", list, place)):
+        inside = f"{place}.paragraphs[{i}]"
+        _member(paragraph, "context", str, inside)
+        for k, question in enumerate(_member(paragraph, "qas", list, inside)):
+            for name in ("id", "question"):
+                _member(question, name, str, f"{inside}.qas[{k}]")
+            count += 1
+    return count
+
+
+def _shortened(article: _Article, rows: int) -> _Article:
+    """The first questions of an article."""
+    beyond = frozenset(range(rows, article.rows))
+    value = _changed(article.value, 0, {}, beyond) or article.value
+    return _Article(_written(article.source, value), value, rows)
+
+
+def _batch(first: int, articles: Sequence[_Article]) -> Batch:
+    names = ("id", "question", "context", "title", "answers", "plausible_answers")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    groups: list[int] = []
+    paragraph_number = 0
+    for article in articles:
+        for paragraph in article.value["paragraphs"]:
+            for question in paragraph["qas"]:
+                columns["context"].append(paragraph["context"])
+                columns["title"].append(article.value.get("title"))
+                for name in ("id", "question", "answers", "plausible_answers"):
+                    columns[name].append(question.get(name))
+                groups.append(paragraph_number)
+            paragraph_number += 1
+    return Batch(first, len(groups), columns, list(articles), {"context": groups})

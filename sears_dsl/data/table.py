@@ -1,0 +1,163 @@
+r"""A dataset with all of its columns in memory: what augmentation adds rows to.
+
+In: a file of any format that `data.dataset` reads. Out: a `Table`, and files of tables. Always
+holds: all columns are equally long; a key that a JSON row lacks is null there; values keep their
+types; a file is written whole or not at all. Costs the memory of the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.data.batches import Batch, Format, Frame, ReadOptions
+from sears_dsl.data.dataset import Dataset, default_column, require_column
+from sears_dsl.data.labelled import label_alternatives
+from sears_dsl.data.streams import compressed
+from sears_dsl.errors import DataError
+from sears_dsl.runtime.writing import write_atomically
+
+__all__ = ["Table", "read_table", "text_column", "write_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows as columns.
+
+    Attributes:
+        columns: column name → the values of the rows.
+        path: as the user named the file; for messages.
+        format: the name of the format that it was read as.
+
+    Example:
+        >>> table = Table({"text": ["A fun film."], "label": [1]}, "a.jsonl", "jsonl")
+        >>> len(table), table.texts("text"), len(table.digest)
+        (1, ['A fun film.'], 64)
+    """
+
+    columns: Mapping[str, Sequence[Any]]
+    path: str
+    format: str
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of names and values, in hex; the file's name and format take no part."""
+        found = hashlib.sha256()
+        for row in (self.columns, *zip(*self.columns.values(), strict=True)):
+            line = json.dumps(list(row), ensure_ascii=False, default=repr)
+            found.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        return found.hexdigest()
+
+    def texts(self, column: str) -> list[str]:
+        """The texts of a column; a row without one has the empty text.
+
+        Raises:
+            DataError: there is no such column, or a value is no text.
+        """
+        values = self.columns[require_column(tuple(self.columns), column, where=self.path)]
+        for number, value in enumerate(values, start=1):
+            if value is not None and not isinstance(value, str):
+                raise DataError(
+                    f"{self.path}: row {number}: {column} is {value!r}, which is no text",
+                    help="name the column that holds the text with --column",
+                )
+        return [value or "" for value in values]
+
+    def labels(self, column: str) -> list[str]:
+        """The labels of a column as text: the first of several; empty where a row has none.
+
+        Raises:
+            DataError: there is no such column, or a value is no label.
+        """
+        values = self.columns[require_column(tuple(self.columns), column, where=self.path)]
+        place = f"{self.path}: {column} of row"
+        return [
+            "" if value in (None, "") else label_alternatives(value, f"{place} {number}")[0]
+            for number, value in enumerate(values, start=1)
+        ]
+
+    def extended(self, rows: Sequence[int], changed: Mapping[str, Sequence[Any]]) -> Table:
+        """This table and, after its rows, copies of some of them.
+
+        Args:
+            rows: which rows are copied, in order; a row may be copied more than once.
+            changed: column → the values of the copies; columns that are not named are copied.
+
+        Example:
+            >>> table = Table({"text": ["a", "b"], "label": [0, 1]}, "a.csv", "csv")
+            >>> table.extended([1], {"text": ["c"]}).columns
+            {'text': ['a', 'b', 'c'], 'label': [0, 1, 1]}
+        """
+        columns = {
+            name: [*values, *changed.get(name, [values[row] for row in rows])]
+            for name, values in self.columns.items()
+        }
+        return Table(columns, self.path, self.format)
+
+
+def read_table(
+    path: str, *, format_name: str | None = None, options: ReadOptions | None = None
+) -> Table:
+    r"""Read a file whole.
+
+    Args:
+        path: the file.
+        format_name: its format, where its name does not tell.
+        options: how it is read.
+
+    Raises:
+        DataError: the file cannot be read, or has no rows.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "a.csv")
+        ...     _ = path.write_text("text,label\nA fun film.,positive\n")
+        ...     read_table(str(path)).columns["label"]
+        ['positive']
+    """
+    dataset = Dataset(path, format_name=format_name, options=options)
+    columns: dict[str, list[Any]] = {name: [] for name in dataset.names}
+    rows = 0
+    for batch in dataset.batches():
+        for name in batch.columns:
+            columns.setdefault(name, [None] * rows)
+        for name, values in columns.items():
+            values.extend(batch.columns.get(name, [None] * batch.rows))
+        rows += batch.rows
+    if not rows:
+        raise DataError(f"{path} has no rows", help="there is nothing to add to")
+    return Table(columns, path, dataset.format.name)
+
+
+def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:
+    """The column that rules rewrite: the one that is named, or the only one that can be meant.
+
+    Raises:
+        DataError: it is not there, or several can be meant.
+    """
+    if chosen is not None:
+        return require_column(tuple(table.columns), chosen, where=table.path)
+    others = {name: values for name, values in table.columns.items() if name != label}
+    return default_column(Batch(0, len(table), others), where=table.path)
+
+
+def write_table(table: Table, path: Path, form: Format) -> None:
+    """Write a file whole or not at all, compressed where its name says so.
+
+    Raises:
+        DataError: a value that the format has no place for, or the file cannot be written.
+    """
+    content = BytesIO()
+    with compressed(content, str(path)) as stream:
+        form.assemble([form.encode(table.columns, "utf-8")], stream, Frame(tuple(table.columns)))
+    write_atomically(path, content.getvalue())

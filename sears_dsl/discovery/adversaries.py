@@ -1,0 +1,228 @@
+"""Adversaries: paraphrases of a row that a model answers otherwise, though it had the row right.
+
+In: the rows that a model has right, their paraphrases, a semantic score. Out: semantically
+equivalent adversaries (SEAs), row by row, best first. Always holds: every adversary's score is at
+least τ and the model's answer to it is a flip. Costs one prediction for each paraphrase, one
+question for each that flips, and one score for each adversary.
+
+Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
+Models", ACL 2018: SEA(x, x') = 1[SemEq(x, x') ∧ f(x) ≠ f(x')], with SemEq(x, x') = 1[S(x, x') ≥ τ].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from sears_dsl.effects.right_rows import RightRows
+
+if TYPE_CHECKING:
+    from sears_dsl.meaning.scorers import Scorer
+
+__all__ = [
+    "Adversaries",
+    "Adversary",
+    "best_of_each_row",
+    "find_adversaries",
+    "one_of_each_row",
+]
+
+# The base rate is counted on so many rows at most, and a row's paraphrases are looked through so
+# far for one that keeps the meaning: each look is a question to the scorer.
+_BASE_ROWS = 400
+_LOOKS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Adversary:
+    """A paraphrase that flips the model's answer.
+
+    Attributes:
+        row: number of the right row.
+        original: its text.
+        text: the paraphrase.
+        score: S(original, text), between τ and 1.
+        label: what the model says of the original, rightly.
+        prediction: what it says of the paraphrase.
+    """
+
+    row: int
+    original: str
+    text: str
+    score: float
+    label: str
+    prediction: str
+
+
+@dataclass(frozen=True, slots=True)
+class Adversaries:
+    """What came of rewording rows.
+
+    Attributes:
+        found: the adversaries, sorted by row, then best first; equal scores by text.
+        paraphrases: how many paraphrases the model was asked about.
+        flipping: how many of these flipped it, whatever their score.
+        base_rows: rows of which a paraphrase with S ≥ τ, drawn by lot, was looked at.
+        base_flips: how many of these paraphrases flipped the model.
+    """
+
+    found: tuple[Adversary, ...]
+    paraphrases: int
+    flipping: int
+    base_rows: int
+    base_flips: int
+
+    @property
+    def base_rate(self) -> float:
+        """How often a paraphrase that keeps the meaning flips the model; 0 where none does."""
+        return self.base_flips / max(1, self.base_rows)
+
+
+def find_adversaries(
+    right: RightRows,
+    paraphrases: Sequence[Sequence[str]],
+    *,
+    scorer: Scorer,
+    tau: float,
+    ask: Callable[[Sequence[int], Sequence[str]], Sequence[str | None]] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    portion: int = 1024,
+    base: bool = True,
+) -> Adversaries:
+    """The paraphrases that flip a model's answer and keep the meaning.
+
+    Args:
+        right: the rows that the model has right.
+        paraphrases: for each of them its paraphrases.
+        scorer: S; asked for paraphrases that flip, and for a few of each row besides.
+        tau: the score from which on a paraphrase counts as equivalent.
+        ask: what the model says of right rows with other texts, None where there was no time to
+            ask; `RightRows.ask` if None.
+        stop: asked between portions of questions to the scorer; True leaves the rest out.
+        portion: pairs that the scorer gets at once.
+        base: whether the base rate is wanted, which costs some questions to the scorer.
+
+    Example:
+        >>> import numpy as np
+        >>> from sears_dsl.data.labelled import LabelledRows
+        >>> class Shouting:
+        ...     identity = "shouting"
+        ...     def predict(self, rows):
+        ...         return ["loud" if "!" in row["text"] else "quiet" for row in rows]
+        >>> class Half:
+        ...     name, identity, tau = "half", "half", 0.1
+        ...     def scores(self, pairs):
+        ...         return np.full(len(pairs), 0.5)
+        ...     def at_least(self, pairs, tau):
+        ...         return self.scores(pairs) >= tau
+        >>> data = LabelledRows(({"text": "It is fun."},), "text", None, "a.csv")
+        >>> found = find_adversaries(
+        ...     RightRows(data, Shouting()), [["It's fun.", "It is fun!"]], scorer=Half(), tau=0.1)
+        >>> [(each.text, each.prediction, each.score) for each in found.found]
+        [('It is fun!', 'loud', 0.5)]
+    """
+    # The best paraphrases of all rows come first: where time ends, each row was looked at.
+    asked = sorted(
+        (place, number, text)
+        for number, of_row in enumerate(paraphrases)
+        for place, text in enumerate(of_row)
+    )
+    answers = (ask or right.ask)([each[1] for each in asked], [each[2] for each in asked])
+    known = {
+        (number, text): answer
+        for (_, number, text), answer in zip(asked, answers, strict=True)
+        if answer is not None
+    }
+    flips = sorted(pair for pair, answer in known.items() if right.flipped(pair[0], answer))
+    # First, and a portion of it alone where time is short: without a base rate nothing is proven.
+    drawn = one_of_each_row(
+        right, known if base else (), scorer=scorer, tau=tau, stop=stop, portion=portion
+    )
+    kept: list[tuple[int, str]] = []
+    scores: list[float] = []
+    for first in range(0, len(flips), portion):
+        if stop():
+            break
+        # Most flips lose the meaning, which is cheaper to see than how far they are from it.
+        some = flips[first : first + portion]
+        keeps = scorer.at_least([(right.texts[number], text) for number, text in some], tau)
+        good = [pair for pair, keep in zip(some, keeps, strict=True) if keep]
+        kept += good
+        scores += scorer.scores([(right.texts[number], text) for number, text in good]).tolist()
+    adversaries = [
+        Adversary(
+            row=number,
+            original=right.texts[number],
+            text=text,
+            score=score,
+            label=right.predictions[number],
+            prediction=known[number, text],
+        )
+        for (number, text), score in zip(kept, scores, strict=True)
+    ]
+    adversaries.sort(key=lambda each: (each.row, -each.score, each.text))
+    return Adversaries(
+        tuple(adversaries),
+        paraphrases=len(known),
+        flipping=len(flips),
+        base_rows=len(drawn),
+        base_flips=len(set(flips).intersection(drawn)),
+    )
+
+
+def one_of_each_row(
+    right: RightRows,
+    paraphrases: Iterable[tuple[int, str]],
+    *,
+    scorer: Scorer,
+    tau: float,
+    stop: Callable[[], bool] = lambda: False,
+    portion: int = 1024,
+) -> list[tuple[int, str]]:
+    """Of some hundred rows a paraphrase that keeps the meaning, for the base rate.
+
+    One paraphrase a row, by lot: paraphrases of one row flip together, rows do not.
+
+    Args:
+        right: the rows.
+        paraphrases: (row, paraphrase).
+        scorer: S; asked about three paraphrases of a row at most.
+        tau: the score from which on a paraphrase counts as equivalent.
+        stop: asked between portions of questions; True leaves the rest out.
+        portion: most rows.
+    """
+    of_row: dict[int, list[str]] = {}
+    for number, text in paraphrases:
+        of_row.setdefault(number, []).append(text)
+    order = sorted(of_row, key=lambda number: (_lot(right.texts[number]), number))
+    open_rows = order[: min(_BASE_ROWS, portion)]
+    drawn = {number: sorted(of_row[number], key=_lot)[:_LOOKS] for number in open_rows}
+    found: list[tuple[int, str]] = []
+    for look in range(_LOOKS):
+        pairs = [(number, drawn[number][look]) for number in open_rows if look < len(drawn[number])]
+        if not pairs or stop():
+            break
+        keeps = scorer.at_least([(right.texts[number], text) for number, text in pairs], tau)
+        good = [pair for pair, keep in zip(pairs, keeps, strict=True) if keep]
+        found += good
+        done = {number for number, _ in good}
+        open_rows = [number for number in open_rows if number not in done]
+    return found
+
+
+def _lot(text: str) -> bytes:
+    """The place of a text in an order that has nothing to do with what it says."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def best_of_each_row(adversaries: Sequence[Adversary], most: int) -> list[Adversary]:
+    """The first ``most`` adversaries of each row, in the order given."""
+    taken: dict[int, int] = {}
+    kept = []
+    for adversary in adversaries:
+        taken[adversary.row] = taken.get(adversary.row, 0) + 1
+        if taken[adversary.row] <= most:
+            kept.append(adversary)
+    return kept

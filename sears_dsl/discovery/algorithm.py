@@ -1,0 +1,219 @@
+"""Labelled rows and a black box in, a few rules out: the way of the data through a search.
+
+    rows ─▶ right rows ─▶ held out apart ─▶ known rules ─▶ paraphrases ─▶ changes of words
+         ─▶ judged on text, narrowed ─▶ the model asked ─▶ selected by coverage ─▶ `Discovery`
+
+In: the rows, the model, a source of paraphrases, a scorer, a tagger, settings; text, known rules.
+Out: `Discovery`, the rules with their numbers and all the counts on the way. Always holds: the same
+input under the same settings gives the same result, also after an interruption, unless the time
+budget cuts it short, which the result says; the model is asked no more than the limit says. Costs
+the paraphrases and the scores, nearly all of it; the rest is seconds.
+
+That is the order of `meaning_first`; `paper_order` asks the model about all paraphrases and all
+candidates, and judges what flips.
+
+Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
+Models", ACL 2018, Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+import numpy as np
+
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.adversaries import Adversaries
+from sears_dsl.discovery.budget import Budget, Stage
+from sears_dsl.discovery.counts import Funnel
+from sears_dsl.discovery.filtering.paper_filter import complete_scores
+from sears_dsl.discovery.known_rules import KnownRules
+from sears_dsl.discovery.orders import meaning_first, paper_order
+from sears_dsl.discovery.result.found import Discovery, found_rules, trusted
+from sears_dsl.discovery.search import BeforeSearch, OnKnown, OnProgress, Progress, Search
+from sears_dsl.discovery.selection import coverage_of, select
+from sears_dsl.discovery.settings import Settings
+from sears_dsl.effects.evidence import flip_evidence, hold_out
+from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.errors import DataError
+from sears_dsl.models.predictor import Predictor
+from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer
+from sears_dsl.paraphrasing.remembered import (
+    BoundedSource,
+)
+from sears_dsl.runtime.journal import Journal
+from sears_dsl.tagging.tagger import Tagger
+
+__all__ = ["OnProgress", "Progress", "adversaries_of", "discover"]
+
+
+def adversaries_of(
+    data: LabelledRows,
+    predictor: Predictor,
+    *,
+    paraphraser: AnyParaphraser,
+    scorer: AnyScorer,
+    settings: Settings,
+    tagger: Tagger,
+    journal: Journal,
+    on_progress: OnProgress = lambda _: None,
+    began: float | None = None,
+) -> tuple[RightRows, Adversaries, int, tuple[Stage, ...]]:
+    """The right rows and their adversaries: the first half of the paper's order.
+
+    Takes the arguments of `discover`.
+
+    Returns:
+        The right rows, their adversaries, how many rows the time did not suffice for, and the
+        stages that it cut short.
+    """
+    budget = Budget(
+        settings.budget_seconds, monotonic, order="paper", began=began, last="adversaries"
+    )
+    search = Search(
+        data=data, predictor=predictor, paraphraser=as_paraphraser(paraphraser),
+        scorer=as_scorer(scorer), tagger=tagger, settings=settings, journal=journal,
+        on_progress=on_progress, budget=budget,
+    )  # fmt: skip
+    right = search.right()
+    paraphrases, skipped = search.paraphrases(right)
+    adversaries = search.adversaries(right, paraphrases, base=False)
+    return right, adversaries, skipped, tuple(budget.reached)
+
+
+def discover(
+    data: LabelledRows,
+    predictor: Predictor,
+    *,
+    paraphraser: AnyParaphraser,
+    scorer: AnyScorer,
+    tagger: Tagger,
+    settings: Settings,
+    text: Sequence[str] = (),
+    known: KnownRules | None = None,
+    journal: Journal | None = None,
+    on_progress: OnProgress = lambda _: None,
+    on_known: OnKnown = lambda _: None,
+    before_search: BeforeSearch = lambda _: None,
+    clock: Callable[[], float] = monotonic,
+    began: float | None = None,
+) -> Discovery:
+    """Find the rules that make a model fail most without changing the meaning.
+
+    Args:
+        data: labelled rows.
+        predictor: the model.
+        paraphraser: proposes rewordings of rows; anything that `as_paraphraser` takes.
+        scorer: S, which says whether a rewording keeps the meaning; anything that `as_scorer`
+            takes.
+        tagger: the rules are over its tags.
+        settings: τ, δ and the like.
+        text: unlabelled texts, on which rules are judged as well; not in the paper's order.
+        known: rules that people have accepted, which are tried first; not in the paper's order.
+        journal: remembers what an interrupted run found; None remembers nothing.
+        on_progress: told how far each stage is.
+        on_known: told what known rules do, several times.
+        before_search: told the searched rows before the costly stages begin; what it raises ends
+            the search.
+        clock: seconds, for the budget.
+        began: when the time of the budget began to count, by the clock; now if None.
+
+    Raises:
+        DataError: the model has no row right, or the journal cannot be written.
+        ModelError: the model fails.
+        UsageError: settings that mean nothing.
+    """
+    search = Search(
+        data=data, predictor=predictor, paraphraser=as_paraphraser(paraphraser),
+        scorer=as_scorer(scorer), tagger=tagger, settings=settings,
+        journal=journal or Journal(None, task=""), on_progress=on_progress,
+        budget=Budget(settings.budget_seconds, clock, order=settings.order, began=began),
+        text=text, known=known, on_known=on_known, before_search=before_search,
+    )  # fmt: skip
+    right = search.right()
+    here, held = _parts(right, settings)
+    searched, apart = right.part(here), search.held_out(right.part(held))
+    if settings.order == "paper":
+        outcome = paper_order(search, searched)
+    else:
+        outcome = meaning_first(search, searched, apart)
+    tried, passed = outcome.tried, outcome.passed
+    on_progress(Progress("selecting", 0, len(passed)))
+    chosen = tried.applications.select(passed)
+    flips = tried.answers.flips
+    scores = complete_scores(chosen, range(len(passed)), scorer=search.remembered, among=flips)
+    # What known rules write was accepted by people, whatever S says.
+    weights = np.where(trusted(tried.rules, tried.applications), 1.0, scores)
+    coverage = coverage_of(
+        [tried.rules[each].rule for each in passed], [tried.texts[each] for each in passed],
+        chosen, flips=flips, scores=weights, tau=search.tau,
+    )  # fmt: skip
+    selection = select(coverage, settings.rules)
+    selected = passed[list(selection.rules)]
+    evidence = flip_evidence(
+        tried.counted, flips, base_rate=outcome.base_rate, base_rows=outcome.base_rows,
+        proposed_here=settings.order == "paper",
+    )  # fmt: skip
+    found, held_out_flipped = found_rules(
+        searched, tried, passed,
+        selection=selection,
+        scores=complete_scores(
+            tried.applications, selected, scorer=search.remembered, scores=scores
+        ),
+        tau=search.tau, q_values=evidence.q_values, held_out=apart,
+    )  # fmt: skip
+    texts = tuple(tried.texts[each] for each in passed)
+    source = search.paraphraser
+    return Discovery(
+        data=data,
+        settings=settings,
+        tau=search.tau,
+        rules=found,
+        collapsed=tuple(
+            (texts[each.rule], texts[each.into], each.reason) for each in selection.collapsed
+        ),
+        passing=texts,
+        closest=outcome.closest,
+        known=outcome.known,
+        budget_reached=bool(search.budget.reached),
+        cut_short=tuple(search.budget.reached),
+        question_limit_reached=tried.answers.cut or search.questions.left == 0,
+        base_rate=outcome.base_rate,
+        base_rows=outcome.base_rows,
+        funnel=Funnel(
+            rows=len(data.rows),
+            unasked=len(data.rows) - right.asked,
+            right=len(right),
+            held_out=len(held),
+            searched=len(searched),
+            too_long=(
+                sum(source.too_long(searched.texts)) if isinstance(source, BoundedSource) else 0
+            ),
+            applications=len(tried.applications),
+            distinct_rewrites=len(np.unique(tried.applications.rewrites)),
+            passing=len(passed),
+            collapsed=len(selection.collapsed),
+            selected=len(selection.rules),
+            rows_flipped=int(coverage.covered(selection.rules).sum()),
+            rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
+            held_out_flipped=held_out_flipped,
+            questions=search.questions.asked,
+            question_limit=search.questions.most,
+            **outcome.counts,
+        ),
+    )
+
+
+def _parts(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:
+    """The right rows to find rules on, and those that only say what the rules do."""
+    share = settings.share_held_out(len(right))
+    if not share:
+        return range(len(right)), ()
+    here, held = hold_out(right.texts, seed=settings.seed, share=share)
+    if not len(here):
+        raise DataError(
+            f"all of the {len(right)} right rows are held out, and none is left to find rules on",
+            help="give more rows, or a smaller share to hold out",
+        )
+    return here.tolist(), held.tolist()

@@ -1,0 +1,1 @@
+"""Candidate rules → those that keep the meaning, narrowed where that helps."""

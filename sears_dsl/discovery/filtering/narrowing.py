@@ -1,0 +1,528 @@
+"""Where a rule reads well and where it does not: the shortest condition that tells these apart.
+
+*not* → *n't* reads well after an auxiliary ("isn't") and nowhere else ("andn't"). What people, or a
+score, say of some of its rewrites is enough to see it: ``not -> ~n't / AUX __``.
+
+In: a rule, the tokens, the places where it acts, and for each place whether its rewrite was
+accepted, refused, or not judged. Out: `Narrowed` rules: the same rule under a condition on the word
+before, the word after, or a word that it matches. Always holds: a narrowed rule acts at no place
+where the rule does not; of the judged places at which it acts at most a share δ was refused; each
+of the rules that come out is shorter than the next one, which acts at more places. Nothing here
+asks a model. Costs a pass over the places for each of some tens of conditions.
+
+A condition is chosen by its description length (Rissanen, "Modeling by shortest data description",
+1978): the bits that write it, and for each judged place that it puts on the wrong side the bits
+that name the place. So one refused rewrite does not cut a rule to pieces, and one accepted rewrite
+among many that are not is given up. Where δ is 0 verdicts are taken at their word, as those of
+people are: what was accepted is given up only where no condition keeps all of it.
+
+Whoever chooses a condition by judgements and then counts the same judgements finds what he put in:
+what a narrowed rule is worth is measured on other places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import log2
+from typing import Literal as OneOf
+from typing import NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.proposing.antecedents import MINED
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.errors import UsageError
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import (
+    NO_METADATA,
+    Anchor,
+    AttributeTest,
+    Conjunction,
+    Element,
+    Group,
+    Literal,
+    Negation,
+    Options,
+    Piece,
+    Reference,
+    Rule,
+    Tag,
+    TagCopy,
+    TagsetOption,
+    Test,
+)
+from sears_dsl.language.tagsets import COARSE, FINE, coarse_of
+from sears_dsl.language.words import KEYWORDS, objection
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
+
+__all__ = ["ACCEPTED", "NOT_JUDGED", "REFUSED", "Narrowed", "Sites", "narrowed", "sites_of"]
+
+ACCEPTED, REFUSED, NOT_JUDGED = 1, 0, -1
+"""What may be known of a place."""
+
+_OneToken = TypeVar("_OneToken", bound=Test | Anchor)
+_Kind: TypeAlias = OneOf["pos", "tag", "lower", "text"]
+
+# Bits that choose one of the coarse tags, of the fine tags, of the words that are frequent enough
+# to stand in a condition; of the two ends of a text; and whether what is chosen is meant or not.
+_BITS: dict[_Kind, float] = {
+    "pos": log2(len(COARSE["ud2"])), "tag": log2(len(FINE)), "lower": 10.0, "text": 10.0,
+}  # fmt: skip
+_EDGE_BITS = 1.0
+_NEGATION_BITS = 1.0
+# Signs of one kind in a condition: more are a list that nobody reads.
+_MOST_SIGNS = 8
+# A fine tag that is read as a tag where it stands bare; `.` or `$` are words there.
+_BARE = re.compile(r"[A-Z]{2,}\$?")
+# What giving up an accepted place costs where verdicts are certain: more than any condition.
+_AT_ITS_WORD = 1_000.0
+# A longer condition has to be worth reading: it acts at so much more places than a shorter one.
+_WORTH = 1.1
+
+
+class Sites(NamedTuple):
+    """Places where a rule acts: parallel arrays of rows, first tokens, one past the last tokens."""
+
+    rows: Int32Array
+    starts: Int32Array
+    ends: Int32Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Narrowed:
+    """A rule under a condition.
+
+    Attributes:
+        rule: the rule.
+        bits: the length of the condition.
+        holds: bool (sites,): the places at which it still acts.
+    """
+
+    rule: Rule
+    bits: float
+    holds: NDArray[np.bool_]
+
+
+def sites_of(matcher: Matcher, tokens: Tokens, rule: int = 0) -> Sites:
+    r"""The first place of each row where a rule acts, in the order of the rows.
+
+    Args:
+        matcher: the rule, compiled; others may be beside it.
+        tokens: the rows, tagged.
+        rule: its position in the matcher.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> tagger = PinnedTagger()
+        >>> matcher = parse("old man -> man").compile(tagger=tagger)
+        >>> sites = sites_of(matcher, tagger.tag(["the old man", "the boy", "old man"]))
+        >>> sites.rows.tolist(), sites.starts.tolist(), sites.ends.tolist()
+        ([0, 2], [1, 0], [3, 2])
+    """
+    matches = matcher.find(tokens)
+    own = matches.select(matches.rules == rule)
+    return Sites(own.rows, own.starts, own.ends)
+
+
+def narrowed(
+    rule: Rule,
+    tokens: Tokens,
+    sites: Sites,
+    verdicts: NDArray[np.integer],
+    *,
+    tagger: Tagger,
+    options: Options = MINED,
+    delta: float = 0.0,
+    least: int = 1,
+    negations: bool = True,
+    most: int = 3,
+) -> list[Narrowed]:
+    """The rule under the shortest conditions that keep what was accepted and leave what was not.
+
+    Args:
+        rule: a rule.
+        tokens: the rows, tagged.
+        sites: places where it acts.
+        verdicts: int (sites,): `ACCEPTED`, `REFUSED` or `NOT_JUDGED` of each.
+        tagger: the one that tagged them; says which words are one token.
+        options: those under which the rule is read.
+        delta: the share of the judged places at which a narrowed rule acts that may be refused.
+        least: judged places from which on a tag or word counts by itself; places that nobody
+            judged are kept by what is known of others.
+        negations: whether a condition may say what must not stand there. Such a rule acts beside
+            words that nobody judged.
+        most: how many rules to give.
+
+    Returns:
+        The shortest description of the verdicts first; then longer ones that act at more places.
+        Nothing where no place was refused, or no condition leaves out enough of those that were.
+
+    Raises:
+        UsageError: there is not one verdict a site.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> tagger = PinnedTagger({"is": ("AUX", "VBZ"), "was": ("AUX", "VBD"),
+        ...     "and": ("CCONJ", "CC"), "not": ("PART", "RB")})
+        >>> rules = parse("not -> ~n't")
+        >>> tokens = tagger.tag(["he is not well", "he was not well", "he was not",
+        ...     "soggy and not good", "and not him"])
+        >>> sites = sites_of(rules.compile(tagger=tagger), tokens)
+        >>> verdicts = np.array([ACCEPTED, NOT_JUDGED, NOT_JUDGED, REFUSED, NOT_JUDGED])
+        >>> for each in narrowed(rules.rules[0], tokens, sites, verdicts, tagger=tagger):
+        ...     print(print_rule(each.rule), each.holds.astype(int))
+        not -> ~n't / AUX __ [1 1 1 0 0]
+    """
+    known = np.asarray(verdicts)
+    if known.shape != sites.rows.shape:
+        raise UsageError(
+            f"there are {len(sites.rows)} places and {known.size} verdicts",
+            help="give one verdict a place; NOT_JUDGED where there is none",
+        )
+    if not (known == REFUSED).any():
+        return []
+    found: dict[str, tuple[float, Narrowed]] = {}
+    naming_a_site = log2(2 * len(known))
+    for place in _places(rule, tokens, sites, options, tagger):
+        for kind in place.kinds:
+            signs = _signs(tokens, place, kind, options.tagset, tagger)
+            for condition in _conditions(signs, known, delta, least, negations=negations):
+                holds = signs.where(condition)
+                if not _is_useful(holds, known, delta):
+                    continue
+                new = place.put(_Said(condition, kind, signs.names))
+                bits = condition.bits(kind)
+                wrong = int((holds != (known == ACCEPTED))[known != NOT_JUDGED].sum())
+                length = bits + wrong * (naming_a_site if delta else _AT_ITS_WORD)
+                text = print_rule(new)
+                if text not in found or length < found[text][0]:
+                    found[text] = (length, Narrowed(new, bits, holds))
+    unnarrowed = int((known == REFUSED).sum()) * naming_a_site
+    return _shortest(found, most, unnarrowed)
+
+
+def _is_useful(holds: NDArray[np.bool_], known: NDArray[np.integer], delta: float) -> bool:
+    """Whether a condition leaves out some of what was refused, and keeps enough of the rest."""
+    refused, accepted = (int((holds & (known == each)).sum()) for each in (REFUSED, ACCEPTED))
+    if refused == int((known == REFUSED).sum()) or not holds.any():
+        return False
+    if not accepted and (known == ACCEPTED).any():
+        return False
+    return _keeps(accepted + refused, refused, delta)
+
+
+def _keeps(judged: int, refused: int, delta: float) -> bool:
+    # 0.1 of 30 is 3, though 0.1 * 30 may come out below.
+    return refused <= delta * judged + 1e-9
+
+
+def _shortest(
+    found: dict[str, tuple[float, Narrowed]], most: int, unnarrowed: float
+) -> list[Narrowed]:
+    """The shortest descriptions, each longer one acting at more places.
+
+    Of the longer ones only those that are shorter than no condition at all with a list of what was
+    refused: what excepts the one word that was refused has learned nothing.
+    """
+    order = sorted(found, key=lambda text: (found[text][0], -found[text][1].holds.sum(), text))
+    chosen: list[Narrowed] = []
+    acts = 0
+    for text in order:
+        length, each = found[text]
+        count = int(each.holds.sum())
+        if len(chosen) < most and (not chosen or (count >= _WORTH * acts and length < unnarrowed)):
+            chosen.append(each)
+            acts = count
+    return chosen
+
+
+# ---------------------------------------------------------------- what stands at a place
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """What stands, or does not stand, at a place: signs by number; or the end of the text."""
+
+    signs: tuple[int, ...]
+    negated: bool = False
+    edge: bool = False
+
+    def bits(self, kind: _Kind) -> float:
+        """Its length: the signs, a bar between two."""
+        bars = max(0, len(self.signs) + self.edge - 1)
+        return (
+            len(self.signs) * _BITS[kind] + bars
+            + _EDGE_BITS * self.edge + _NEGATION_BITS * self.negated
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Signs:
+    """What a kind of sign says of one place of all sites.
+
+    Attributes:
+        names: the tag or word that each sign is.
+        number: int (sites,): the sign of each; -1 where a rule cannot name it, or no token is.
+        there: bool (sites,): whether there is a token.
+        edges: whether a rule can say there that the text ends.
+    """
+
+    names: tuple[str, ...]
+    number: NDArray[np.int64]
+    there: NDArray[np.bool_]
+    edges: bool
+
+    def where(self, condition: _Condition) -> NDArray[np.bool_]:
+        """The sites at which a condition holds."""
+        among = np.isin(self.number, condition.signs)
+        holds = self.there & ~among if condition.negated else among
+        return holds | (~self.there & condition.edge)
+
+
+def _conditions(
+    signs: _Signs, known: NDArray[np.integer], delta: float, least: int, *, negations: bool
+) -> Iterator[_Condition]:
+    """Conditions worth a try: the signs that were accepted, those that were not left out."""
+    named = signs.number >= 0
+
+    def counts(of: NDArray[np.bool_]) -> list[int]:
+        found: list[int] = np.bincount(
+            signs.number[named & of], minlength=len(signs.names)
+        ).tolist()
+        return found
+
+    accepted, refused, places = (
+        counts(each) for each in (known == ACCEPTED, known == REFUSED, np.ones(len(known), bool))
+    )
+    at_edge = [int((~signs.there & (known == each)).sum()) for each in (ACCEPTED, REFUSED)]
+    edge = signs.edges and at_edge[0] >= least and _keeps(sum(at_edge), at_edge[1], delta)
+    good = [
+        sign
+        for sign in range(len(signs.names))
+        if accepted[sign] >= least and _keeps(accepted[sign] + refused[sign], refused[sign], delta)
+    ]
+    if not good and not any(accepted):
+        # Nobody said where it is good: where nobody said that it is bad, and it acts most.
+        good = [sign for sign in range(len(signs.names)) if not refused[sign]]
+        good = sorted(good, key=lambda sign: -places[sign])[:1]
+    good.sort(key=lambda sign: (-accepted[sign], -places[sign], sign))
+    chosen = [tuple(good[:size]) for size in range(1, min(len(good), _MOST_SIGNS) + 1)]
+    for some in chosen:
+        yield _Condition(some)
+        if edge:
+            yield _Condition(some, edge=True)
+    if edge:
+        yield _Condition((), edge=True)
+    if not negations:
+        return
+    bad = [sign for sign in range(len(signs.names)) if refused[sign]]
+    bad.sort(key=lambda sign: (-refused[sign] / (accepted[sign] + refused[sign]), -refused[sign]))
+    # The end of a text is no token: `!x` alone would leave it out, whatever is known of it.
+    also = signs.edges and not signs.there.all() and not at_edge[1]
+    for size in range(1, min(len(bad), _MOST_SIGNS) + 1):
+        for edges in {False, also}:
+            yield _Condition(tuple(bad[:size]), negated=True, edge=edges)
+
+
+def _signs(
+    tokens: Tokens, place: _Place, kind: _Kind, tagset: TagsetOption, tagger: Tagger
+) -> _Signs:
+    """The signs of a kind at a place; a tag or word that no rule can name there has none."""
+    types = np.where(place.there, tokens.type_ids[np.where(place.there, place.tokens, 0)], -1)
+    distinct, inverse = np.unique(types, return_inverse=True)
+    numbers: dict[str, int] = {}
+    of_type = []
+    for each in distinct.tolist():
+        name = None if each < 0 else _name(tokens.types[each], kind, tagset, tagger)
+        of_type.append(-1 if name is None else numbers.setdefault(name, len(numbers)))
+    number = np.array(of_type, np.int64)[inverse]
+    return _Signs(tuple(numbers), number, place.there, edges=place.base is None)
+
+
+def _name(token: TokenType, kind: _Kind, tagset: TagsetOption, tagger: Tagger) -> str | None:
+    """What a rule calls a token; None where it has no name of this kind."""
+    if kind == "pos":
+        coarse = coarse_of(token.coarse, token.fine, tagset)
+        return coarse if coarse in COARSE[tagset] else None
+    if kind == "tag":
+        # Bare, `.` and `$` are words, and `SYM` is the coarse tag.
+        known = token.fine in FINE - COARSE[tagset]
+        return token.fine if known and _BARE.fullmatch(token.fine) else None
+    word = token.text.lower() if kind == "lower" else token.text
+    return word if len(tagger.split(word)) == 1 else None
+
+
+# ---------------------------------------------------------------- where a rule has room
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A condition with the tags or words that its signs are."""
+
+    condition: _Condition
+    kind: _Kind
+    names: tuple[str, ...]
+
+    @property
+    def signs(self) -> list[str]:
+        """In the order in which they are written."""
+        return sorted(self.names[sign] for sign in self.condition.signs)
+
+    def alone(self, edge: Anchor) -> Test | Anchor | Group:
+        """What has to stand at a place of which nothing is asked yet."""
+        tests = [_test(name, self.kind) for name in self.signs]
+        if self.condition.negated:
+            tests = [Negation(_any_of(tests))]
+        return _any_of([edge, *tests] if self.condition.edge else tests)
+
+    def beside(self, base: tuple[AttributeTest, ...]) -> Test | Group:
+        """What has to stand at a place of which something is asked."""
+        tests = [AttributeTest(self.kind, name, self.condition.negated) for name in self.signs]
+        if self.condition.negated:
+            return Conjunction((*base, *tests))
+        return _any_of([Conjunction((*base, test)) for test in tests])
+
+
+def _any_of(tests: Sequence[_OneToken]) -> _OneToken | Group:
+    return tests[0] if len(tests) == 1 else Group(tuple((Element(test),) for test in tests))
+
+
+def _test(name: str, kind: _Kind) -> Test:
+    if kind in ("pos", "tag"):
+        return Tag(name)
+    quoted = name in KEYWORDS or any(objection(name, place) for place in ("sequence", "group"))
+    return Literal(name, quoted=quoted, ignore_case=quoted and kind == "lower")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """A token beside what a rule replaces, or one that it matches, in every site.
+
+    Attributes:
+        rule: the rule.
+        side: the context, or the number of the element in the antecedent.
+        base: what the rule asks of the token; None where it asks nothing, not even that it is
+            there.
+        tokens: int (sites,): the token of each, in the batch.
+        there: bool (sites,): whether there is one.
+        kinds: of signs that may narrow it.
+    """
+
+    rule: Rule
+    side: OneOf["left", "right"] | int
+    base: tuple[AttributeTest, ...] | None
+    tokens: NDArray[np.int64]
+    there: NDArray[np.bool_]
+    kinds: tuple[_Kind, ...]
+
+    def put(self, said: _Said) -> Rule:
+        """The rule under a condition."""
+        edge = Anchor("end" if self.side == "right" else "start")
+        body = said.alone(edge) if self.base is None else said.beside(self.base)
+        if self.side == "left":
+            return replace(self.rule, left=(Element(body),))
+        if self.side == "right":
+            return replace(self.rule, right=(Element(body),))
+        own = list(self.rule.antecedent)
+        own[self.side] = replace(own[self.side], body=body)
+        return replace(self.rule, antecedent=tuple(own), consequent=_by_number(self.rule))
+
+
+def _places(
+    rule: Rule, tokens: Tokens, sites: Sites, options: Options, tagger: Tagger
+) -> Iterator[_Place]:
+    """Where a condition can be put: beside the span, and at each word of it."""
+    word: _Kind = "text" if options.case == "exact" else "lower"
+    rule = replace(rule, name=None, metadata=NO_METADATA, span=None)
+    begins = tokens.row_offsets[sites.rows].astype(np.int64)
+    ends = tokens.row_offsets[sites.rows + 1]
+
+    def asked(element: Element) -> tuple[AttributeTest, ...] | None:
+        return _asked(element, options, tagger)
+
+    beside: tuple[tuple[OneOf["left", "right"], tuple[Element, ...], NDArray[np.int64]], ...] = (
+        ("left", rule.left, begins + sites.starts - 1),
+        ("right", rule.right, begins + sites.ends),
+    )
+    for side, elements, at in beside:
+        there = (at >= begins) & (at < ends)
+        if not elements:
+            yield _Place(rule, side, None, at, there, ("pos", "tag", word))
+        elif len(elements) == 1 and (base := asked(elements[0])) is not None:
+            yield _Place(rule, side, base, at, there, _kinds(base, word))
+    bases = [asked(element) for element in rule.antecedent]
+    if None in bases or (sites.ends - sites.starts != len(bases)).any() or not _is_countable(rule):
+        return
+    for number, base in enumerate(bases):
+        at = begins + sites.starts + number
+        everywhere = np.ones(len(at), bool)
+        yield _Place(rule, number, base, at, everywhere, _kinds(base or (), word))
+
+
+def _kinds(base: Sequence[AttributeTest], word: _Kind) -> tuple[_Kind, ...]:
+    """What narrows a test: a fine tag narrows a coarse one, a word either, a tag a word."""
+    there = {test.attribute for test in base if not test.negated}
+    if there & {"text", "lower", "lemma"}:
+        return tuple(kind for kind in ("pos", "tag") if kind not in there)
+    return (word,) if "tag" in there else ("tag", word)
+
+
+def _asked(element: Element, options: Options, tagger: Tagger) -> tuple[AttributeTest, ...] | None:
+    """What an element asks of its one token, by attributes; None where that cannot be said."""
+    body = element.body
+    if (element.minimum, element.maximum) != (1, 1):
+        return None
+    if isinstance(body, Conjunction):
+        return body.tests
+    if isinstance(body, AttributeTest):
+        return (body,)
+    if isinstance(body, Tag):
+        coarse = body.name in COARSE[options.tagset]
+        return (AttributeTest("pos" if coarse else "tag", body.name),)
+    if not isinstance(body, Literal) or len(tagger.split(body.text)) != 1:
+        return None
+    if body.quoted:
+        exact = not body.ignore_case
+    else:
+        smart = body.text != body.text.lower()
+        exact = {"exact": True, "ignore": False, "smart": smart}[options.case]
+    return (AttributeTest("text" if exact else "lower", body.text if exact else body.text.lower()),)
+
+
+def _is_countable(rule: Rule) -> bool:
+    """Whether each tag that the consequent copies is one element of the antecedent."""
+    return all(
+        sum(_is_tag(element, tag) for element in rule.antecedent) >= count
+        for tag, count in Counter(
+            piece.tag for piece in rule.consequent if isinstance(piece, TagCopy)
+        ).items()
+    )
+
+
+def _is_tag(element: Element, tag: str) -> bool:
+    return isinstance(element.body, Tag) and element.body.name == tag
+
+
+def _by_number(rule: Rule) -> tuple[Piece, ...]:
+    """The consequent with each copied tag as a reference to the element that it copies.
+
+    ``ADV is -> ADV 's`` copies what the antecedent names ``ADV``; under a condition it is not named
+    so any more.
+    """
+    places = {
+        tag: iter([n for n, each in enumerate(rule.antecedent, 1) if _is_tag(each, tag)])
+        for tag in {piece.tag for piece in rule.consequent if isinstance(piece, TagCopy)}
+    }
+    return tuple(
+        Reference(next(places[piece.tag]), glued=piece.glued)
+        if isinstance(piece, TagCopy)
+        else piece
+        for piece in rule.consequent
+    )

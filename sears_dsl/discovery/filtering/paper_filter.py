@@ -1,0 +1,225 @@
+"""Which candidates are worth a person's time: they flip the model and keep the meaning.
+
+In: applications of candidate rules, which rewrites flip the model, a scorer. Out: `Filtered`: for
+each rule a verdict. Always holds: a rule passes exactly if it flips at least ``minimum_flips`` rows
+and the share of the rows that it changes with S ≥ τ is at least 1 - δ (the paper's
+E[S ≥ τ] ≥ 1 - δ); the scorer is asked about a pair once at most, and about no pair that cannot
+change a verdict any more. A rule that the budget left undecided does not pass. Costs what the
+scorer costs for the pairs in ``asked``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.filtering.sequential import Round, decide
+from sears_dsl.effects.applications import Applications
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.meaning.scorers import Scorer
+
+__all__ = ["MINIMUM_FLIPS", "Filtered", "Verdict", "complete_scores", "filter_candidates"]
+
+MINIMUM_FLIPS = 3
+"""The default: intervals and q-values say what few flips mean; the paper's authors took 6."""
+
+
+# Rules that are decided first where time may end.
+_FIRST_WAVE = 32
+
+
+class Verdict(IntEnum):
+    """What became of a candidate."""
+
+    FEW_FLIPS = 0
+    REJECTED = 1
+    PASSED = 2
+    UNDECIDED = 3
+
+
+_DECIDED = (Verdict.PASSED, Verdict.REJECTED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filtered:
+    """What became of the candidates.
+
+    Attributes:
+        verdicts: int8 (rules,): a `Verdict` each.
+        flips: int64 (rules,): rows that each rule flips.
+        asked: pairs that the scorer was asked about.
+        without_stopping: pairs that it would have been asked about to score every rule with
+            enough flips on every row; each distinct pair once.
+        rounds: in how many rounds it was asked.
+    """
+
+    verdicts: NDArray[np.int8]
+    flips: NDArray[np.int64]
+    asked: int
+    without_stopping: int
+    rounds: int
+
+    @property
+    def passed(self) -> NDArray[np.int64]:
+        """The rules that passed, by position, in order."""
+        return np.flatnonzero(self.verdicts == Verdict.PASSED)
+
+    def count(self, verdict: Verdict) -> int:
+        """How many rules have a verdict."""
+        return int((self.verdicts == verdict).sum())
+
+
+def filter_candidates(
+    applications: Applications,
+    flips: NDArray[np.bool_],
+    *,
+    scorer: Scorer,
+    tau: float,
+    delta: float = 0.1,
+    minimum_flips: int = MINIMUM_FLIPS,
+    batch: int = 1024,
+    in_waves: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[Round], None] = lambda _: None,
+) -> Filtered:
+    r"""Give each candidate its verdict.
+
+    Args:
+        applications: what the candidates make of the rows that the model has right.
+        flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
+        scorer: S, asked only whether a pair reaches τ.
+        tau: the score from which on a rewrite counts as equivalent.
+        delta: the share of a rule's rows that may fall below.
+        minimum_flips: rules that flip fewer rows are not looked at.
+        batch: most pairs that the scorer gets at once.
+        in_waves: whether the rules that flip most are decided before others are asked about, for
+            some more questions: where time may end before the last rule is decided.
+        stop: asked between batches; True leaves the rest undecided.
+        progress: called after each batch.
+
+    Raises:
+        UsageError: flips for another number of rewrites, or a number out of range.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> from sears_dsl.effects.applications import apply_candidates
+        >>> class Strict:
+        ...     name, identity, tau = "strict", "strict", 0.5
+        ...     def scores(self, pairs):
+        ...         return np.array([0.0 if "dog" in new else 0.9 for _, new in pairs])
+        ...     def at_least(self, pairs, tau):
+        ...         return self.scores(pairs) >= tau
+        >>> tagger = PinnedTagger()
+        >>> rules = parse("movie -> film\nmovie -> dog").rules
+        >>> done = apply_candidates(rules, tagger.tag(["a movie"]), tagger=tagger)
+        >>> found = filter_candidates(done, np.array([True, True]), scorer=Strict(), tau=0.5,
+        ...                           minimum_flips=1)
+        >>> [Verdict(each).name for each in found.verdicts]
+        ['PASSED', 'REJECTED']
+    """
+    _check(applications, flips, delta=delta, minimum_flips=minimum_flips, batch=batch)
+    counts = applications.count(flips)
+    enough = np.flatnonzero(counts >= minimum_flips)
+    asked = np.zeros(len(applications.texts), np.bool_)
+
+    def question(rewrites: NDArray[np.int64]) -> NDArray[np.bool_]:
+        asked[rewrites] = True
+        return np.asarray(scorer.at_least(applications.pairs(rewrites), tau), np.bool_)
+
+    def show(done: Round) -> None:
+        passed, rejected = (int((verdicts == each).sum()) for each in _DECIDED)
+        more = Round(done.asked, len(enough), done.passed + passed, done.rejected + rejected)
+        progress(more._replace(open=len(enough) - more.passed - more.rejected))
+
+    verdicts = np.full(applications.rule_count, Verdict.FEW_FLIPS, np.int8)
+    verdicts[enough] = Verdict.UNDECIDED
+    rounds = 0
+    for wave in _waves(enough, counts) if in_waves else [enough]:
+        decisions = decide(
+            applications.select(wave),
+            question,
+            delta=delta,
+            batch=batch,
+            stop=stop,
+            progress=show,
+        )
+        verdicts[wave[decisions.passed]] = Verdict.PASSED
+        verdicts[wave[decisions.rejected]] = Verdict.REJECTED
+        rounds += decisions.rounds
+    return Filtered(
+        verdicts=verdicts,
+        flips=counts,
+        asked=int(asked.sum()),
+        without_stopping=len(np.unique(applications.select(enough).rewrites)),
+        rounds=rounds,
+    )
+
+
+def _waves(rules: NDArray[np.int64], counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Rules, those that flip most first, in portions that grow fourfold."""
+    order = rules[np.argsort(-counts[rules], kind="stable")]
+    ends, size = [0], _FIRST_WAVE
+    while ends[-1] < len(order):
+        ends.append(ends[-1] + size)
+        size *= 4
+    return [order[first:last] for first, last in pairwise(ends)]
+
+
+def complete_scores(
+    applications: Applications,
+    rules: Sequence[int] | NDArray[np.integer],
+    *,
+    scorer: Scorer,
+    among: NDArray[np.bool_] | None = None,
+    scores: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """The full scores of what some rules write, each distinct rewrite scored once.
+
+    Args:
+        applications: what the rules make of the rows.
+        rules: which rules.
+        scorer: S.
+        among: bool (rewrites,): only these, such as those that flip; None for all of them.
+        scores: what is known already, as this function gives it; it is not changed.
+
+    Returns:
+        float64 (rewrites,): S, or NaN where it was not asked.
+    """
+    known = np.full(len(applications.texts), np.nan) if scores is None else scores.copy()
+    wanted = np.zeros(len(known), np.bool_)
+    wanted[applications.select(np.asarray(rules, np.int64)).rewrites] = True
+    if among is not None:
+        wanted &= among
+    asked = np.flatnonzero(wanted & np.isnan(known))
+    if len(asked):
+        known[asked] = scorer.scores(applications.pairs(asked))
+    return known
+
+
+def _check(
+    applications: Applications,
+    flips: NDArray[np.bool_],
+    *,
+    delta: float,
+    minimum_flips: int,
+    batch: int,
+) -> None:
+    if len(flips) != len(applications.texts):
+        raise UsageError(
+            f"there are flips for {len(flips)} rewrites, but {len(applications.texts)} rewrites",
+            help="ask the model about `applications.texts`, each once",
+        )
+    if not 0 <= delta < 1 or minimum_flips < 1 or batch < 1:
+        raise UsageError(
+            f"delta is {delta}, minimum_flips {minimum_flips}, batch {batch}",
+            help="delta is at least 0 and below 1, the others at least 1",
+        )

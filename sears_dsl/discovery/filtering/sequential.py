@@ -1,0 +1,229 @@
+"""Which rules keep the meaning often enough: decided with as few questions as can be.
+
+In: the rewrites that each rule gives, and a way to ask of rewrites whether they keep the meaning.
+Out: `Decisions`. Always holds: the decisions are those of asking about every rewrite. A rule is
+rejected as soon as it has more failures than it may have among all its rows, and accepted as soon
+as the rows not asked about could not make them too many; nothing is estimated but the order of the
+questions. Costs some passes over the applications of rules still open for every round.
+
+The order is greedy: a question decides more the more open rules share the rewrite, the likelier it
+fails (rewrites that change the same words the same way fail together), and the shorter the row is.
+Questions of a round count what the ones before them will probably have decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.effects.applications import Applications
+
+__all__ = ["Decisions", "Question", "Round", "allowed_failures", "decide"]
+
+Question: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+"""Says of rewrites, by number, whether each keeps the meaning."""
+
+# Failures are likely before anything is known, and what is known of one change of words is
+# believed after some questions.
+_FIRST_FAILURES, _FIRST_QUESTIONS, _DOUBT = 1.0, 2.0, 2.0
+# No question is worthless: rules that will pass have to be asked about as well.
+_LEAST_VALUE = 0.02
+# Characters that asking about any row costs beyond its own.
+_OVERHEAD = 10
+# A round is chosen in so many steps; each takes into account what the ones before may decide.
+_STEPS = 8
+# A round is a small share of the rewrites left, since its answers guide the next one, but no
+# smaller than scorers need to work in batches.
+_SHARE, _LEAST_BATCH = 256, 64
+
+
+class Round(NamedTuple):
+    """How far the questions have come, for those who watch."""
+
+    asked: int
+    open: int
+    passed: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """What was decided about rules.
+
+    Attributes:
+        passed: bool (rules,): few enough failures.
+        rejected: bool (rules,): too many. A rule that is neither was left undecided.
+        asked: how many rewrites were asked about.
+        rounds: in how many rounds.
+    """
+
+    passed: NDArray[np.bool_]
+    rejected: NDArray[np.bool_]
+    asked: int
+    rounds: int
+
+
+def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int64]:
+    """How many of so many rows may fail so that the share that does not is at least 1 - delta.
+
+    Example:
+        >>> allowed_failures(np.array([9, 10, 30]), 0.1).tolist()
+        [0, 1, 3]
+    """
+    # 0.1 of 30 rows is 3 of them, though 0.1 * 30 may come out below.
+    allowed: NDArray[np.int64] = np.floor(delta * changed + 1e-9).astype(np.int64)
+    return allowed
+
+
+def decide(
+    applications: Applications,
+    question: Question,
+    *,
+    delta: float,
+    batch: int = 1024,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[Round], None] = lambda _: None,
+) -> Decisions:
+    """Decide about every rule.
+
+    Args:
+        applications: what the rules make of the rows.
+        question: asked in rounds, about each rewrite once at most.
+        delta: the share of its rows that a rule may fail on.
+        batch: most rewrites of a round.
+        stop: asked before each round; True leaves the rules that are open undecided.
+        progress: called after each round.
+    """
+    state = _State(applications, delta)
+    asked = rounds = 0
+    while state.prune() and not stop():
+        chosen = state.choose(min(batch, max(_LEAST_BATCH, state.left // _SHARE)))
+        state.learn(chosen, question(chosen))
+        asked += len(chosen)
+        rounds += 1
+        passed, rejected = state.passed, state.rejected
+        undecided = len(passed) - int(passed.sum()) - int(rejected.sum())
+        progress(Round(asked, undecided, int(passed.sum()), int(rejected.sum())))
+    return Decisions(state.passed, state.rejected, asked, rounds)
+
+
+class _State:
+    """What is known so far; arrays of applications shrink with the rules that are open."""
+
+    def __init__(self, applications: Applications, delta: float) -> None:
+        self.allowed = allowed_failures(applications.changed, delta)
+        self.failures = np.zeros(applications.rule_count, np.int64)
+        self.unknown = applications.changed.copy()
+        self.rules = applications.rules.astype(np.int64)
+        self.rewrites = applications.rewrites.astype(np.int64)
+        self.asked = np.zeros(len(applications.texts), np.bool_)
+        self.left = len(self.asked)  # rewrites that are worth asking about
+        used = np.unique(self.rewrites)
+        self.kinds = np.zeros(len(applications.texts), np.int64)
+        self.kinds[used] = _kinds(applications.pairs(used))
+        self.cost = np.ones(len(applications.texts))
+        lengths = [len(applications.originals[row]) for row in applications.rows[used].tolist()]
+        self.cost[used] = np.sqrt(np.array(lengths, np.float64) + _OVERHEAD)
+        count = int(self.kinds.max(initial=0)) + 1
+        self.kind_asked, self.kind_failed = np.zeros(count), np.zeros(count)
+
+    @property
+    def passed(self) -> NDArray[np.bool_]:
+        return self.failures + self.unknown <= self.allowed
+
+    @property
+    def rejected(self) -> NDArray[np.bool_]:
+        return self.failures > self.allowed
+
+    def prune(self) -> bool:
+        """Forget applications that decide nothing any more; whether any are left."""
+        undecided = ~(self.passed | self.rejected)
+        useful = undecided[self.rules] & ~self.asked[self.rewrites]
+        self.rules, self.rewrites = self.rules[useful], self.rewrites[useful]
+        left = np.zeros(len(self.asked), np.bool_)
+        left[self.rewrites] = True
+        self.left = int(left.sum())
+        return self.left > 0
+
+    def choose(self, most: int) -> NDArray[np.int64]:
+        """The rewrites to ask about next, in their order."""
+        failing = self._failing()
+        worth = (failing + _LEAST_VALUE) / self.cost
+        needed = (self.allowed + 1 - self.failures).astype(np.float64)
+        chosen = np.zeros(len(self.asked), np.bool_)
+        step = -(-most // _STEPS)
+        for room in range(most, 0, -step):
+            live = needed[self.rules] > 0
+            sharing = np.bincount(self.rewrites[live], minlength=len(chosen))
+            value = sharing * worth
+            value[chosen] = 0
+            best = _largest(value, min(step, room))
+            if not len(best):
+                break
+            chosen[best] = True
+            new = np.zeros(len(chosen), np.bool_)
+            new[best] = True
+            hit = new[self.rewrites]
+            expected = failing[self.rewrites[hit]]
+            needed -= np.bincount(self.rules[hit], weights=expected, minlength=len(needed))
+        return np.flatnonzero(chosen)
+
+    def _failing(self) -> NDArray[np.float64]:
+        """How likely each rewrite is to fail, from those with the same change of words."""
+        overall = (self.kind_failed.sum() + _FIRST_FAILURES) / (
+            self.kind_asked.sum() + _FIRST_QUESTIONS
+        )
+        of_kind = (self.kind_failed + _DOUBT * overall) / (self.kind_asked + _DOUBT)
+        likely: NDArray[np.float64] = of_kind[self.kinds]
+        return likely
+
+    def learn(self, chosen: NDArray[np.int64], kept: NDArray[np.bool_]) -> None:
+        """Take in the answers."""
+        self.asked[chosen] = True
+        failed = np.zeros(len(self.asked), np.bool_)
+        failed[chosen[~kept]] = True
+        here = self.asked[self.rewrites]
+        rules = len(self.failures)
+        self.unknown -= np.bincount(self.rules[here], minlength=rules)
+        self.failures += np.bincount(self.rules[failed[self.rewrites]], minlength=rules)
+        kinds = len(self.kind_asked)
+        self.kind_asked += np.bincount(self.kinds[chosen], minlength=kinds)
+        self.kind_failed += np.bincount(self.kinds[chosen[~kept]], minlength=kinds)
+
+
+def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """The places of the largest positive values; of equal ones the first."""
+    places = np.flatnonzero(values > 0)
+    if len(places) <= most:
+        return places
+    found = values[places]
+    least = np.partition(found, len(found) - most)[len(found) - most]
+    above = places[found > least]
+    return np.concatenate([above, places[found == least][: most - len(above)]])
+
+
+def _kinds(pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """A number for the words that each pair changes: equal changes have equal numbers."""
+    numbers: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
+    return [numbers.setdefault(_changed_words(*pair), len(numbers)) for pair in pairs]
+
+
+def _changed_words(original: str, rewritten: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words between the common beginning and the common end of two texts.
+
+    Example:
+        >>> _changed_words("a good movie !", "a good film !")
+        (('movie',), ('film',))
+    """
+    old, new = original.split(" "), rewritten.split(" ")
+    shorter = min(len(old), len(new))
+    first = last = 0
+    while first < shorter and old[first] == new[first]:
+        first += 1
+    while last < shorter - first and old[-1 - last] == new[-1 - last]:
+        last += 1
+    return tuple(old[first : len(old) - last]), tuple(new[first : len(new) - last])

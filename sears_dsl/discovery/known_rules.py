@@ -1,0 +1,191 @@
+"""Rules that people have read and accepted: tried before any new one is looked for.
+
+In: the shipped rulesets, files of the user's own; then the right rows. Out: `KnownRules`, and
+`KnownFlips`, what they do to the rows and the model. Always holds: each rule has the name of the
+ruleset that it comes from, and is read under the options and sets of its own file; the same seed
+asks about the same rows. Costs some two seconds for all shipped rules and a few hundred rows, and
+needs no translation model and no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.catalogue import LEFT_OUT, find_rule_files, shipped
+from sears_dsl.discovery.ruleset_text import is_writable
+from sears_dsl.effects.applications import Applications
+from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.errors import UsageError
+from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.tagging.tagger import Tagger
+
+__all__ = ["KnownFlips", "KnownRules", "load_known"]
+
+# Kept as printed, or kept to be rejected: nobody says that these keep the meaning.
+_NOT_ACCEPTED = ("paper/", "rejected/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownRules:
+    """Rules with what they come from.
+
+    Attributes:
+        matcher: the rules compiled; they are ``matcher.rules``.
+        sources: for each rule the name of its ruleset, such as ``contractions/expand``.
+        scopes: for each rule its ruleset, whose options and sets it is read under.
+    """
+
+    matcher: Matcher
+    sources: tuple[str, ...]
+    scopes: tuple[Ruleset, ...]
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, in the order of their rulesets."""
+        return self.matcher.rules
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """For each rule an id that a file can hold, no two the same."""
+        return tuple(each.replace("/", "-") for each in self.matcher.rule_ids)
+
+    @cached_property
+    def writable(self) -> NDArray[np.bool_]:
+        """Whether a found file can hold each rule beside others; see `is_writable`."""
+        pairs = zip(self.rules, self.scopes, strict=True)
+        return np.array([is_writable(rule, scope) for rule, scope in pairs], np.bool_)
+
+    @classmethod
+    def of(cls, rulesets: Mapping[str, Ruleset], *, tagger: Tagger) -> KnownRules:
+        """Compile rulesets by name.
+
+        Raises:
+            RuleSyntaxError: rules that cannot be compiled.
+            CompileError: the tagger is for another language.
+
+        Example:
+            >>> from sears_dsl.language.ruleset import parse
+            >>> from sears_dsl.tagging.pinned import PinnedTagger
+            >>> known = KnownRules.of({"mine": parse("movie -> film")}, tagger=PinnedTagger())
+            >>> known.sources, len(known.rules)
+            (('mine',), 1)
+        """
+        of_rules = [
+            (name, ruleset) for name, ruleset in rulesets.items() for _ in range(len(ruleset.rules))
+        ]
+        return cls(
+            matcher=compile_rules(list(rulesets.values()), tagger=tagger),
+            sources=tuple(name for name, _ in of_rules),
+            scopes=tuple(ruleset for _, ruleset in of_rules),
+        )
+
+
+def load_known(
+    files: Sequence[str] = (),
+    *,
+    with_shipped: bool = True,
+    allow_imports_outside: bool = False,
+    tagger: Tagger,
+) -> KnownRules | None:
+    """The shipped rules that keep the meaning, and those of files.
+
+    Of the shipped ones the rules of the paper are left, which are kept as printed, and those that
+    are there to be rejected; by their names they are loaded like any file. Of a folder the files of
+    rules that reviewers rejected are left.
+
+    Args:
+        files: rule files, folders, or names of shipped rulesets.
+        with_shipped: whether the shipped ones are among them.
+        allow_imports_outside: whether imports may lead out of the folder of a file.
+        tagger: the one that the search works with.
+
+    Returns:
+        The rules; None where there are none.
+
+    Raises:
+        UsageError: there is no such file, folder or ruleset, or files without a rule were named.
+        RuleSyntaxError: findings in a file.
+
+    Example:
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> known = load_known(["paper/sentiment"], with_shipped=False, tagger=PinnedTagger())
+        >>> sorted(set(known.sources))
+        ['paper/sentiment']
+    """
+    names = {path.resolve(): name for name, path in shipped().items()}
+    accepted = {path: name for path, name in names.items() if not name.startswith(_NOT_ACCEPTED)}
+    chosen = accepted if with_shipped else {}
+    own = set(map(Path, files))
+    for path in find_rule_files(files):
+        if path.name.endswith(LEFT_OUT) and path not in own:
+            continue
+        chosen.setdefault(path.resolve(), names.get(path.resolve(), str(path)))
+    rulesets = {
+        name: load(path, allow_imports_outside=allow_imports_outside)
+        for path, name in chosen.items()
+    }
+    if any(ruleset.rules for ruleset in rulesets.values()):
+        return KnownRules.of(rulesets, tagger=tagger)
+    if files:
+        raise UsageError(
+            f"there is no rule in {', '.join(files)}", help="name files with rules after --known"
+        )
+    return None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KnownFlips:
+    """What known rules do to the searched rows, as far as the model was asked.
+
+    Attributes:
+        known: the rules.
+        applications: what they make of the rows, where the model was asked about it.
+        flips: bool (rewrites,): whether a rewrite flips the model.
+        right: the searched rows.
+    """
+
+    known: KnownRules
+    applications: Applications
+    flips: NDArray[np.bool_]
+    right: RightRows
+
+    @cached_property
+    def flips_of_rule(self) -> NDArray[np.int64]:
+        """How many rows each rule flips."""
+        return self.applications.count(self.flips)
+
+    @cached_property
+    def rows_flipped(self) -> int:
+        """How many rows some rule flips."""
+        written = np.unique(self.applications.rewrites)
+        return len(np.unique(self.applications.rows[written[self.flips[written]]]))
+
+    def best(self) -> list[int]:
+        """The rules that flip a row, those that flip most rows first, then those on fewer rows.
+
+        Of rules that flip rows by the same texts the first one stands for all.
+        """
+        flips, changed = self.flips_of_rule, self.applications.changed
+        seen: set[tuple[int, ...]] = set()
+        best = []
+        for rule in np.lexsort((changed, -flips))[: int((flips > 0).sum())].tolist():
+            rewrites = self.applications.of_rule(rule)
+            flipped = tuple(rewrites[self.flips[rewrites]].tolist())
+            if flipped not in seen:
+                seen.add(flipped)
+                best.append(rule)
+        return best
+
+    def example(self, rule: int) -> tuple[str, str]:
+        """The shortest row that a rule flips, and what it makes of it."""
+        rewrites = self.applications.of_rule(rule)
+        pairs = self.applications.pairs(rewrites[self.flips[rewrites]])
+        return min(pairs, key=lambda pair: (len(pair[0]), pair))

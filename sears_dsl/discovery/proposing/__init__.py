@@ -1,0 +1,1 @@
+"""Paraphrases → candidate rules that explain what changed."""

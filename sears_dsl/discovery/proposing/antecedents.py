@@ -1,0 +1,152 @@
+"""Which generalizations of some runs of tokens are frequent in a corpus.
+
+In: windows (runs of token types), a corpus. Out: for each window the sequences of tests that its
+tokens pass and that enough rows of the corpus contain. Always holds: every token is generalized to
+its text, its coarse and its fine tag, where the language has a test for that; the engine does the
+counting, each distinct sequence once. A sequence is frequent only if its parts are, so longer ones
+are made of frequent shorter ones (Agrawal and Srikant 1995) and the product of all tests is never
+written out. Costs a run of the engine for each length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import Matches
+from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, Text
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.tagsets import COARSE, FINE
+from sears_dsl.language.words import KEYWORDS, objection
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Tokens, TokenType
+
+__all__ = ["MINED", "Antecedents", "TestSequence", "Window"]
+
+MINED = Options(case="exact")
+"""The options under which mined rules are read."""
+
+TestSequence: TypeAlias = tuple[int, ...]
+"""Tests, by their number, that tokens in a row pass."""
+
+Window: TypeAlias = tuple[int, ...]
+"""Token types, by their number in the corpus, in a row."""
+
+# A fine tag that the language reads as a tag when it stands bare; `.` or `$` are literals there.
+_BARE_FINE = re.compile(r"[A-Z]{2,}\$?")
+_ANYTHING = (Text("x"),)
+
+
+class Antecedents:
+    """The tests that tokens of a corpus pass, and which sequences of them are frequent there.
+
+    Args:
+        corpus: tagged rows.
+        tagger: the one that tagged them; it tells which words it would split.
+        minimum_rows: fewer rows than this do not count as frequent.
+
+    Attributes:
+        elements: the test of each number as an element of an antecedent.
+        tags: the tag of each number; None for a literal.
+    """
+
+    def __init__(self, corpus: Tokens, *, tagger: Tagger, minimum_rows: int) -> None:
+        self.corpus = corpus
+        self.elements: list[Element] = []
+        self.tags: list[str | None] = []
+        self._tagger = tagger
+        self._minimum_rows = minimum_rows
+        self._numbers: dict[tuple[str, bool], int] = {}
+        self._tests_of: dict[int, TestSequence] = {}
+        self._built: dict[TestSequence, tuple[Element, ...]] = {}
+
+    def elements_of(self, sequence: TestSequence) -> tuple[Element, ...]:
+        """The sequence as an antecedent; equal sequences share one tuple."""
+        built = self._built.get(sequence)
+        if built is None:
+            built = tuple(self.elements[test] for test in sequence)
+            self._built[sequence] = built
+        return built
+
+    def find(self, sequences: Sequence[TestSequence]) -> Matches:
+        """The first instance of each sequence in each row, by the engine."""
+        rules = [Rule(self.elements_of(sequence), _ANYTHING) for sequence in sequences]
+        matcher = compile_rules([Ruleset.from_rules(rules, options=MINED)], tagger=self._tagger)
+        return matcher.find(self.corpus)
+
+    def support(self, sequences: Sequence[TestSequence]) -> NDArray[np.int64]:
+        """How many rows each sequence is in."""
+        return np.bincount(self.find(sequences).rules, minlength=len(sequences))
+
+    def frequent(self, windows: Iterable[Window]) -> dict[Window, list[TestSequence]]:
+        """The frequent sequences that the tokens of each window pass, and those of its parts."""
+        wanted = list(dict.fromkeys(windows))
+        found: dict[Window, list[TestSequence]] = {}
+        for length in range(1, max(map(len, wanted), default=0) + 1):
+            proposed = {part: self._generalizations(part, found) for part in _parts(wanted, length)}
+            sequences = list(dict.fromkeys(each for some in proposed.values() for each in some))
+            enough = self.support(sequences) >= self._minimum_rows
+            kept = {each for each, is_kept in zip(sequences, enough, strict=True) if is_kept}
+            for part, some in proposed.items():
+                found[part] = [each for each in some if each in kept]
+        return found
+
+    def _generalizations(
+        self, part: Window, found: dict[Window, list[TestSequence]]
+    ) -> list[TestSequence]:
+        """Sequences for a part whose own parts, one token shorter, are frequent."""
+        if len(part) == 1:
+            return [(test,) for test in self._tests(part[0])]
+        endings: dict[TestSequence, list[int]] = {}
+        for each in found[part[1:]]:
+            endings.setdefault(each[:-1], []).append(each[-1])
+        return [(*each, last) for each in found[part[:-1]] for last in endings.get(each[1:], ())]
+
+    def _tests(self, kind: int) -> TestSequence:
+        tests = self._tests_of.get(kind)
+        if tests is None:
+            tests = tuple(self._number(*test) for test in self._written(self.corpus.types[kind]))
+            self._tests_of[kind] = tests
+        return tests
+
+    def _written(self, token: TokenType) -> Iterable[tuple[str, bool]]:
+        """What the token can be called in a rule: (text or tag, whether it is a tag)."""
+        # A literal that the tokenizer would split stands for several tokens, not for this one.
+        if len(self._tagger.split(token.text)) == 1:
+            yield token.text, False
+        if token.coarse in COARSE[MINED.tagset]:
+            yield token.coarse, True
+        if token.fine in FINE and token.fine != token.coarse and _BARE_FINE.fullmatch(token.fine):
+            yield token.fine, True
+
+    def _number(self, name: str, is_tag: bool) -> int:
+        number = self._numbers.setdefault((name, is_tag), len(self.elements))
+        if number == len(self.elements):
+            body = Tag(name) if is_tag else Literal(name, quoted=_needs_quotes(name))
+            self.elements.append(Element(body))
+            self.tags.append(name if is_tag else None)
+        return number
+
+
+def _needs_quotes(word: str) -> bool:
+    """Whether a literal cannot stand bare everywhere in an antecedent.
+
+    Example:
+        >>> _needs_quotes("movie"), _needs_quotes("NOUN"), _needs_quotes("set")
+        (False, True, True)
+    """
+    return objection(word, "sequence") is not None or word in KEYWORDS
+
+
+def _parts(windows: Iterable[Window], length: int) -> dict[Window, None]:
+    """The distinct runs of so many tokens in the windows."""
+    return dict.fromkeys(
+        window[place : place + length]
+        for window in windows
+        for place in range(len(window) - length + 1)
+    )

@@ -1,0 +1,315 @@
+"""From adversaries to candidate rules: what could be said about the change in general.
+
+In: adversaries (a row and a paraphrase of it that the model answers otherwise), the rows as tagged
+tokens. Out: `Candidates`: every rule that generalizes the smallest contiguous change of some
+adversary, with up to one word of context on each side, each token of the antecedent as its text,
+its coarse or its fine tag. Always holds: each rule, applied by the engine to an adversary's row
+(first instance), writes that adversary, character by character but for the length of runs of white
+space; its antecedent is in enough rows; rules are distinct, in the order of their canonical text,
+and `parse` reads that text as the same tree. Costs some runs of the engine over the rows and about
+20 microseconds a rule and adversary.
+
+Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
+Models", ACL 2018, Section 3.2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.proposing.alignment import Change, minimal_change
+from sears_dsl.discovery.proposing.antecedents import MINED, Antecedents, TestSequence, Window
+from sears_dsl.discovery.proposing.consequents import ContextChange, consequent_of
+from sears_dsl.engine.matches import Binding, Edit, TokenRange
+from sears_dsl.engine.rewrite.renderer import Renderer, apply_edits
+from sears_dsl.errors import UsageError
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Piece, Rule
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.contractions import separated
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Token, Tokens
+
+__all__ = ["Candidates", "Reworded", "propose"]
+
+
+class Reworded(Protocol):
+    """A row and another way of saying it; an `adversaries.Adversary` is one."""
+
+    @property
+    def original(self) -> str:
+        """The row."""
+
+    @property
+    def text(self) -> str:
+        """The other way of saying it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Rules that adversaries propose.
+
+    Attributes:
+        rules: the rules, in the order of their texts.
+        texts: their canonical texts, ``PRON is -> PRON 's``.
+        support: int64: how many rows of the corpus each antecedent is in.
+        sources: for each rule the adversaries that it reproduces, by position.
+    """
+
+    rules: tuple[Rule, ...]
+    texts: tuple[str, ...]
+    support: NDArray[np.int64]
+    sources: tuple[tuple[int, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def keep(self, wanted: Sequence[int]) -> Candidates:
+        """Some of them, in the order given."""
+        return Candidates(
+            rules=tuple(self.rules[rule] for rule in wanted),
+            texts=tuple(self.texts[rule] for rule in wanted),
+            support=self.support[np.asarray(wanted, np.int64)],
+            sources=tuple(self.sources[rule] for rule in wanted),
+        )
+
+    def joined_to(self, others: Candidates) -> Candidates:
+        """These and then those; no rule may be in both."""
+        return Candidates(
+            rules=(*self.rules, *others.rules),
+            texts=(*self.texts, *others.texts),
+            support=np.concatenate([self.support, others.support]),
+            sources=(*self.sources, *others.sources),
+        )
+
+    def ruleset(self) -> Ruleset:
+        """All of them as a ruleset with exact case."""
+        return Ruleset.from_rules(self.rules, options=MINED)
+
+
+class _Site(NamedTuple):
+    """Where one adversary differs from its row."""
+
+    adversary: int
+    row: int
+    tokens: Sequence[Token]
+    change: Change
+
+
+def propose(
+    adversaries: Sequence[Reworded],
+    corpus: Tokens,
+    *,
+    tagger: Tagger,
+    context: int = 1,
+    minimum_frequency: float = 0.005,
+    longest: int = 6,
+    wanted: Callable[[Rule], bool] = lambda _: True,
+) -> Candidates:
+    """Propose rules that reproduce adversaries.
+
+    Args:
+        adversaries: rows of the corpus and what flips them, or any paraphrase of them; rows are
+            told by their text.
+        corpus: the rows that rules are to be frequent in, tagged.
+        tagger: the one that tagged them; it cuts the adversaries.
+        context: most unchanged tokens that a rule names on each side of the change.
+        minimum_frequency: the share of rows that an antecedent has to be in.
+        longest: most tokens of an antecedent; longer changes propose nothing.
+        wanted: says of a rule whether it is wanted at all.
+
+    Raises:
+        UsageError: an adversary's row is not in the corpus, the corpus has no tags, or a number
+            is out of range.
+
+    Example:
+        >>> from sears_dsl.discovery.adversaries import Adversary
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> tagger = PinnedTagger({"movie": ("NOUN", "NN"), "play": ("NOUN", "NN")})
+        >>> found = Adversary(0, "A movie.", "A film.", 0.7, "good", "bad")
+        >>> corpus = tagger.tag(["A movie.", "A play.", "A movie!"])
+        >>> propose([found], corpus, tagger=tagger, context=0, minimum_frequency=0.5).texts
+        ('NN -> film', 'NOUN -> film', 'movie -> film')
+    """
+    _check(corpus, context=context, minimum_frequency=minimum_frequency, longest=longest)
+    # A share of 0.005 of 1,000 rows is 5 of them, whatever the rounding.
+    minimum_rows = max(1, math.ceil(minimum_frequency * len(corpus) - 1e-9))
+    antecedents = Antecedents(corpus, tagger=tagger, minimum_rows=minimum_rows)
+    rows = {text: row for row, text in reversed(list(enumerate(corpus.texts)))}
+    sites = list(_sites(adversaries, corpus, rows, tagger))
+    places = [
+        (site, start, end) for site in sites for start, end in _windows(site, context, longest)
+    ]
+    windows = [_types(corpus, site.row, start, end) for site, start, end in places]
+    frequent = antecedents.frequent(windows)
+    used = list(dict.fromkeys(each for window in windows for each in frequent[window]))
+    instances = _Instances(antecedents, used)
+    texts = [each.text for each in adversaries]
+    drafts = _Drafts(antecedents, instances, corpus, texts, wanted)
+    for (site, start, end), window in zip(places, windows, strict=True):
+        for sequence in frequent[window]:
+            drafts.add(site, sequence, start, end)
+    return drafts.candidates()
+
+
+def _check(corpus: Tokens, *, context: int, minimum_frequency: float, longest: int) -> None:
+    if not corpus.tagged:
+        raise UsageError(
+            "rules are proposed over tags and the rows have none",
+            help="tag them (`tagger.tag`) instead of tokenizing them only",
+        )
+    if context < 0 or longest < 1 or not 0 <= minimum_frequency <= 1:
+        raise UsageError(
+            f"context is {context}, longest {longest}, minimum_frequency {minimum_frequency}",
+            help="context is at least 0, longest at least 1, a frequency between 0 and 1",
+        )
+
+
+def _sites(
+    adversaries: Sequence[Reworded], corpus: Tokens, rows: dict[str, int], tagger: Tagger
+) -> Iterator[_Site]:
+    """Where each adversary differs from its row; nothing for one that differs by spaces alone."""
+    paraphrases = separated(tagger.tokenize([each.text for each in adversaries]))
+    for number, adversary in enumerate(adversaries):
+        row = rows.get(adversary.original)
+        if row is None:
+            raise UsageError(
+                f"the row of an adversary is not among the rows: {adversary.original!r}",
+                help="give the tagged rows that the adversaries were found on",
+            )
+        tokens = corpus.row(row)
+        change = minimal_change(tokens, paraphrases.row(number))
+        if change is not None:
+            yield _Site(number, row, tokens, change)
+
+
+def _windows(site: _Site, context: int, longest: int) -> Iterator[tuple[int, int]]:
+    """The runs of tokens that an antecedent may be about: the change and its neighbours."""
+    tokens, change = len(site.tokens), site.change
+    for left in range(min(context, change.start) + 1):
+        for right in range(min(context, tokens - change.end) + 1):
+            start, end = change.start - left, change.end + right
+            if 0 < end - start <= longest:
+                yield start, end
+
+
+def _types(corpus: Tokens, row: int, start: int, end: int) -> Window:
+    first = int(corpus.row_offsets[row])
+    return tuple(corpus.type_ids[first + start : first + end].tolist())
+
+
+class _Instances:
+    """Where the engine finds sequences of tests first in each row."""
+
+    def __init__(self, antecedents: Antecedents, sequences: Sequence[TestSequence]) -> None:
+        matches = antecedents.find(sequences)
+        self._number = {sequence: number for number, sequence in enumerate(sequences)}
+        self._count = max(1, len(sequences))
+        # Sorted, since matches are sorted by row, then rule.
+        self._keys = matches.rows.astype(np.int64) * self._count + matches.rules
+        self._starts = matches.starts
+        self._support = np.bincount(matches.rules, minlength=len(sequences))
+
+    def start(self, sequence: TestSequence, row: int) -> int:
+        """The first token of the first instance in a row that has one."""
+        key = row * self._count + self._number[sequence]
+        return int(self._starts[np.searchsorted(self._keys, key)])
+
+    def support(self, sequence: TestSequence) -> int:
+        """How many rows have an instance."""
+        return int(self._support[self._number[sequence]])
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A rule that some adversary proposes, and those that it reproduces."""
+
+    rule: Rule
+    sequence: TestSequence
+    renderer: Renderer
+    sources: list[int]
+
+
+class _Drafts:
+    """Collects rules and tries each on the rows that propose it."""
+
+    def __init__(
+        self,
+        antecedents: Antecedents,
+        instances: _Instances,
+        corpus: Tokens,
+        paraphrases: Sequence[str],
+        wanted: Callable[[Rule], bool],
+    ) -> None:
+        self._wanted = wanted
+        self._antecedents = antecedents
+        self._instances = instances
+        self._corpus = corpus
+        self._paraphrases = [_spaced(text) for text in paraphrases]
+        self._scope = Ruleset((), options=MINED)
+        self._drafts: dict[tuple[TestSequence, tuple[Piece, ...]], _Draft | None] = {}
+
+    def add(self, site: _Site, sequence: TestSequence, start: int, end: int) -> None:
+        """Write the rule of a sequence of tests for a site, and try it there."""
+        row = site.tokens
+        tags = [self._antecedents.tags[test] for test in sequence]
+        pieces = consequent_of(ContextChange(row, site.change, start, end), tags)
+        key = sequence, pieces
+        if key not in self._drafts:
+            rule = Rule(self._antecedents.elements_of(sequence), pieces)
+            self._drafts[key] = (
+                _Draft(rule, sequence, Renderer(rule, self._scope), [])
+                if self._wanted(rule)
+                else None
+            )
+        draft = self._drafts[key]
+        if draft is None:
+            return
+        first = self._instances.start(sequence, site.row)
+        text = self._corpus.texts[site.row]
+        if self._written(draft, text, row, first) == self._paraphrases[site.adversary]:
+            draft.sources.append(site.adversary)
+
+    def _written(self, draft: _Draft, text: str, row: Sequence[Token], first: int) -> str | None:
+        """What the rule makes of a row, as the engine does it."""
+        edit = draft.renderer.render(text, row, _binding(draft.sequence, self._antecedents, first))
+        return _spaced(apply_edits(text, [edit])) if isinstance(edit, Edit) else None
+
+    def candidates(self) -> Candidates:
+        """Those that reproduce an adversary, by their text."""
+        by_text: dict[str, _Draft] = {}
+        for draft in self._drafts.values():
+            if draft is not None and draft.sources:
+                by_text.setdefault(print_rule(draft.rule), draft)
+        texts = sorted(by_text)
+        drafts = [by_text[text] for text in texts]
+        return Candidates(
+            rules=tuple(draft.rule for draft in drafts),
+            texts=tuple(texts),
+            support=np.array(
+                [self._instances.support(draft.sequence) for draft in drafts], np.int64
+            ),
+            sources=tuple(tuple(sorted(set(draft.sources))) for draft in drafts),
+        )
+
+
+def _binding(sequence: TestSequence, antecedents: Antecedents, first: int) -> Binding:
+    """How a plain sequence of tests lies on a row: one token an element."""
+    tags: dict[str, tuple[int, ...]] = {}
+    for place, test in enumerate(sequence, start=first):
+        tag = antecedents.tags[test]
+        if tag is not None:
+            tags[tag] = (*tags.get(tag, ()), place)
+    elements = tuple(TokenRange(place, place + 1) for place in range(first, first + len(sequence)))
+    return Binding(first, first + len(sequence), elements, {}, tags)
+
+
+def _spaced(text: str) -> str:
+    """The text with single spaces: rules keep runs of white space, translation does not."""
+    return " ".join(text.split())

@@ -1,0 +1,412 @@
+"""What discovery found: the selected rules with their numbers, and the counts on the way.
+
+In: the arrays of the last stages. Out: `Discovery` and its `FoundRule`s. Always holds: numbers are
+counts over right rows that a rule changes and that the model was asked about, and shares of them;
+nothing is rounded. Costs what the held-out rows cost to tag, to ask about and to score, if there
+are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.budget import Stage
+from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.known_rules import KnownFlips
+from sears_dsl.discovery.result.naming import names_of
+from sears_dsl.discovery.selection import Selection
+from sears_dsl.discovery.settings import Settings
+from sears_dsl.effects.applications import Applications, apply_candidates
+from sears_dsl.effects.asking import Answers
+from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.statistics import wilson_interval
+from sears_dsl.tagging.contractions import separated
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Tokens
+
+if TYPE_CHECKING:
+    from sears_dsl.meaning.scorers import Scorer
+
+__all__ = ["Discovery", "FoundRule", "HeldOutRows", "Tried", "TriedRule", "found_rules", "trusted"]
+
+# Sentences kept for examples and tests; a few more than are shown, since some may not do.
+_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TriedRule:
+    """A rule that the model was asked about.
+
+    Attributes:
+        rule: as an object.
+        judged: what its rewrites on text say; None where it was not judged on text.
+        source: the ruleset of a known rule; empty for a new one.
+        scope: the ruleset whose options and sets a known rule is read under; None for a new one.
+        name: the id of a known rule; empty for a new one.
+    """
+
+    rule: Rule
+    judged: TextVerdict | None = None
+    source: str = ""
+    scope: Ruleset | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tried:
+    """Rules, and what they do to the searched rows and to the model.
+
+    Attributes:
+        rules: the rules.
+        applications: of all rules to all rows.
+        answers: what the model says of them.
+    """
+
+    rules: Sequence[TriedRule]
+    applications: Applications
+    answers: Answers
+
+    @cached_property
+    def counted(self) -> Applications:
+        """The applications that count for the rate of their rule."""
+        return self.applications.where(self.answers.counted)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The canonical texts of the rules."""
+        return [print_rule(each.rule) for each in self.rules]
+
+
+def trusted(rules: Sequence[TriedRule], applications: Applications) -> NDArray[np.bool_]:
+    """Which rewrites a known rule makes: people have accepted these, whatever S says.
+
+    Args:
+        rules: the rules.
+        applications: what these rules make of rows.
+
+    Returns:
+        bool (rewrites,).
+    """
+    found = np.zeros(len(applications.texts), np.bool_)
+    known = [number for number, each in enumerate(rules) if each.source]
+    found[applications.select(np.array(known, np.int64)).rewrites] = True
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRule:
+    """A selected rule.
+
+    Attributes:
+        rule: as an object.
+        text: its canonical text.
+        id: made of its words; of a known rule its own.
+        source: the ruleset that it was known from, such as ``contractions/expand``; empty for a new
+            one.
+        scope: the ruleset whose options and sets a known rule is read under; None for a new one.
+        judged: what its rewrites on text say; None for a rule that was known, and in the paper's
+            order.
+        changed: searched rows that it changes.
+        asked: how many of them the model was asked about, drawn by lot where not all; what follows
+            is counted on these.
+        flips: how many of these the model then has wrong, whatever S says.
+        interval: 95% (Wilson) of flips over asked.
+        q_value: the false-discovery rate at which it would just be a discovery.
+        at_tau: how many of the rows asked about have S ≥ τ.
+        flips_at_tau: how many of the flips have S ≥ τ.
+        mean_score: mean S over the rows asked about.
+        gain: what it adds to the weighted coverage of the rules before it.
+        examples: flips with S ≥ τ, those that read best first; of a known rule whatever S is.
+        firing: (original, rewritten) of rows that it changes, those that read best first.
+        silent: rows that it leaves alone, those that share a word with it first.
+        held_out: what it does to held-out rows; None where none were held out.
+    """
+
+    rule: Rule
+    text: str
+    id: str
+    source: str
+    scope: Ruleset | None
+    judged: TextVerdict | None
+    changed: int
+    asked: int
+    flips: int
+    interval: tuple[float, float]
+    q_value: float
+    at_tau: int
+    flips_at_tau: int
+    mean_score: float
+    gain: float
+    examples: tuple[Flip, ...]
+    firing: tuple[tuple[str, str], ...]
+    silent: tuple[str, ...]
+    held_out: HeldOut | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Discovery:
+    """The result of a run.
+
+    Attributes:
+        data: the rows.
+        settings: what was chosen.
+        tau: the threshold that was used.
+        rules: the selected rules, in the order of selection.
+        collapsed: (rule, rule that stands for it, reason) of those left out as twins.
+        passing: the texts of all rules that flip and keep the meaning.
+        closest: rules that came closest of those that do not.
+        known: what known rules do to the searched rows; None where there are none.
+        base_rate: the share of rows of which a paraphrase that keeps the meaning, drawn by lot,
+            flips the model.
+        base_rows: how many rows that share was counted on.
+        budget_reached: whether the time budget cut a stage short.
+        cut_short: which stages.
+        question_limit_reached: whether the limit of questions did.
+        funnel: the counts on the way.
+    """
+
+    data: LabelledRows
+    settings: Settings
+    tau: float
+    rules: tuple[FoundRule, ...]
+    collapsed: tuple[tuple[str, str, str], ...]
+    passing: tuple[str, ...]
+    closest: tuple[Closest, ...]
+    known: KnownFlips | None
+    base_rate: float
+    base_rows: int
+    budget_reached: bool
+    cut_short: tuple[Stage, ...]
+    question_limit_reached: bool
+    funnel: Funnel
+
+    @property
+    def minimum_flips(self) -> int:
+        """How many rows a rule had to flip."""
+        return self.settings.flips(self.funnel.searched)
+
+    @property
+    def questions(self) -> int:
+        """The distinct rows that the model was asked about."""
+        return self.funnel.questions
+
+
+class Numbers(NamedTuple):
+    """What is counted of a rule on some rows; see `FoundRule`."""
+
+    asked: int
+    flips: int
+    interval: tuple[float, float]
+    at_tau: int
+    flips_at_tau: int
+    mean_score: float
+
+    def as_held_out(self) -> HeldOut:
+        low, high = wilson_interval(self.at_tau, self.asked)
+        return HeldOut(
+            changed=self.asked,
+            flips=self.flips,
+            interval=self.interval,
+            at_tau=self.at_tau,
+            at_tau_interval=(float(low), float(high)),
+            flips_at_tau=self.flips_at_tau,
+            mean_score=self.mean_score if self.asked else None,
+        )
+
+
+class HeldOutRows:
+    """Right rows that took no part in finding rules.
+
+    Args:
+        right: the rows.
+        tagger: tags them.
+        scorer: S.
+        tau: the threshold; None for the scorer's own, which is read late, since that loads it.
+        in_time: asked before each batch of questions to the model; rewrites that it leaves are not
+            counted.
+    """
+
+    def __init__(
+        self,
+        right: RightRows,
+        *,
+        tagger: Tagger,
+        scorer: Scorer,
+        tau: float | None,
+        in_time: Callable[[], bool] | None = None,
+    ) -> None:
+        self._in_time = in_time
+        self._right = right
+        self._tagger = tagger
+        self._scorer = scorer
+        self._given_tau = tau
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The rows."""
+        return self._right.texts
+
+    @cached_property
+    def _tau(self) -> float:
+        return self._scorer.tau if self._given_tau is None else self._given_tau
+
+    @cached_property
+    def _tokens(self) -> Tokens:
+        return separated(self._tagger.tag(self._right.texts))
+
+    def changed(self, rules: Sequence[TriedRule]) -> NDArray[np.int64]:
+        """How many of the rows each rule changes."""
+        return self._applied(rules).changed if rules else np.zeros(0, np.int64)
+
+    def measured(self, rules: Sequence[TriedRule]) -> tuple[list[Numbers], int]:
+        """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
+        if not rules:
+            return [], 0
+        done = self._applied(rules)
+        rows = done.rows.tolist()
+        answers = self._right.ask_in_time(rows, done.texts, in_time=self._in_time)
+        asked = np.array([answer is not None for answer in answers], np.bool_)
+        flips = np.array(
+            [
+                answer is not None and self._right.flipped(row, answer)
+                for row, answer in zip(rows, answers, strict=True)
+            ],
+            np.bool_,
+        )
+        scores = np.zeros(len(rows))
+        scores[asked] = self._scorer.scores(done.pairs(np.flatnonzero(asked)))
+        numbers = [
+            _numbers(rewrites[asked[rewrites]], flips, scores, self._tau)
+            for rewrites in map(done.of_rule, range(len(rules)))
+        ]
+        kept = trusted(rules, done) | (scores >= self._tau)
+        flipped = np.unique(done.rows[flips & kept])
+        return numbers, len(flipped)
+
+    def _applied(self, rules: Sequence[TriedRule]) -> Applications:
+        return apply_candidates(
+            [each.rule for each in rules],
+            self._tokens,
+            tagger=self._tagger,
+            scopes=[each.scope for each in rules],
+        )
+
+
+def _numbers(
+    rewrites: NDArray[np.integer], flips: NDArray[np.bool_], scores: NDArray[np.float64], tau: float
+) -> Numbers:
+    flipped, of_rule = flips[rewrites], scores[rewrites]
+    low, high = wilson_interval(int(flipped.sum()), len(rewrites))
+    return Numbers(
+        asked=len(rewrites),
+        flips=int(flipped.sum()),
+        interval=(float(low), float(high)),
+        at_tau=int((of_rule >= tau).sum()),
+        flips_at_tau=int((flipped & (of_rule >= tau)).sum()),
+        mean_score=float(of_rule.mean()) if len(of_rule) else 0.0,
+    )
+
+
+def found_rules(
+    right: RightRows,
+    tried: Tried,
+    passed: NDArray[np.int64],
+    *,
+    selection: Selection,
+    scores: NDArray[np.float64],
+    tau: float,
+    q_values: NDArray[np.float64],
+    held_out: HeldOutRows | None,
+) -> tuple[tuple[FoundRule, ...], int | None]:
+    """The selected rules with their numbers, and how many held-out rows they flip together.
+
+    Args:
+        right: the rows that the rules were found on.
+        tried: the rules that the model was asked about.
+        passed: those of them that flip and keep the meaning.
+        selection: which of those that passed were selected.
+        scores: float64 (rewrites,): S of all that selected rules write.
+        tau: the threshold.
+        q_values: of each rule that was tried.
+        held_out: right rows that took no part; None for none.
+    """
+    chosen = passed[list(selection.rules)].tolist()
+    rules = [tried.rules[each] for each in chosen]
+    beside, flipped = (
+        held_out.measured(rules) if held_out is not None else ([None] * len(chosen), None)
+    )
+    names = names_of([each.rule for each in rules])
+    found = []
+    for number, each, name, gain, held in zip(
+        chosen, rules, names, selection.gains, beside, strict=True
+    ):
+        numbers = _numbers(tried.counted.of_rule(number), tried.answers.flips, scores, tau)
+        examples, firing = _shown(right, tried, number, scores, tau)
+        rows = tried.applications.rows[tried.applications.of_rule(number)]
+        found.append(
+            FoundRule(
+                rule=each.rule,
+                text=tried.texts[number],
+                id=each.name or name,
+                source=each.source,
+                scope=each.scope,
+                judged=each.judged,
+                changed=len(rows),
+                **numbers._asdict(),
+                q_value=float(q_values[number]),
+                gain=gain,
+                examples=examples,
+                firing=firing,
+                silent=_silent(right.texts, set(rows.tolist()), tried.texts[number]),
+                held_out=None if held is None else held.as_held_out(),
+            )
+        )
+    return tuple(found), flipped
+
+
+def _shown(
+    right: RightRows, tried: Tried, number: int, scores: NDArray[np.float64], tau: float
+) -> tuple[tuple[Flip, ...], tuple[tuple[str, str], ...]]:
+    """The flips of a rule that read best, and its rewrites for tests.
+
+    Those with S ≥ τ come first, of these the flips, then those that read clearly better, then the
+    shorter ones.
+    """
+    applications = tried.applications
+    rewrites = applications.of_rule(number)
+    of_rule, flipped = scores[rewrites], tried.answers.flips[rewrites]
+    lengths = np.array([len(applications.texts[each]) for each in rewrites.tolist()], np.int64)
+    keeps = (of_rule >= tau) | trusted(tried.rules, applications)[rewrites]
+    order = np.lexsort((lengths, -np.round(of_rule, 1), ~flipped, ~keeps))
+    shown = rewrites[order[(flipped & keeps)[order]]][:_KEPT]
+    places = applications.rows[shown].tolist()
+    written = [applications.texts[each] for each in shown.tolist()]
+    answers = right.ask(places, written)
+    flips = tuple(
+        Flip(right.texts[place], new, right.predictions[place], answer, score)
+        for place, new, answer, score in zip(
+            places, written, answers, scores[shown].tolist(), strict=True
+        )
+    )
+    return flips, tuple(applications.pairs(rewrites[order[: 2 * _KEPT]]))
+
+
+def _silent(texts: Sequence[str], changed: set[int], rule: str) -> tuple[str, ...]:
+    """Rows that the rule leaves alone, those that share most words with it first."""
+    words = {word for word in rule.split() if word.isalpha()}
+    others = [
+        (-len(words.intersection(text.split())), len(text), text)
+        for number, text in enumerate(texts)
+        if number not in changed and text.strip()
+    ]
+    return tuple(text for _, _, text in sorted(others)[:_KEPT])

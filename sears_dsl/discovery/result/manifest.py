@@ -1,0 +1,193 @@
+"""The manifest of a discovered ruleset: from what it was found, and what was counted.
+
+In: the JSON file that stands beside a found ruleset. Out: `Manifest`, checked field by field.
+Always holds: whatever decided the result is in it (data, model, translation models and the bounds
+of their search, scorer, τ, δ, seed, budget, device, versions) and nothing else is, no date and no
+path, so that the same run writes the same bytes. Costs nothing to speak of.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sears_dsl.batch.provenance import manifest_path
+from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.settings import Order
+from sears_dsl.errors import DataError
+from sears_dsl.models.predictor import Comparison
+from sears_dsl.runtime.documents import read_document
+from sears_dsl.runtime.writing import write_atomically
+
+__all__ = [
+    "DataIdentity",
+    "Manifest",
+    "RuleRecord",
+    "SearchRecord",
+    "SettingsRecord",
+    "manifest_path",
+    "read_manifest",
+    "write_manifest",
+]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Format(BaseModel):
+    """What tells how the rest of a manifest is read."""
+
+    format: Literal["sears-manifest"]
+    version: int
+
+
+class DataIdentity(_Record):
+    """The rows of the run: SHA-256 of texts and labels, how many, which columns."""
+
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    rows: int = Field(ge=0)
+    column: str
+    label: str | None
+    also: tuple[str, ...] = ()
+
+
+class SettingsRecord(_Record):
+    """What the person chose."""
+
+    rules: int = Field(ge=1)
+    tau: float = Field(ge=0, le=1)
+    tau_from: str
+    delta: float = Field(ge=0, lt=1)
+    minimum_flips: int = Field(ge=1)
+    minimum_frequency: float = Field(ge=0, le=1)
+    propose_from: Literal["paraphrases", "adversaries"]
+    context: int = Field(ge=0)
+    order: Order
+    max_questions: int | None
+    question_limit_reached: bool
+    holdout: float = Field(ge=0, lt=1)
+    beam: int | None = Field(ge=1)
+    seed: int
+    budget_seconds: float | None
+    budget_reached: bool
+    cut_short: tuple[str, ...]
+    comparison: Comparison
+
+
+class SearchRecord(_Record):
+    """How paraphrases were searched and scored.
+
+    ``tau`` is the least S by the translation models; ``edit_distance`` the most words put in, left
+    out or replaced; ``paraphrases`` the most of a sentence; ``pieces`` the most of a sentence that
+    is searched; ``threads`` those of one process.
+    """
+
+    tau: float = Field(ge=0, le=1)
+    edit_distance: int = Field(ge=1)
+    paraphrases: int = Field(ge=1)
+    pieces: int = Field(ge=1)
+    device: str
+    threads: int = Field(ge=1)
+
+
+class RuleRecord(_Record):
+    """What was counted for one rule; rates with their 95% intervals.
+
+    ``source`` is the ruleset of a rule that was known, empty for a new one; ``judged`` what its
+    rewrites on text say, null for a known rule and in the paper's order. ``changed`` are the
+    searched rows that the rule changes, ``asked`` those of them that the model was asked about, on
+    which all that follows is counted: ``at_tau`` those with S ≥ τ; ``flips`` those that the model
+    then answers otherwise, ``flips_at_tau`` those of them with S ≥ τ. ``gain`` is what the rule
+    adds to the weighted coverage of those before it.
+    """
+
+    id: str
+    rule: str
+    source: str
+    judged: TextVerdict | None
+    changed: int
+    asked: int
+    flips: int
+    flip_rate: float
+    flip_interval: tuple[float, float]
+    q_value: float
+    at_tau: int
+    share_at_tau: float
+    share_interval: tuple[float, float]
+    mean_score: float
+    gain: float
+    flips_at_tau: int
+    held_out: HeldOut | None
+    examples: tuple[Flip, ...]
+
+
+class Manifest(_Record):
+    """Everything about a run of discovery.
+
+    ``base_rate`` is the share of ``base_rows`` rows of which a paraphrase with S ≥ τ, drawn by lot,
+    flips the model. ``closest`` are rules that were not found, with what they lacked.
+    ``paraphraser`` is what made the paraphrases where no search through the pivots did (then there
+    is no ``beam`` and no ``search``); ``pivots`` are empty where nothing was translated.
+    ``tagger`` is the one that the rules were found and tested with, name and version;
+    ``validated_with`` are others with which ``sears test --record`` found that their tests hold.
+
+    Example:
+        >>> {"data", "model", "scorer", "settings", "versions"} <= set(Manifest.model_fields)
+        True
+    """
+
+    format: Literal["sears-manifest"] = "sears-manifest"
+    version: Literal[2] = 2
+    ruleset_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    data: DataIdentity
+    model: str
+    pivots: tuple[str, ...]
+    paraphraser: str | None = None
+    scorer: str
+    tagger: str
+    validated_with: tuple[str, ...] = ()
+    settings: SettingsRecord
+    search: SearchRecord | None = None
+    counts: Funnel
+    base_rate: float
+    base_rows: int
+    rules: tuple[RuleRecord, ...]
+    closest: tuple[Closest, ...]
+    versions: dict[str, str]
+
+
+def write_manifest(manifest: Manifest, path: Path) -> None:
+    """Write it, entirely or not at all.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    write_atomically(path, (manifest.model_dump_json(indent=2) + "\n").encode("utf-8"))
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read and check it.
+
+    Raises:
+        DataError: there is no such file, or it is no manifest of this version.
+    """
+    try:
+        content = read_document(path)
+        if _Format.model_validate_json(content).version == 1:
+            raise DataError(
+                f"{path} is a manifest of version 1, which earlier versions of sears wrote",
+                help="its rules are read as before; for its numbers run `sears discover` again",
+            )
+        return Manifest.model_validate_json(content)
+    except OSError as error:
+        raise DataError(f"{path} could not be read: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise DataError(
+            f"{path} is no manifest: {place}: {first['msg']}",
+            help="it stands beside a ruleset that `sears discover` wrote; run that again",
+        ) from error

@@ -1,0 +1,397 @@
+"""A discovery → the three files that leave: the ruleset, its manifest, a report to read.
+
+In: a `Discovery` and the names of what took part. Out: ``found.sear``, ``found.manifest.json`` and
+``found.md``, each written whole or not at all. Always holds: the same discovery gives the same
+bytes; every number in the ruleset and the report is in the manifest. Costs the running of the
+tests that the ruleset carries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sears_dsl.discovery.counts import Closest, Flip, TextVerdict
+from sears_dsl.discovery.result.found import Discovery, FoundRule
+from sears_dsl.discovery.result.manifest import (
+    DataIdentity,
+    Manifest,
+    RuleRecord,
+    SearchRecord,
+    SettingsRecord,
+    manifest_path,
+    write_manifest,
+)
+from sears_dsl.discovery.ruleset_text import EmittedRule, emit
+from sears_dsl.errors import UsageError
+from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.statistics import wilson_interval
+from sears_dsl.tagging.tagger import identity_of
+
+if TYPE_CHECKING:
+    from sears_dsl.tagging.tagger import Tagger
+
+__all__ = [
+    "Participants",
+    "judged_sentence",
+    "package_versions",
+    "percent",
+    "write_discovery",
+]
+
+_SHOWN = 2
+_PACKAGES = ("sears-dsl", "spacy", "torch", "transformers", "numpy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Participants:
+    """Who took part in a discovery, by identity.
+
+    Attributes:
+        model: the model under test.
+        pivots: the translation models.
+        scorer: what says whether meaning is kept.
+        beam: prefixes that the search for paraphrases keeps; None where nothing is searched.
+        label: the column of labels.
+        also: further columns that the model reads.
+        search: the bounds of the search for paraphrases, where they are known.
+        paraphraser: what made the paraphrases, where no search did.
+    """
+
+    model: str
+    pivots: tuple[str, ...]
+    scorer: str
+    beam: int | None
+    label: str | None
+    also: tuple[str, ...] = ()
+    search: SearchRecord | None = None
+    paraphraser: str | None = None
+
+
+def percent(share: float) -> str:
+    """A share for people.
+
+    Example:
+        >>> percent(0.2307), percent(1.0)
+        ('23%', '100%')
+    """
+    return f"{100 * share:.0f}%"
+
+
+def write_discovery(
+    discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
+) -> Manifest:
+    """Write the ruleset, its manifest and a report beside it.
+
+    Args:
+        discovery: what was found.
+        path: of the ruleset, ``NAME.sear``.
+        participants: go into the manifest.
+        tagger: the one that found the rules; it runs their tests.
+
+    Raises:
+        UsageError: the path does not end in .sear.
+        DataError: a file cannot be written.
+    """
+    if path.suffix != ".sear":
+        raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
+    rules = [
+        EmittedRule(
+            each.rule,
+            each.id,
+            _why(each, discovery.tau),
+            each.firing,
+            each.silent,
+            source=each.source,
+            scope=each.scope,
+        )
+        for each in discovery.rules
+    ]
+    comment = [f"Found by sears discover; the numbers are in {manifest_path(path).name}."]
+    text = emit(rules, name=_name(path), comment=comment, tagger=tagger).encode("utf-8")
+    manifest = _manifest(discovery, participants, tagger, hashlib.sha256(text).hexdigest())
+    write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))
+    write_manifest(manifest, manifest_path(path))
+    write_atomically(path, text)
+    return manifest
+
+
+def _name(path: Path) -> str:
+    """The name of the ruleset: that of the file, in letters that a name may have."""
+    plain = "".join(each if each.isalnum() else "-" for each in path.stem.lower())
+    return "-".join(filter(None, plain.split("-"))) or "found"
+
+
+def _why(found: FoundRule, tau: float) -> str:
+    """The numbers of a rule in one sentence."""
+    low, high = found.interval
+    kept_low, kept_high = wilson_interval(found.at_tau, found.asked)
+    of = f"{found.asked} right rows that it changes"
+    if found.asked < found.changed:
+        of = f"{found.asked} rows asked about, of {found.changed} right ones that it changes"
+    said = (
+        f"flips {found.flips} of {of} "
+        f"({percent(found.flips / max(1, found.asked))}, 95% {percent(low)} to {percent(high)}); "
+        f"S >= {tau:.3g} in {percent(found.at_tau / max(1, found.asked))} of them "
+        f"({percent(float(kept_low))} to {percent(float(kept_high))}), "
+        f"mean S {found.mean_score:.2f}"
+    )
+    if found.judged is not None:
+        said += f"; {judged_sentence(found.judged)}"
+    held = found.held_out
+    if held is not None:
+        said += f"; held out: flips {held.flips} of {held.changed}, S >= {tau:.3g} in {held.at_tau}"
+    return said
+
+
+def judged_sentence(judged: TextVerdict) -> str:
+    """What text says of a rule.
+
+    Example:
+        >>> judged_sentence(TextVerdict(17, 17, 0.91, 17, few=True, passed=True))
+        'judged on 17 rewrites, all there are: 17 accepted'
+    """
+    few = ", all there are" if judged.few else ""
+    return f"judged on {judged.sampled} rewrites{few}: {judged.accepted} accepted"
+
+
+def _manifest(
+    discovery: Discovery, participants: Participants, tagger: Tagger, digest: str
+) -> Manifest:
+    settings, data = discovery.settings, discovery.data
+    return Manifest(
+        ruleset_sha256=digest,
+        data=DataIdentity(
+            sha256=data.digest,
+            rows=len(data.rows),
+            column=data.column,
+            label=participants.label,
+            also=participants.also,
+        ),
+        model=participants.model,
+        pivots=participants.pivots,
+        paraphraser=participants.paraphraser,
+        scorer=participants.scorer,
+        tagger=identity_of(tagger),
+        settings=SettingsRecord(
+            rules=settings.rules,
+            tau=discovery.tau,
+            tau_from="given" if settings.tau is not None else "the scorer's default",
+            delta=settings.delta,
+            minimum_flips=settings.flips(discovery.funnel.searched),
+            minimum_frequency=settings.minimum_frequency,
+            propose_from=settings.propose_from,
+            context=settings.context,
+            order=settings.order,
+            max_questions=discovery.funnel.question_limit,
+            question_limit_reached=discovery.question_limit_reached,
+            holdout=settings.share_held_out(discovery.funnel.right),
+            beam=participants.beam,
+            seed=settings.seed,
+            budget_seconds=settings.budget_seconds,
+            budget_reached=discovery.budget_reached,
+            cut_short=discovery.cut_short,
+            comparison=settings.comparison,
+        ),
+        search=participants.search,
+        counts=discovery.funnel,
+        base_rate=discovery.base_rate,
+        base_rows=discovery.base_rows,
+        rules=tuple(map(_record, discovery.rules)),
+        closest=discovery.closest,
+        versions=package_versions(),
+    )
+
+
+def _record(found: FoundRule) -> RuleRecord:
+    low, high = wilson_interval(found.at_tau, found.asked)
+    return RuleRecord(
+        id=found.id,
+        rule=found.text,
+        source=found.source,
+        judged=found.judged,
+        changed=found.changed,
+        asked=found.asked,
+        flips=found.flips,
+        flip_rate=found.flips / max(1, found.asked),
+        flip_interval=found.interval,
+        q_value=found.q_value,
+        at_tau=found.at_tau,
+        share_at_tau=found.at_tau / max(1, found.asked),
+        share_interval=(float(low), float(high)),
+        mean_score=found.mean_score,
+        gain=found.gain,
+        flips_at_tau=found.flips_at_tau,
+        held_out=found.held_out,
+        examples=found.examples[:_SHOWN],
+    )
+
+
+def package_versions() -> dict[str, str]:
+    """The installed versions of what decides a result."""
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue  # a plug-in instead of an extra; its identity is in the manifest
+    return found
+
+
+def _report(discovery: Discovery, manifest: Manifest) -> str:
+    """The discovery for people: what was found, from how many, and what was left out."""
+    counts = discovery.funnel
+    searched = counts.right - counts.held_out
+    known = " or by a known rule" if any(each.source for each in discovery.rules) else ""
+    lines = [
+        "# Rules that flip the model",
+        "",
+        f"{'1 rule flips' if counts.selected == 1 else f'{counts.selected} rules flip'} "
+        f"{counts.rows_flipped:,} of the {searched:,} rows that the "
+        f"model has right and the rules were found on "
+        f"({100 * counts.rows_flipped / max(1, searched):.1f}%), with S ≥ τ{known}.",
+    ]
+    if counts.held_out:
+        flipped = counts.held_out_flipped or 0
+        lines += [
+            f"Of {counts.held_out:,} right rows that took no part {flipped:,} are flipped "
+            f"({100 * flipped / counts.held_out:.1f}%), with S ≥ τ{known}.",
+        ]
+    lines += [
+        "",
+        *_table(manifest),
+        "",
+        "A flip is a row that the model has right before the rule and wrong after it; *with S ≥ τ* "
+        "is how many of the flips keep the meaning, as the score has it. Intervals are 95%, "
+        "Wilson's. q is the false-discovery rate at which the rule would count as flipping more "
+        f"than a paraphrase that keeps the meaning does ({percent(manifest.base_rate)} of "
+        f"{manifest.base_rows:,} rows are flipped by one).",
+        *_cautions(manifest),
+        *_closest(discovery.closest),
+        "",
+        "## How they were found",
+        "",
+        "| stage | |",
+        "|---|---:|",
+        *(
+            f"| {name.replace('_', ' ')} | {number:,} |"
+            for name, number in asdict(counts).items()
+            if number is not None
+        ),
+        "",
+        f"Model: `{manifest.model}`. Data: {manifest.data.rows:,} rows, SHA-256 "
+        f"`{manifest.data.sha256}`. Scorer: `{manifest.scorer}`, τ = {manifest.settings.tau:.4g} "
+        f"({manifest.settings.tau_from}), δ = {manifest.settings.delta:g}. Tagger: "
+        f"`{manifest.tagger}`."
+        + (f" Paraphrases: `{manifest.paraphraser}`." if manifest.paraphraser else ""),
+    ]
+    if manifest.settings.budget_reached:
+        stages = ", ".join(manifest.settings.cut_short)
+        lines += [
+            "",
+            f"**The time budget cut short: {stages}**; a run with more time may find other rules.",
+        ]
+    if manifest.settings.question_limit_reached:
+        lines += [
+            "",
+            f"**The limit of {manifest.settings.max_questions:,} questions was reached**; a run "
+            "with more may find other rules.",
+        ]
+    selected = {each.text for each in discovery.rules}
+    stood_for = [each for each in discovery.collapsed if each[1] in selected]
+    if stood_for:
+        lines += ["", "## Left out, since a selected rule says the same", ""]
+        lines += [f"- `{rule}`: {reason} `{into}`" for rule, into, reason in stood_for]
+    return "\n".join(lines) + "\n"
+
+
+def _table(manifest: Manifest) -> list[str]:
+    """A line a rule; what it does to held-out rows, where there are any, beside the rest."""
+    heads = ["id", "rule", "from", "accepted on text", "at least"]
+    heads += ["flips / asked", "95%", "with S ≥ τ", "q", "S ≥ τ", "95%", "mean S"]
+    if manifest.counts.held_out:
+        heads += ["held out: flips / changed", "95%", "S ≥ τ", "95%"]
+    heads.append("example")
+    numeric = [name not in ("id", "rule", "from", "example") for name in heads]
+    lines = [heads, ["---:" if each else "---" for each in numeric]]
+    lines += [_cells(record, held_out=bool(manifest.counts.held_out)) for record in manifest.rules]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def _cells(record: RuleRecord, *, held_out: bool) -> list[str]:
+    judged = record.judged
+    cells = [
+        record.id,
+        f"`{_escaped(record.rule)}`",
+        record.source or "new",
+        "" if judged is None else f"{judged.accepted} / {judged.sampled}",
+        "" if judged is None else percent(judged.low),
+        f"{record.flips} / {record.asked}",
+        _range(record.flip_interval),
+        str(record.flips_at_tau),
+        f"{record.q_value:.2g}",
+        percent(record.share_at_tau),
+        _range(record.share_interval),
+        f"{record.mean_score:.2f}",
+    ]
+    held = record.held_out
+    if held_out and held is not None:
+        cells += [
+            f"{held.flips} / {held.changed}",
+            _range(held.interval) if held.changed else "",
+            f"{held.at_tau} / {held.changed}",
+            _range(held.at_tau_interval) if held.changed else "",
+        ]
+    return [*cells, _cell(record.examples[:1])]
+
+
+def _cautions(manifest: Manifest) -> list[str]:
+    """What the numbers are counted on, and what that means."""
+    lines = [
+        "",
+        "Numbers without *held out* are from the rows on which the rules were found and chosen, "
+        "and so a little too good.",
+    ]
+    if not manifest.counts.held_out:
+        lines[-1] += " No rows were held out."
+    if manifest.settings.order == "meaning":
+        lines += [
+            "",
+            "*Accepted on text*: how many of a rule's rewrites of much text have S ≥ τ, and what "
+            "share has it at least (90%, one-sided). Known rules were accepted by people, and are "
+            "not judged. The model was asked about rules after that.",
+        ]
+    return lines
+
+
+def _closest(closest: Sequence[Closest]) -> list[str]:
+    """Rules that were not found, and what they lacked."""
+    if not closest:
+        return []
+    lines = ["", "## What came closest", "", "| rule | lacks | accepted on text | flips / asked |"]
+    lines += ["|---|---|---:|---:|"]
+    for each in closest:
+        text = "" if each.judged is None else f"{each.judged.accepted} / {each.judged.sampled}"
+        flips = f"{each.flips} / {each.asked}" if each.asked else ""
+        lines.append(f"| `{_escaped(each.rule)}` | {each.lacks} | {text} | {flips} |")
+    return lines
+
+
+def _escaped(rule: str) -> str:
+    return rule.replace("|", "\\|")
+
+
+def _range(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{percent(low)}–{percent(high)}"
+
+
+def _cell(examples: Sequence[Flip]) -> str:
+    return " ".join(
+        f"{each.original} → {each.rewritten} ({each.label} → {each.prediction})".replace("|", "\\|")
+        for each in examples
+    )

@@ -1,0 +1,252 @@
+"""Rules of a discovery → the text of a ruleset file: numbers, real examples as tests, own sets.
+
+In: rules as objects, what was counted for each, rows where they fire and rows where they do not.
+Out: canonical text that `language.ruleset.parse` reads, with nothing imported. Always holds: a rule
+of the file does what it did in the search, also where new rules (exact case) and known ones (under
+the options of their own files) stand side by side; every test in it was run with the tagger that
+found the rules and holds; formatting the text again changes nothing. Costs one tagging of the
+sentences in the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
+from typing import Any
+
+from sears_dsl.discovery.proposing.antecedents import MINED
+from sears_dsl.engine.rewrite.renderer import follows_case
+from sears_dsl.language.rule import (
+    Element,
+    Group,
+    Literal,
+    Negation,
+    Options,
+    Rule,
+    RuleTest,
+    SetDefinition,
+    SetReference,
+    Test,
+)
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.sets import home
+from sears_dsl.rule_tests import run_tests
+from sears_dsl.tagging.tagger import Tagger
+
+__all__ = ["EmittedRule", "emit", "is_writable"]
+
+_NEW = Ruleset((), options=MINED)
+_FIRING_TESTS = 2
+_LONGEST_TEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedRule:
+    """A rule with what is written under it.
+
+    Attributes:
+        rule: antecedent and consequent; of a known rule its tags and own tests stay, too.
+        name: its id.
+        why: its numbers in one sentence.
+        firing: (original, rewritten) sentences, best first.
+        silent: sentences that it must leave alone, best first.
+        source: where a known rule comes from, such as ``contractions/expand``; empty for new ones.
+        scope: the file that a known rule was read in, with its options and sets; None for new ones.
+    """
+
+    rule: Rule
+    name: str
+    why: str
+    firing: Sequence[tuple[str, str]]
+    silent: Sequence[str]
+    source: str = ""
+    scope: Ruleset | None = None
+
+
+def emit(
+    rules: Sequence[EmittedRule],
+    *,
+    name: str,
+    version: str = "1.0.0",
+    comment: Sequence[str] = (),
+    tagger: Tagger,
+) -> str:
+    r"""The text of a ruleset file.
+
+    The file is read with exact case, as new rules are, unless a known rule in it is read otherwise;
+    then new rules have their words in quotes.
+
+    Args:
+        rules: in the order of selection.
+        name: of the ruleset.
+        version: of the ruleset.
+        comment: lines that stand before everything, without their ``#``.
+        tagger: the one that found the rules.
+
+    Raises:
+        ValueError: a rule cannot stand in one file with the others (see `is_writable`).
+
+    Example:
+        >>> from sears_dsl.language.rule import Element, Literal, Text
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> rule = Rule((Element(Literal("movie")),), (Text("film"),))
+        >>> found = EmittedRule(
+        ...     rule, "movie-to-film", "flips 3 of 9", [("a movie", "a film")], ["a book"])
+        >>> print(emit([found], name="found", comment=["Found."], tagger=PinnedTagger()), end="")
+        # Found.
+        ruleset found 1.0.0
+        option case = exact
+        <BLANKLINE>
+        rule movie-to-film: movie -> film
+          author: "sears discover"
+          why: "flips 3 of 9"
+          test "a movie" => "a film"
+          test "a book" => none
+    """
+    options = _options(rules)
+    sets = _Sets()
+    written = []
+    for each in rules:
+        scope = each.scope or _NEW
+        if options != scope.options and not is_writable(each.rule, scope):
+            raise ValueError(f"{each.name} cannot stand in one file with other rules")
+        rule = sets.carried_over(each.rule, scope, to_smart=options.case != scope.options.case)
+        author = "sears discover"
+        if each.source:
+            author = ", ".join(filter(None, (f"known: {each.source}", rule.metadata.author)))
+        tests = tuple(_candidate_tests(each))
+        metadata = replace(rule.metadata, why=each.why, author=author, tests=tests)
+        written.append(replace(rule, name=each.name, metadata=metadata))
+    ruleset = Ruleset(
+        tuple(written), options=options, sets=sets.definitions, name=name, version=version
+    )
+    ruleset = replace(ruleset, rules=tuple(_with_tests_that_hold(ruleset, tagger)))
+    text = "".join(f"# {line}\n" for line in comment) + ruleset.format()
+    return parse(text, path=f"{name}.sear").format()
+
+
+# ---------------------------------------------------------------- options and sets
+
+
+def _options(rules: Sequence[EmittedRule]) -> Options:
+    """Exact case where all rules are read so; else the default, in which any casing can be said."""
+    scopes = [each.scope or _NEW for each in rules]
+    return MINED if all(each.options == MINED for each in scopes) else Options()
+
+
+def is_writable(rule: Rule, scope: Ruleset) -> bool:
+    r"""Whether a rule can stand in one file with rules of other files, and do what it did.
+
+    A file has one set of options. Casing can be said in the rule: words that are read exactly get
+    quotes. Other tag sets, languages and `repair` cannot; nor can a rule without a word, read with
+    exact case, that would follow the casing of the text under the default options.
+
+    Args:
+        rule: as it was written.
+        scope: the file that it was written in.
+
+    Example:
+        >>> rules = parse("option case = exact\nmovie -> film\nADV ADJ -> ADJ")
+        >>> [is_writable(rule, rules) for rule in rules.rules]
+        [True, False]
+    """
+    if replace(scope.options, case="smart") != Options():
+        return False
+    if scope.options.case == "smart":
+        return True
+    sets = _Sets()
+    said = sets.carried_over(rule, scope, to_smart=True)
+    return follows_case(rule, scope) == follows_case(said, Ruleset((), sets=sets.definitions))
+
+
+@dataclass
+class _Sets:
+    """The sets of a file that takes rules of other files, each with the sets that it names.
+
+    Attributes:
+        known: members → name, as they stand in the new file.
+    """
+
+    known: dict[tuple[Test, ...], str] = field(default_factory=dict)
+
+    @property
+    def definitions(self) -> tuple[SetDefinition, ...]:
+        """The sets, each after those that it contains."""
+        return tuple(SetDefinition(name, members) for members, name in self.known.items())
+
+    def carried_over(self, rule: Rule, scope: Ruleset, *, to_smart: bool) -> Rule:
+        """A rule of another file, with its sets here.
+
+        Args:
+            rule: as it was written.
+            scope: the file that it was written in.
+            to_smart: whether words are written so that they are read under ``case = smart`` as
+                they are there.
+        """
+
+        def moved(elements: Iterable[Element], file: Ruleset = scope) -> tuple[Element, ...]:
+            return tuple(replace(each, body=body(each.body, file)) for each in elements)
+
+        def body(test: Any, file: Ruleset) -> Any:
+            match test:
+                case Literal(quoted=False, ignore_case=False) if to_smart:
+                    return _in_smart_case(test, file.options)
+                case SetReference():
+                    owner = home(file, test.module)
+                    members = owner.written_sets[test.name]
+                    return self._named(test.name, tuple(body(each, owner) for each in members))
+                case Negation():
+                    return Negation(body(test.operand, file))
+                case Group():
+                    return Group(tuple(moved(each, file) for each in test.alternatives))
+            return test
+
+        return replace(
+            rule,
+            antecedent=moved(rule.antecedent),
+            left=moved(rule.left),
+            right=moved(rule.right),
+        )
+
+    def _named(self, name: str, members: tuple[Test, ...]) -> SetReference:
+        if members not in self.known:
+            taken = set(self.known.values())
+            names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+            self.known[members] = next(each for each in names if each not in taken)
+        return SetReference(self.known[members])
+
+
+def _in_smart_case(literal: Literal, options: Options) -> Literal:
+    """A bare word of another case option, as it is written under ``smart``."""
+    if options.case == "ignore":
+        return Literal(literal.text.lower())
+    # One with a capital is exact by itself, but for its apostrophes.
+    exact = literal.text.isalpha() and literal.text != literal.text.lower()
+    return literal if exact else Literal(literal.text, quoted=True)
+
+
+# ---------------------------------------------------------------- tests
+
+
+def _candidate_tests(found: EmittedRule) -> Iterator[RuleTest]:
+    """Sentences in which the rule fires, then those in which it is silent, best first of each."""
+    own = found.rule.metadata.tests
+    yield from (RuleTest(*pair) for pair in found.firing if len(pair[0]) <= _LONGEST_TEST)
+    yield from (test for test in own if test.expected is not None)
+    yield from (test for test in own if test.expected is None)
+    yield from (RuleTest(text, None) for text in found.silent if len(text) <= _LONGEST_TEST)
+
+
+def _with_tests_that_hold(ruleset: Ruleset, tagger: Tagger) -> Iterator[Rule]:
+    """Each rule with the first of its tests that say what they should when read in the file.
+
+    A sentence can read otherwise there: one with `word/TAG/TAG` in it would pin its tags.
+    """
+    results = iter(run_tests(ruleset, tagger=tagger))
+    for rule in ruleset.rules:
+        of_rule = list(islice(results, len(rule.metadata.tests)))
+        held = [each.test for each in of_rule if each.outcome == "ok"]
+        firing = [test for test in held if test.expected is not None][:_FIRING_TESTS]
+        silent = [test for test in held if test.expected is None][:1]
+        yield replace(rule, metadata=replace(rule.metadata, tests=(*firing, *silent)))

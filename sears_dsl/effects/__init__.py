@@ -1,0 +1,1 @@
+"""What rules do to a model: rewrites, the answers to them, flips and what these are worth."""

@@ -1,0 +1,199 @@
+"""All candidate rules over all rows: which rule makes what of which row.
+
+In: rules and tagged rows. Out: `Applications`, in flat arrays. Always holds: one application for
+each rule and row that it changes, sorted by rule, then row; an equal text of an equal row is one
+rewrite, so that a model is asked once and a pair is scored once, however many rules write it.
+Costs one run of the engine and no object per application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby, zip_longest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.proposing.antecedents import MINED
+from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Int32Array, Tokens
+
+__all__ = ["Applications", "applications_of", "apply_candidates"]
+
+
+@dataclass(frozen=True, eq=False)
+class Applications:
+    """What rules make of rows.
+
+    Attributes:
+        rule_offsets: int64 (rules + 1,): the applications of rule r are
+            ``rule_offsets[r]:rule_offsets[r + 1]``.
+        rewrites: int32 (applications,): which rewrite each gives; in the order of the rows.
+        rows: int32 (rewrites,): the row of each distinct rewrite.
+        texts: the text of each distinct rewrite.
+        originals: the rows as they were given.
+    """
+
+    rule_offsets: NDArray[np.int64]
+    rewrites: Int32Array
+    rows: Int32Array
+    texts: Sequence[str]
+    originals: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.rewrites)
+
+    @property
+    def rule_count(self) -> int:
+        """How many rules there were, those included that change nothing."""
+        return len(self.rule_offsets) - 1
+
+    @cached_property
+    def rules(self) -> Int32Array:
+        """int32 (applications,): the rule of each."""
+        counts = np.diff(self.rule_offsets)
+        return np.repeat(np.arange(self.rule_count, dtype=np.int32), counts)
+
+    @property
+    def changed(self) -> NDArray[np.int64]:
+        """int64 (rules,): how many rows each rule changes."""
+        return np.diff(self.rule_offsets)
+
+    def of_rule(self, rule: int) -> Int32Array:
+        """The rewrites of one rule, in the order of the rows."""
+        return self.rewrites[self.rule_offsets[rule] : self.rule_offsets[rule + 1]]
+
+    def count(self, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """How many applications of each rule give a marked rewrite.
+
+        Args:
+            marked: bool (rewrites,), such as those that flip the model.
+        """
+        hits = self.rules[marked[self.rewrites]]
+        return np.bincount(hits, minlength=self.rule_count)
+
+    def pairs(self, rewrites: NDArray[np.integer]) -> list[tuple[str, str]]:
+        """(original, rewritten) of some rewrites, as scorers take them."""
+        rows = self.rows[rewrites].tolist()
+        texts, originals = self.texts, self.originals
+        chosen = rewrites.tolist()
+        return [(originals[row], texts[each]) for row, each in zip(rows, chosen, strict=True)]
+
+    def select(self, rules: NDArray[np.integer]) -> Applications:
+        """Those of some rules, in the given order; the rewrites keep their numbers."""
+        counts = self.changed[rules]
+        offsets = np.zeros(len(rules) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        places = np.arange(offsets[-1]) + np.repeat(self.rule_offsets[rules] - offsets[:-1], counts)
+        return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
+
+    def where(self, kept: NDArray[np.bool_]) -> Applications:
+        """Some of the applications; rules and rewrites keep their numbers.
+
+        Args:
+            kept: bool (applications,).
+        """
+        offsets = np.zeros(self.rule_count + 1, np.int64)
+        np.cumsum(np.bincount(self.rules[kept], minlength=self.rule_count), out=offsets[1:])
+        return Applications(offsets, self.rewrites[kept], self.rows, self.texts, self.originals)
+
+    def joined_to(self, others: Applications) -> Applications:
+        """These rules and after them other ones, applied to the same rows.
+
+        Rewrites of the others that are new get the next numbers, in their order.
+        """
+        wanted = dict.fromkeys(zip(others.rows.tolist(), others.texts, strict=True), -1)
+        # Only rewrites of the same rows can be the same: few, where few rules are joined to many.
+        for number in np.flatnonzero(np.isin(self.rows, others.rows)).tolist():
+            pair = (int(self.rows[number]), self.texts[number])
+            if pair in wanted:
+                wanted[pair] = number
+        new = [number for number, known in enumerate(wanted.values()) if known < 0]
+        numbers = np.fromiter(wanted.values(), np.int32, len(wanted))
+        numbers[new] = np.arange(len(self.texts), len(self.texts) + len(new))
+        return Applications(
+            np.concatenate([self.rule_offsets, self.rule_offsets[-1] + others.rule_offsets[1:]]),
+            np.concatenate([self.rewrites, numbers[others.rewrites]]),
+            np.concatenate([self.rows, others.rows[new]]),
+            [*self.texts, *(others.texts[number] for number in new)],
+            self.originals,
+        )
+
+
+def apply_candidates(
+    rules: Sequence[Rule],
+    tokens: Tokens,
+    *,
+    tagger: Tagger,
+    scopes: Sequence[Ruleset | None] = (),
+    jobs: int = 1,
+) -> Applications:
+    r"""Apply each rule by itself to each row, at its first instance, with exact case.
+
+    Args:
+        rules: mined rules; those that share an antecedent are matched once.
+        tokens: the rows, tagged.
+        tagger: the one that tagged them.
+        scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
+            known rule; None for a mined one. All are mined where none are given.
+        jobs: threads for matching.
+
+    Raises:
+        CompileError: the rows have no tags and a rule needs them.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> tagger = PinnedTagger()
+        >>> rules = parse("movie -> film\na movie -> a film\nA -> The").rules
+        >>> done = apply_candidates(rules, tagger.tag(["a movie", "A play"]), tagger=tagger)
+        >>> done.changed.tolist(), done.rewrites.tolist(), list(done.texts)
+        ([1, 1, 1], [0, 0, 1], ['a film', 'The play'])
+    """
+    mined = Ruleset((), options=MINED)
+    runs = groupby(zip_longest(rules, scopes), key=lambda each: id(each[1]))
+    parts = [tuple(run) for _, run in runs]
+    rulesets = [
+        replace(part[0][1] or mined, rules=tuple(rule for rule, _ in part)) for part in parts
+    ]
+    return applications_of(compile_rules(rulesets, tagger=tagger), tokens, jobs=jobs)
+
+
+def applications_of(matcher: Matcher, tokens: Tokens, *, jobs: int = 1) -> Applications:
+    r"""Apply each compiled rule by itself to each row, at its first instance.
+
+    Args:
+        matcher: the rules, under their own options and sets.
+        tokens: the rows, tagged if the rules need tags.
+        jobs: threads for matching.
+
+    Raises:
+        CompileError: the rows have no tags and a rule needs them.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> tagger = PinnedTagger()
+        >>> matcher = parse("movie -> film").compile(tagger=tagger)
+        >>> applications_of(matcher, tagger.tag(["A Movie", "A play"])).texts
+        ['A Film']
+    """
+    done = matcher.rewrites(tokens, matcher.find(tokens, jobs=jobs))
+    distinct = done.distinct()
+    # They come sorted by row, then rule.
+    order = np.argsort(done.rules, kind="stable")
+    rules = len(matcher.rules)
+    offsets = np.zeros(rules + 1, np.int64)
+    np.cumsum(np.bincount(done.rules, minlength=rules), out=offsets[1:])
+    return Applications(
+        rule_offsets=offsets,
+        rewrites=distinct.ids[order],
+        rows=distinct.rows,
+        texts=distinct.texts,
+        originals=tokens.texts,
+    )

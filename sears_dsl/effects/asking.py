@@ -1,0 +1,179 @@
+"""The model is asked last and least: about rules in rounds, and no more of those that are hopeless.
+
+In: applications of rules, the right rows, a way to ask that may be limited. Out: `Answers`. Always
+holds: each distinct rewrite is asked about once; a rule is asked about in an order of the rows that
+has nothing to do with what they say, and only the rows before the first one that was not asked
+about count, so that its rate is that of a sample drawn by lot. A rule is left as soon as it cannot
+flip ``minimum_flips`` rows any more, or surely flips more rarely than a paraphrase does. Costs the
+questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.effects.applications import Applications
+from sears_dsl.effects.evidence import lots
+from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.statistics import wilson_interval
+
+__all__ = ["Answers", "Ask", "ask_everything", "ask_in_rounds"]
+
+Ask: TypeAlias = Callable[[Sequence[int], Sequence[str]], Sequence[str | None]]
+"""What the model says of right rows with other texts; None where it was not asked."""
+
+# Rows of each rule in the first round; in each further one there are twice as many.
+_FIRST_ROUND = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What the model says of rules.
+
+    Attributes:
+        flips: bool (rewrites,): whether it answers a rewrite otherwise than its row.
+        counted: bool (applications,): which ones count for the rate of their rule.
+        complete: bool (rules,): whether all of their rewrites were asked about.
+        cut: whether questions were left out for want of time, or since there was a limit.
+    """
+
+    flips: NDArray[np.bool_]
+    counted: NDArray[np.bool_]
+    complete: NDArray[np.bool_]
+    cut: bool
+
+
+def ask_everything(
+    applications: Applications, right: RightRows, ask: Ask, order: NDArray[np.int64]
+) -> Answers:
+    """Ask about every rewrite, in an order of the rewrites.
+
+    A rule of which a rewrite was not asked about, since there was no time, has no honest numbers:
+    none of its applications counts.
+    """
+    flips, known = _asked(applications, right, order, ask)
+    complete = applications.count(~known) == 0
+    return Answers(flips, complete[applications.rules], complete, cut=not known.all())
+
+
+def ask_in_rounds(
+    applications: Applications,
+    right: RightRows,
+    ask: Ask,
+    *,
+    minimum_flips: int,
+    base_rate: float = 0.0,
+    seed: int = 0,
+    on_round: Callable[[Answers], None] = lambda _: None,
+) -> Answers:
+    r"""Ask about rules, a few rows each, then more of those that may flip enough.
+
+    Args:
+        applications: what the rules make of the right rows.
+        right: the rows.
+        ask: asks the model.
+        minimum_flips: how many rows a rule has to flip.
+        base_rate: how often a paraphrase that keeps the meaning flips its row.
+        seed: of the order of the rows.
+        on_round: told what is known after each round.
+
+    Example:
+        >>> from sears_dsl.effects.applications import apply_candidates
+        >>> from sears_dsl.data.labelled import LabelledRows
+        >>> from sears_dsl.effects.right_rows import Questions
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> class Short:
+        ...     identity = "short"
+        ...     def predict(self, rows):
+        ...         return ["long" if "lengthy" in row["text"] else "short" for row in rows]
+        >>> texts = [f"a long film {number}" for number in range(40)]
+        >>> data = LabelledRows(tuple({"text": text} for text in texts), "text", None, "a.csv")
+        >>> questions = Questions()
+        >>> right = RightRows(data, Short(), questions=questions)
+        >>> rules = parse("long -> lengthy\nfilm -> movie").rules
+        >>> tagger = PinnedTagger()
+        >>> done = apply_candidates(rules, tagger.tag(texts), tagger=tagger)
+        >>> with questions.at_most(50):
+        ...     answers = ask_in_rounds(done, right, right.ask_in_time, minimum_flips=3)
+        >>> done.where(answers.counted).changed.tolist(), answers.cut
+        ([28, 22], True)
+    """
+    order = _by_lot(applications, right.texts, seed)
+    sizes = applications.changed
+    first = applications.rule_offsets[:-1]
+    flips = np.zeros(len(applications.texts), np.bool_)
+    known = flips.copy()
+    asked = np.zeros(applications.rule_count, np.int64)  # rows that were asked for, rule by rule
+    portion = _FIRST_ROUND
+    while True:
+        answers = _counted(applications, order, flips, known, asked)
+        counted = applications.where(answers.counted)
+        seen, hits = counted.changed, counted.count(flips)
+        if asked.any():
+            on_round(answers)
+        _, high = wilson_interval(hits, seen)
+        live = (seen < sizes) & (seen >= asked)
+        live &= (hits + sizes - seen >= minimum_flips) & (high >= base_rate)
+        rules = np.flatnonzero(live)
+        if not len(rules):
+            return answers
+        wanted = [
+            (-int(hits[rule]), place, -int(sizes[rule]), rule, int(order[first[rule] + place]))
+            for rule in rules.tolist()
+            for place in range(seen[rule], min(seen[rule] + portion, sizes[rule]))
+        ]
+        rewrites = applications.rewrites[[each[-1] for each in sorted(wanted)]].astype(np.int64)
+        new = np.fromiter(dict.fromkeys(rewrites[~known[rewrites]].tolist()), np.int64)
+        some_flip, some_known = _asked(applications, right, new, ask)
+        flips |= some_flip
+        known |= some_known
+        asked[rules] = np.minimum(seen[rules] + portion, sizes[rules])
+        portion *= 2
+
+
+def _asked(
+    applications: Applications, right: RightRows, rewrites: NDArray[np.int64], ask: Ask
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which of some rewrites flip the model, and of which it was asked."""
+    rows = applications.rows[rewrites].tolist()
+    answers = ask(rows, [applications.texts[each] for each in rewrites.tolist()])
+    flips = np.zeros(len(applications.texts), np.bool_)
+    known = flips.copy()
+    known[rewrites] = [answer is not None for answer in answers]
+    flips[rewrites] = [
+        answer is not None and right.flipped(row, answer)
+        for row, answer in zip(rows, answers, strict=True)
+    ]
+    return flips, known
+
+
+def _by_lot(applications: Applications, texts: Sequence[str], seed: int) -> NDArray[np.int64]:
+    """The applications of each rule in an order by lot, the same for equal rows of all rules."""
+    ranks = np.empty(len(texts), np.int64)
+    ranks[np.argsort(lots(texts, f"asked {seed}"), kind="stable")] = np.arange(len(texts))
+    rows = applications.rows[applications.rewrites]
+    order: NDArray[np.int64] = np.lexsort((ranks[rows], applications.rules))
+    return order
+
+
+def _counted(
+    applications: Applications,
+    order: NDArray[np.int64],
+    flips: NDArray[np.bool_],
+    known: NDArray[np.bool_],
+    asked: NDArray[np.int64],
+) -> Answers:
+    """What counts of each rule: its rows up to the first one that was not asked about."""
+    missing = ~known[applications.rewrites[order]]
+    before = np.cumsum(missing)
+    start = np.append(0, before)[applications.rule_offsets[:-1]]
+    counted = np.zeros(len(order), np.bool_)
+    counted[order] = before == start[applications.rules[order]]
+    seen = applications.where(counted).changed
+    return Answers(flips.copy(), counted, seen == applications.changed, bool((seen < asked).any()))

@@ -1,0 +1,186 @@
+"""How sure one can be that a rule flips a model: intervals and false-discovery control.
+
+In: applications of all candidates, which rewrites flip. Out: `FlipEvidence`, an entry a rule.
+Always holds: the flip rate is flips over the rows that the rule changed (and the model had right);
+its interval is Wilson's. Costs array operations and one hash a rule.
+
+The test. Any rewording flips a brittle model now and then, so a rule is a discovery if it flips
+more often than a rewording does: H0 says that each row that it changes flips with at most the base
+rate, the chance that a paraphrase that keeps the meaning (S ≥ τ) flips its row. That rate is itself
+counted, one paraphrase a row (`adversaries.base_flips`), so the p-value is that of Fisher's exact
+test, one-sided: flips of the rule among the rows that it changes against flips of paraphrases among
+the rows that have one. Where the rate is known for certain it is the binomial tail. All flips of a
+rule count, S of which nobody asks before a rule passes; of one that passes at most δ lie below τ.
+
+A rule proposed by a row flips that row by construction (nobody would look at it otherwise), so
+where rules are judged on the rows that proposed them, one row and one flip are left out: given
+that some row proposed the rule, its flips are stochastically at most one more than a binomial of
+the others. With many thousands of candidates that test is strict. q-values are Benjamini and
+Hochberg's over all distinct candidates: those that write the same rewrites are one hypothesis.
+Rules that share rows rise and fall together, which that procedure allows; ``dependence="any"``
+assumes nothing.
+
+Splits. What rules do to rows that took no part in finding them has no winner's curse. Rows fall on
+one side or the other by a hash of their text (`hold_out`): the same text is never on
+both, and rows that are added later move no other row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.effects.applications import Applications
+from sears_dsl.errors import UsageError
+from sears_dsl.statistics import (
+    Dependence,
+    binomial_tail,
+    excess_exact,
+    q_values,
+    wilson_interval,
+)
+
+__all__ = ["FlipEvidence", "flip_evidence", "hold_out", "lots"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlipEvidence:
+    """Flips of rules, with what they are worth; arrays with an entry a rule.
+
+    Attributes:
+        changed: int64: rows that the rule changes.
+        flips: int64: how many of them the model then answers otherwise.
+        rates: flips over changed; 0 for a rule that changes nothing.
+        low: lower end of the rate's 95% interval.
+        high: upper end.
+        p_values: of the hypothesis that the rule flips no more often than a paraphrase.
+        q_values: the false-discovery rate at which the rule would just be a discovery.
+        base_rate: how often a paraphrase flips.
+        tests: how many hypotheses there were.
+    """
+
+    changed: NDArray[np.int64]
+    flips: NDArray[np.int64]
+    rates: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+    q_values: NDArray[np.float64]
+    base_rate: float
+    tests: int
+
+
+def flip_evidence(
+    applications: Applications,
+    flips: NDArray[np.bool_],
+    *,
+    base_rate: float,
+    base_rows: int | None = None,
+    proposed_here: bool = True,
+    dependence: Dependence = "positive",
+    confidence: float = 0.95,
+) -> FlipEvidence:
+    """Intervals and tests for every candidate.
+
+    Args:
+        applications: of all rules that were looked at, not only of those that passed.
+        flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
+        base_rate: the share of flips among paraphrases that keep the meaning.
+        base_rows: how many rows that share was counted on; None where it is known for certain.
+        proposed_here: whether these rows proposed the rules; False for held-out rows.
+        dependence: what q-values assume; see `statistics.q_values`.
+        confidence: of the intervals.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> from sears_dsl.effects.applications import apply_candidates
+        >>> tagger = PinnedTagger()
+        >>> rows = tagger.tag(["a movie", "the movie", "no movie"])
+        >>> done = apply_candidates(parse("movie -> film").rules, rows, tagger=tagger)
+        >>> found = flip_evidence(done, np.array([True, False, True]), base_rate=0.1)
+        >>> found.flips.tolist(), round(float(found.p_values[0]), 2)
+        ([2], 0.19)
+    """
+    changed, flipped = applications.changed, applications.count(flips)
+    low, high = wilson_interval(flipped, changed, confidence=confidence)
+    left_out = int(proposed_here)
+    some, trials = np.maximum(flipped - left_out, 0), np.maximum(changed - left_out, 0)
+    p_values = (
+        binomial_tail(some, trials, base_rate)
+        if base_rows is None
+        else excess_exact(some, trials, round(base_rate * base_rows), base_rows)
+    )
+    hypothesis = _hypotheses(applications)
+    first = np.unique(hypothesis, return_index=True)[1]
+    return FlipEvidence(
+        changed=changed,
+        flips=flipped,
+        rates=flipped / np.maximum(changed, 1),
+        low=low,
+        high=high,
+        p_values=p_values,
+        q_values=q_values(p_values[first], dependence=dependence)[hypothesis],
+        base_rate=base_rate,
+        tests=len(first),
+    )
+
+
+def _hypotheses(applications: Applications) -> NDArray[np.int64]:
+    """A number for each rule; rules that write the same rewrites have the same."""
+    numbers: dict[bytes, int] = {}
+    return np.array(
+        [
+            numbers.setdefault(applications.of_rule(rule).tobytes(), len(numbers))
+            for rule in range(applications.rule_count)
+        ],
+        np.int64,
+    )
+
+
+def hold_out(
+    texts: Sequence[str], *, seed: int, share: float = 0.5
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split rows by their texts: those to find rules on, and those that take no part.
+
+    Args:
+        texts: of the rows.
+        seed: another one gives another split.
+        share: how many are held out, about: each text falls by its hash.
+
+    Returns:
+        The positions of both kinds, each in order.
+
+    Raises:
+        UsageError: a share outside (0, 1).
+
+    Example:
+        >>> found, held = hold_out(["a", "b", "c", "a"], seed=0)
+        >>> found.tolist(), held.tolist()
+        ([1], [0, 2, 3])
+    """
+    if not 0 < share < 1:
+        raise UsageError(f"the share is {share}", help="give a number between 0 and 1")
+    held = lots(texts, f"held out {seed}") < share
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def lots(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
+    """A number in [0, 1) for each text, as good as drawn, and always the same for a purpose.
+
+    Texts that differ in case or white space alone are the same text.
+    """
+    hashed = [
+        blake2b(
+            " ".join((purpose, *text.casefold().split())).encode("utf-8", "surrogatepass"),
+            digest_size=8,
+        ).digest()
+        for text in texts
+    ]
+    whole = np.frombuffer(b"".join(hashed), "<u8")
+    # 53 bits are what a float holds, so that no place is rounded up to 1.
+    return np.asarray((whole >> np.uint64(11)) / float(1 << 53), np.float64)

@@ -1,0 +1,306 @@
+"""Which rows a model has right, and whether its answer to a rewritten one is a flip.
+
+In: labelled rows and a model. Out: `RightRows`. Always holds: a row is right when its answer is
+one of its labels, under the comparison of its field (labels exactly, answers normalized as SQuAD
+does); where the data has no labels, what the model says of the untouched row counts as right. A
+flip is a right row that is not right after the rewrite. `Questions` counts the distinct rows that
+the model is asked about, whether they are remembered from elsewhere or not, and is never exceeded.
+Costs one prediction a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from itertools import chain, islice, zip_longest
+from time import monotonic
+
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.errors import DataError
+from sears_dsl.models.cached import CachedPredictor, OnProgress
+from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal, row_key
+
+__all__ = ["Questions", "RightRows", "try_model"]
+
+# Rows that a model is tried on before anything else begins, and of these asked about again.
+_TRIED = 16
+_ASKED_AGAIN = 4
+# Seconds after which a slow model is tried on no further row.
+_PATIENCE = 5.0
+
+
+def try_model(
+    data: LabelledRows, predictor: CachedPredictor, *, comparison: Comparison = "exact"
+) -> str:
+    """Ask a model about a few rows, so that what cannot work fails at once.
+
+    Args:
+        data: the labelled rows.
+        predictor: the model; one that wants all rows at once is asked about all.
+        comparison: how an answer is compared with a label.
+
+    Returns:
+        What is strange about the model, in a sentence; empty where nothing is.
+
+    Raises:
+        DataError: the model says nothing that is a label of any row.
+        ModelError: the model fails.
+
+    Example:
+        >>> from sears_dsl.models.function import CallablePredictor
+        >>> data = LabelledRows(({"text": "Fun."},) * 4, "text", (("1",), ("0",)) * 2, "a.csv")
+        >>> try_model(data, CachedPredictor(CallablePredictor(lambda texts: [1] * len(texts))))
+        ''
+    """
+    all_at_once = predictor.batch_size is None
+    places = range(len(data.rows)) if all_at_once else _of_each_label(data)
+    rows = [data.rows[place] for place in places]
+    over = monotonic() + _PATIENCE
+    found = predictor.predict_in_time(rows, in_time=lambda: monotonic() < over)
+    answers = [answer for answer in found if answer is not None]
+    labels = sorted({label for of_row in data.labels or () for label in of_row})
+    # Answers to questions are free text; labels of classes repeat.
+    classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
+    if classes and not any(
+        answers_equal(answer, labels, comparison=comparison) for answer in answers
+    ):
+        raise _nothing_right(data, answers, labels, f"{len(answers):,} of the")
+    # A slow model is not asked for nothing, and what is read from a file does not change.
+    if all_at_once or monotonic() > over or REFUSED in answers[:_ASKED_AGAIN]:
+        return ""
+    again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
+    others = sum(answer != first for answer, first in zip(again, answers, strict=False))
+    if not others:
+        return ""
+    return (
+        f"the model answers {others} of {len(again)} rows otherwise when asked again: its first "
+        "answer counts, and some of what it is said to flip will be its own doing"
+    )
+
+
+def _of_each_label(data: LabelledRows) -> list[int]:
+    """Places of a few rows, of as many labels as there are, in the order of the data."""
+    of_label: dict[tuple[str, ...], list[int]] = {}
+    for place in range(len(data.rows)):
+        of_label.setdefault(data.labels[place] if data.labels else (), []).append(place)
+    turns = chain.from_iterable(zip_longest(*of_label.values()))
+    return sorted(islice((place for place in turns if place is not None), _TRIED))
+
+
+def _nothing_right(
+    data: LabelledRows, answers: Sequence[str], labels: Sequence[str], rows: str
+) -> DataError:
+    given = ", ".join(map(repr, sorted(set(answers))[:5]))
+    return DataError(
+        f"the model has none of {rows} {len(data.rows):,} rows of {data.path} right",
+        help=f"it says {given}; the labels are {', '.join(map(repr, labels[:5]))}; "
+        "do they mean the same?",
+    )
+
+
+class Questions:
+    """The distinct rows that a model is asked about, and how many there may be.
+
+    Args:
+        most: the limit; None for none. It may be set later.
+
+    Example:
+        >>> questions = Questions(2)
+        >>> questions.admitted(["a", "b", "a", "c"])
+        [True, True, True, False]
+        >>> questions.count(["a"])
+        >>> questions.asked, questions.left
+        (1, 1)
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+        self._keys: set[str] = set()
+
+    @property
+    def asked(self) -> int:
+        """How many there were."""
+        return len(self._keys)
+
+    @property
+    def left(self) -> int | None:
+        """How many there may still be; None without a limit."""
+        return None if self.most is None else max(0, self.most - self.asked)
+
+    @contextmanager
+    def at_most(self, more: int | None) -> Iterator[None]:
+        """For a while a stricter limit: so many more questions; None for no stricter one."""
+        before = self.most
+        if more is not None:
+            limit = self.asked + max(0, more)
+            self.most = limit if before is None else min(before, limit)
+        try:
+            yield
+        finally:
+            self.most = before
+
+    def admitted(self, keys: Sequence[str]) -> list[bool]:
+        """Which rows, by their keys in order, may be asked about."""
+        if self.most is None:
+            return [True] * len(keys)
+        new = islice((key for key in dict.fromkeys(keys) if key not in self._keys), self.left)
+        among = self._keys.union(new)
+        return [key in among for key in keys]
+
+    def count(self, keys: Iterable[str]) -> None:
+        """These were answered."""
+        self._keys.update(keys)
+
+
+class RightRows:
+    """The rows that a model has right, numbered from 0 in the order of the data.
+
+    Args:
+        data: the labelled rows.
+        predictor: the model under test.
+        comparison: how an answer is compared with a label.
+        in_time: asked before each batch of questions; when it says no, the rest is left.
+        on_progress: told how many distinct rows are answered.
+        questions: counts what is asked, and limits it; of the rows the first ones are asked about.
+
+    Attributes:
+        positions: for each right row its position in the data.
+        texts: for each the text that rules rewrite.
+        predictions: for each what the model says of it.
+        asked: how many rows of the data were asked about.
+        questions: what was asked in all.
+
+    Raises:
+        DataError: the model has no row right, or there was no time for any.
+
+    Example:
+        >>> class Shouting:
+        ...     identity = "shouting"
+        ...     def predict(self, rows):
+        ...         return ["loud" if "!" in row["text"] else "quiet" for row in rows]
+        >>> data = LabelledRows(
+        ...     ({"text": "It is fun."}, {"text": "A bore."}), "text", (("quiet",), ("loud",)), "a")
+        >>> right = RightRows(data, Shouting())
+        >>> right.texts
+        ['It is fun.']
+        >>> answers = right.ask([0], ["It is fun!"])
+        >>> answers, right.flipped(0, answers[0])
+        (['loud'], True)
+    """
+
+    def __init__(
+        self,
+        data: LabelledRows,
+        predictor: Predictor,
+        *,
+        comparison: Comparison = "exact",
+        in_time: Callable[[], bool] | None = None,
+        on_progress: OnProgress | None = None,
+        questions: Questions | None = None,
+    ) -> None:
+        if not isinstance(predictor, CachedPredictor):
+            predictor = CachedPredictor(predictor)
+        self._data = data
+        self._predictor = predictor
+        self._comparison = comparison
+        self.questions = Questions() if questions is None else questions
+        found = self._answers(data.rows, in_time=in_time, on_progress=on_progress)
+        answered = {place: answer for place, answer in enumerate(found) if answer is not None}
+        labels = data.labels or tuple(
+            (answered.get(place, REFUSED),) for place in range(len(found))
+        )
+        self.asked = len(answered)
+        self.positions = [
+            place
+            for place, answer in answered.items()
+            if answer != REFUSED and answers_equal(answer, labels[place], comparison=comparison)
+        ]
+        answers = list(answered.values())
+        if not self.positions:
+            if not answers:
+                raise DataError(
+                    "the time was over before the model had answered a row",
+                    help="give it more time; --resume goes on with what it has answered",
+                )
+            known = sorted({label for of_row in labels for label in of_row})
+            some = "the" if len(answers) == len(data.rows) else f"{len(answers):,} of the"
+            raise _nothing_right(data, answers, known, some)
+        self.texts = [data.texts[position] for position in self.positions]
+        self.predictions = [answered[position] for position in self.positions]
+        self._labels = [labels[position] for position in self.positions]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def part(self, numbers: Sequence[int]) -> RightRows:
+        """Some of the right rows, numbered anew in the order given."""
+        part = copy(self)
+        for name in ("positions", "texts", "predictions", "_labels"):
+            values = getattr(self, name)
+            setattr(part, name, [values[number] for number in numbers])
+        return part
+
+    def ask(self, numbers: Sequence[int], texts: Sequence[str]) -> list[str]:
+        """What the model says of right rows with other texts.
+
+        Args:
+            numbers: which right rows.
+            texts: the text that each has instead.
+        """
+        return self._predictor.predict(self._rows(numbers, texts))
+
+    def ask_in_time(
+        self,
+        numbers: Sequence[int],
+        texts: Sequence[str],
+        *,
+        in_time: Callable[[], bool] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> list[str | None]:
+        """What the model says of right rows with other texts, None where it was not asked.
+
+        There was no time for it, or no question left.
+
+        Args:
+            numbers: which right rows.
+            texts: the text that each has instead.
+            in_time: asked before each batch of questions; when it says no, the rest is left.
+            on_progress: told how many of the distinct questions are answered.
+        """
+        rows = self._rows(numbers, texts)
+        return self._answers(rows, in_time=in_time, on_progress=on_progress)
+
+    def _answers(
+        self,
+        rows: Sequence[Row],
+        *,
+        in_time: Callable[[], bool] | None,
+        on_progress: OnProgress | None,
+    ) -> list[str | None]:
+        """What the model says of rows, None where there was no time or no question left."""
+        keys = [row_key(row) for row in rows]
+        places = [place for place, may in enumerate(self.questions.admitted(keys)) if may]
+        answers = self._predictor.predict_in_time(
+            [rows[place] for place in places], in_time=in_time, on_progress=on_progress
+        )
+        found: list[str | None] = [None] * len(rows)
+        for place, answer in zip(places, answers, strict=True):
+            found[place] = answer
+        self.questions.count(
+            key for key, answer in zip(keys, found, strict=True) if answer is not None
+        )
+        return found
+
+    def flipped(self, number: int, answer: str) -> bool:
+        """Whether an answer to a rewritten right row is not right any more."""
+        return answer != REFUSED and not answers_equal(
+            answer, self._labels[number], comparison=self._comparison
+        )
+
+    def _rows(self, numbers: Sequence[int], texts: Sequence[str]) -> list[Row]:
+        column = self._data.column
+        return [
+            {**self._data.rows[self.positions[number]], column: text}
+            for number, text in zip(numbers, texts, strict=True)
+        ]

@@ -1,0 +1,352 @@
+"""What rules do to a model: every rule by itself on every row, with the answers before and after.
+
+    rows ──▶ answers before ─▶ right rows
+    rules × rows ──▶ rewrites ──▶ answers after ──▶ `RuleEffect`, one a rule
+
+In: rulesets, labelled rows, a model, a tagger; if S is wanted, a scorer. Out: `Effects`. Always
+holds: a rule is applied to every row, whether the model has it right or not; a row is right when
+its answer is one of its labels under the comparison of its field, and where the data has no labels
+what the model says of the untouched row counts as right; a rule that changes nothing has an effect
+too, an empty one; what was not given or not asked for is NaN or None, never 0. Costs a prediction
+a row and one for each distinct rewrite, and a score for each sampled pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.engine.matcher import Scope, Unit, compile_rules
+from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Expectation, Rule
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.confident import Answer, answers_to
+from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Int32Array
+
+__all__ = ["Effects", "OnStage", "PairScorer", "RuleEffect", "rule_effects"]
+
+Flags: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
+
+#: Called with the name of a stage, and how many of how many are done.
+OnStage: TypeAlias = Callable[[str, int, int], None]
+
+
+class PairScorer(Protocol):
+    """Says how far a rewritten text still means what its original means."""
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """S of each pair (original, rewritten), in [0, 1]."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RuleEffect:
+    """What one rule does. The arrays have an entry for each row that it changes, in their order.
+
+    Attributes:
+        id: of the rule; with its ruleset's name before it where two rules have the same.
+        rule: as an object.
+        text: its canonical text.
+        expect: what the model should do on a rewritten row.
+        rows: int32: positions in the data of the rows that it changes, ascending.
+        originals: their texts.
+        rewritten: the texts after the rule.
+        edits: what it changed in each.
+        before: what the model says of each original.
+        after: what it says of each rewritten text.
+        right_before: bool: whether the answer before is right.
+        right_after: bool: whether the answer after is right, judged by the label of the original.
+        confidence_before: float64: how sure the model was, NaN where it does not say; None where
+            it says nothing at all.
+        confidence_after: likewise.
+        scores: float64: S of the pairs that were scored, NaN for the others; None without scorer.
+        unrenderable: rows on which it could not fire, since a new word has no one inflection.
+        comparison: how answers are compared with labels.
+    """
+
+    id: str
+    rule: Rule
+    text: str
+    expect: Expectation
+    rows: Int32Array
+    originals: tuple[str, ...]
+    rewritten: tuple[str, ...]
+    edits: tuple[tuple[Edit, ...], ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    right_before: Flags
+    right_after: Flags
+    confidence_before: Floats | None
+    confidence_after: Floats | None
+    scores: Floats | None
+    unrenderable: int
+    comparison: Comparison = "exact"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def name(self) -> str:
+        """What a report calls it: an id alone says little, and a text alone cannot be looked up."""
+        return f"{self.text} ({self.id})"
+
+    @property
+    def flipped(self) -> Flags:
+        """Rows that the model has right before the rule and wrong after it."""
+        return self.right_before & ~self.right_after
+
+    @property
+    def gained(self) -> Flags:
+        """Rows that the model has wrong before the rule and right after it."""
+        return ~self.right_before & self.right_after
+
+    @property
+    def tested(self) -> Flags:
+        """Rows that tell whether the model does as expected.
+
+        For ``same`` and ``flip`` those that it has right before; for ``label``, where the rule
+        itself says what is right, all.
+        """
+        if self.expect.kind == "label":
+            return np.ones(len(self), np.bool_)
+        return self.right_before
+
+    @property
+    def failed(self) -> Flags:
+        """Tested rows on which the model does not do as expected.
+
+        It fails ``same`` by a flip, ``flip`` by staying right by the old label, ``label`` by
+        another answer.
+        """
+        if self.expect.kind == "same":
+            return self.flipped
+        if self.expect.kind == "flip":
+            return self.tested & self.right_after
+        wanted, comparison = self.expect.label, self.comparison
+        return np.array(
+            [not answers_equal(answer, wanted, comparison=comparison) for answer in self.after],
+            np.bool_,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Effects:
+    """What a ruleset does to a model.
+
+    Attributes:
+        data: the rows.
+        rules: an effect for each rule, in the order of the rulesets.
+        answers: what the model says of each untouched row.
+        right: bool: whether it is right.
+        refused: rewrites that are left out, since the model refused them or their row.
+    """
+
+    data: LabelledRows
+    rules: tuple[RuleEffect, ...]
+    answers: tuple[Answer, ...]
+    right: Flags
+    refused: int = 0
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the data says what is right; else the model's own answers count."""
+        return self.data.labels is not None
+
+    @property
+    def confident(self) -> bool:
+        """Whether the model said of any row how sure it is."""
+        return any(answer.confidence is not None for answer in self.answers)
+
+    def among_rows(self, marked: Sequence[tuple[RuleEffect, Flags]]) -> Flags:
+        """Bool (rows,): the rows of the data that any of these effects marks."""
+        found = np.zeros(len(self.right), np.bool_)
+        for effect, flags in marked:
+            found[effect.rows[flags]] = True
+        return found
+
+
+def rule_effects(
+    rulesets: Sequence[Ruleset],
+    data: LabelledRows,
+    predictor: Predictor,
+    *,
+    tagger: Tagger,
+    scorer: PairScorer | None = None,
+    score_at_most: int | None = None,
+    comparison: Comparison = "exact",
+    scope: Scope = "first",
+    unit: Unit = "text",
+    seed: int = 0,
+    on_stage: OnStage = lambda stage, done, total: None,
+) -> Effects:
+    r"""Apply each rule by itself to each row and ask the model about what comes out.
+
+    Args:
+        rulesets: their rules, one after another.
+        data: the rows.
+        predictor: the model; a `CachedPredictor` keeps what it said when it fails half way.
+        tagger: tags the rows.
+        scorer: S, which says whether a rewrite keeps the meaning; None leaves that out.
+        score_at_most: rewrites of a rule that are scored, drawn at random; None for all.
+        comparison: how an answer is compared with a label.
+        scope: rewrite the ``first`` instance in a unit, or ``all``.
+        unit: what a rule sees at once, the ``text`` or each ``sentence``.
+        seed: of the draw.
+        on_stage: told how far each stage is.
+
+    Raises:
+        ModelError: the model fails.
+        CompileError: rules that cannot run together or on this text.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.models.function import CallablePredictor
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> def predict(texts):
+        ...     return ["bad" if "film" in text else "good" for text in texts]
+        >>> model = CallablePredictor(predict)
+        >>> rows = ({"text": "A movie."}, {"text": "A play."})
+        >>> data = LabelledRows(rows, "text", (("good",), ("good",)), "a.csv")
+        >>> found = rule_effects([parse("movie -> film\nplay -> show")], data, model,
+        ...                      tagger=PinnedTagger())
+        >>> [(each.text, each.rows.tolist(), each.flipped.tolist()) for each in found.rules]
+        [('movie -> film', [0], [True]), ('play -> show', [1], [False])]
+    """
+    answers = _asked(predictor, data.rows, "asking about rows", on_stage)
+    labels = data.labels or tuple((answer.label,) for answer in answers)
+    right = np.array(
+        [
+            answer.label != REFUSED and answers_equal(answer.label, of_row, comparison=comparison)
+            for answer, of_row in zip(answers, labels, strict=True)
+        ],
+        np.bool_,
+    )
+    matcher = compile_rules(rulesets, tagger=tagger)
+    on_stage("applying rules", 0, len(matcher.rules))
+    rewrites = matcher.apply(data.texts, scope=scope, unit=unit)
+    after = _answers_after(rewrites, data, predictor, on_stage)
+    every = list(rewrites)
+    members = _members(rewrites, len(matcher.rules))
+    refused = np.array(
+        [
+            REFUSED in (later.label, answers[row].label)
+            for later, row in zip(after, rewrites.rows.tolist(), strict=True)
+        ],
+        np.bool_,
+    )
+    ids = matcher.rule_ids
+    effects = []
+    for number, (name, rule) in enumerate(zip(ids, matcher.rules, strict=True)):
+        on_stage("scoring" if scorer else "judging", number, len(ids))
+        places = members[number][~refused[members[number]]]
+        rows = rewrites.rows[places]
+        own = [every[place] for place in places.tolist()]
+        later = [after[place] for place in places.tolist()]
+        earlier = [answers[row] for row in rows.tolist()]
+        pairs = [(each.original, each.text) for each in own]
+        effects.append(
+            RuleEffect(
+                id=name,
+                rule=rule,
+                text=print_rule(rule),
+                expect=rule.metadata.expect or Expectation(),
+                rows=rows,
+                originals=tuple(each.original for each in own),
+                rewritten=tuple(each.text for each in own),
+                edits=tuple(each.edits for each in own),
+                before=tuple(answer.label for answer in earlier),
+                after=tuple(answer.label for answer in later),
+                right_before=right[rows],
+                right_after=np.array(
+                    [
+                        answers_equal(answer.label, labels[row], comparison=comparison)
+                        for answer, row in zip(later, rows.tolist(), strict=True)
+                    ],
+                    np.bool_,
+                ),
+                confidence_before=_confidences(earlier),
+                confidence_after=_confidences(later),
+                scores=None
+                if scorer is None
+                else _sampled(scorer, pairs, at_most=score_at_most, seed=seed, rule=name),
+                unrenderable=rewrites.unrenderable[number],
+                comparison=comparison,
+            )
+        )
+    return Effects(
+        data=data,
+        rules=tuple(effects),
+        answers=tuple(answers),
+        right=right,
+        refused=int(refused.sum()),
+    )
+
+
+def _answers_after(
+    rewrites: Rewrites, data: LabelledRows, predictor: Predictor, on_stage: OnStage
+) -> Sequence[Answer]:
+    """The model's answer to each rewrite; each distinct one is asked about once."""
+    distinct = rewrites.distinct()
+    asked: list[Mapping[str, str]] = [
+        {**data.rows[row], data.column: text}
+        for row, text in zip(distinct.rows.tolist(), distinct.texts, strict=True)
+    ]
+    answers = _asked(predictor, asked, "asking about rewrites", on_stage)
+    return [answers[number] for number in distinct.ids.tolist()]
+
+
+def _asked(
+    predictor: Predictor, rows: Sequence[Row], stage: str, on_stage: OnStage
+) -> list[Answer]:
+    on_stage(stage, 0, len(rows))
+    if isinstance(predictor, CachedPredictor):
+        return predictor.predict_with_confidence(rows, on_progress=partial(on_stage, stage))
+    return answers_to(predictor, rows)
+
+
+def _members(rewrites: Rewrites, rules: int) -> list[NDArray[np.int64]]:
+    """The rewrites of each rule, in the order of the rows."""
+    order = np.argsort(rewrites.rules, kind="stable")
+    ends = np.cumsum(np.bincount(rewrites.rules, minlength=rules))
+    return np.split(order, ends[:-1]) if rules else []
+
+
+def _confidences(answers: Sequence[Answer]) -> Floats | None:
+    if all(answer.confidence is None for answer in answers):
+        return None
+    return np.array(
+        [np.nan if answer.confidence is None else answer.confidence for answer in answers]
+    )
+
+
+def _sampled(
+    scorer: PairScorer,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    at_most: int | None,
+    seed: int,
+    rule: str,
+) -> Floats:
+    """S of pairs drawn at random; the draw of a rule does not depend on the other rules."""
+    scores = np.full(len(pairs), np.nan)
+    if at_most is None or len(pairs) <= at_most:
+        chosen = np.arange(len(pairs))
+    else:
+        own = int.from_bytes(blake2b(rule.encode(), digest_size=8).digest())
+        draw = np.random.default_rng([seed % 2**64, own])
+        chosen = np.sort(draw.choice(len(pairs), at_most, replace=False))
+    if len(chosen):
+        scores[chosen] = scorer.scores([pairs[place] for place in chosen.tolist()])
+    return scores

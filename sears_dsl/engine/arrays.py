@@ -1,0 +1,217 @@
+"""What the inner loops share: the layout of their arrays, an edge's place.
+
+The kernels (see `runtime.kernels`) are in `preparation` (once per program or batch), `pairs`,
+`scan` and `instances` (once per block of rows, in that order).
+
+Three numbers stand for several things at once:
+
+    hit     pattern << 37 | rank; a rank is the start of the replaced span in its row << 6 | the
+            variant's place in the order of preference, so that smaller ranks come first
+    child   where an edge leads: a node, or ~pattern where the path ends for good with one plain
+            pattern, which most paths do (plain: one variant, without context or anchors)
+    accept  what ends at a node: a plain pattern, or ~variant
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sears_dsl.runtime.kernels import kernel
+
+__all__ = [
+    "ANCHORS",
+    "EXTENT_ALL",
+    "EXTENT_EVERY",
+    "EXTENT_FIRST",
+    "FOCUS",
+    "LEFT",
+    "NODE_SHIFT",
+    "NO_CHILD",
+    "ORDER",
+    "ORDER_BITS",
+    "ORDER_MASK",
+    "PATTERN",
+    "RANK",
+    "RANK_BITS",
+    "Classes",
+    "Heads",
+    "Protection",
+    "Rules",
+    "asks_edges",
+    "find_child",
+    "first_slot",
+    "is_protected",
+]
+
+EXTENT_FIRST = 0
+EXTENT_ALL = 1
+EXTENT_EVERY = 2
+
+# Columns of the table of variants.
+PATTERN = 0
+ORDER = 1
+LEFT = 2
+FOCUS = 3
+ANCHORS = 4
+
+NO_CHILD = -(1 << 31)
+
+ORDER_BITS = 6
+RANK_BITS = 37  # 31 for a position in a row and 6 for the order
+RANK = (1 << RANK_BITS) - 1
+ORDER_MASK = (1 << ORDER_BITS) - 1
+NODE_SHIFT = 32  # bits of a node in the key of an edge
+
+
+class Rules(NamedTuple):
+    """What a program gives to the kernels.
+
+    Attributes:
+        masks: uint64 (nodes,): the symbols, modulo 64, that a node has edges for.
+        root: int32 (symbols,): child of the root, `NO_CHILD` where there is none.
+        opens: uint64 (words,): a bit for each symbol whose child of the root matters whatever
+            comes next, since something ends there.
+        root_edges: edges of all nodes under the root.
+        edges: int64 (size, 2): hashed edges, (node << 32 | symbol, child); -1 is free.
+        edge_offsets: int32 (nodes + 1,): the same edges by node, with the next two.
+        edge_symbols: int32 (edges,): what an edge asks for.
+        edge_children: int32 (edges,): where it leads.
+        accept_offsets: int32 (nodes + 1,): what ends at a node, with accepts.
+        accepts: int32.
+        variants: int32 (variants, 5): pattern, order, left, focus, anchors.
+        first_variant: int32 (patterns,): a pattern's variants follow one another from here.
+        rule_offsets: int32 (patterns + 1,): rules of a pattern, with rules_of.
+        rules_of: int32 (rules,).
+        pattern_of: int32 (rules,).
+        deepest: tests of the longest variant.
+    """
+
+    masks: Any
+    root: Any
+    opens: Any
+    root_edges: Any
+    edges: Any
+    edge_offsets: Any
+    edge_symbols: Any
+    edge_children: Any
+    accept_offsets: Any
+    accepts: Any
+    variants: Any
+    first_variant: Any
+    rule_offsets: Any
+    rules_of: Any
+    pattern_of: Any
+    deepest: Any
+
+
+class Classes(NamedTuple):
+    """Token types that satisfy the same predicates, as the scan sees them.
+
+    Attributes:
+        of_type: int32 (types,): class of each type.
+        offsets: int32 (classes + 1,): symbols that a class satisfies, with symbols.
+        symbols: int32.
+        bits: uint64 (classes,): those symbols modulo 64.
+        holds: uint64 (classes, words): those symbols, a bit each; no words where that would be
+            too much.
+        first: uint64 (classes,): bits of one of which the next token must satisfy, if a path that
+            begins here is to go on; 0 where none does.
+        ends: bool (classes,): whether a path may end with the first token.
+    """
+
+    of_type: Any
+    offsets: Any
+    symbols: Any
+    bits: Any
+    holds: Any
+    first: Any
+    ends: Any
+
+
+class Heads(NamedTuple):
+    """What two tokens in a row begin, remembered for pairs of classes that come often.
+
+    One of them serves one thread. An entry of the arena holds the numbers of plain patterns that
+    end there, of nodes to go on from, and whether these accept anything by themselves; then the
+    patterns; then for each node (its number, ~number where what it accepts is among the patterns;
+    how many tokens are behind). The arena is emptied when it is full.
+
+    Attributes:
+        slots: int64 (slots, 2): first class << 32 | second class + 1, -1 where the slot is free;
+            and where the entry is in the arena, -1 where nothing begins.
+        masks: uint64 (slots,): the symbols, modulo 64, that nodes of the entry have edges for.
+        arena: int32.
+        used: int64 (1,): how much of the arena.
+        follows: uint64 (classes, words): a bit for each symbol whose child of the root has an edge
+            that a token of the class satisfies; no words where `remember` looks itself.
+        known: bool (classes,): whether that was worked out for a class.
+        candidates: int32 (symbols,): room.
+    """
+
+    slots: Any
+    masks: Any
+    arena: Any
+    used: Any
+    follows: Any
+    known: Any
+    candidates: Any
+
+
+class Protection(NamedTuple):
+    """Where no instance may be; both arrays are empty where nothing is protected.
+
+    Attributes:
+        covered: int32 (2 tokens + 1,): a prefix sum over tokens and the gaps behind them; unit 2k
+            is token k, unit 2k + 1 the gap behind it.
+        closed: uint8 (tokens + rows,): whether an insertion would be strictly inside a span;
+            place k of row r is at row_offsets[r] + r + k.
+    """
+
+    covered: Any
+    closed: Any
+
+
+# ---------------------------------------------------------------- edges and places
+
+
+@kernel
+def first_slot(node: Any, symbol: Any, size: Any) -> Any:
+    """Where the search for an edge begins; factors keep every product within 63 bits."""
+    mixed = (np.int64(node) * np.int64(0x3C6EF373)) ^ (np.int64(symbol) * np.int64(0x2545F491))
+    return (mixed ^ (mixed >> np.int64(25)) ^ (mixed >> np.int64(41))) & np.int64(size - 1)
+
+
+@kernel
+def find_child(node: Any, symbol: Any, edges: Any) -> Any:
+    """The child of an inner node along a symbol, `NO_CHILD` where there is none."""
+    wanted = (np.int64(node) << NODE_SHIFT) | np.int64(symbol)
+    size = edges.shape[0]
+    slot = first_slot(node, symbol, size)
+    while edges[slot, 0] != wanted:
+        if edges[slot, 0] == -1:
+            return np.int64(NO_CHILD)
+        slot = (slot + 1) & (size - 1)
+    return edges[slot, 1]
+
+
+@kernel
+def asks_edges(node: Any, kind: Any, classes: Any, rules: Any) -> Any:
+    """Whether a node has far fewer edges than a class has symbols, so that they are asked instead.
+
+    Types satisfy few symbols where rules were mined (text and tags), and hundreds where many rules
+    have negations.
+    """
+    symbols = classes.offsets[kind + 1] - classes.offsets[kind]
+    if symbols < 8 or classes.holds.shape[1] == 0:
+        return False
+    return rules.edge_offsets[node + 1] - rules.edge_offsets[node] < symbols
+
+
+@kernel
+def is_protected(start: Any, end: Any, row: Any, covered: Any, closed: Any) -> Any:
+    """Whether an instance on tokens start up to end of the batch touches something protected."""
+    if end == start:
+        return closed[start + row] != 0
+    return covered[2 * end - 1] > covered[2 * start]

@@ -1,0 +1,69 @@
+"""What the compiler has to say about rules, as `Diagnostic`s like those of the checker.
+
+In: rules that could not be compiled, and rules that inflect. Out: diagnostics in the order of the
+rules. Always holds: a finding shows the rule in its canonical form, since the compiler has the
+tree and not the file; its line is that of the file where the rule came from one. Codes: E7 for
+what only the tokenizer tells; the others are the checker's, for rules that were never checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sears_dsl.engine.compile.inflection_check import compile_diagnostics
+from sears_dsl.engine.compile.predicates import PatternError
+from sears_dsl.engine.compile.program import Problem
+from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Inflected, Reference, Rule
+from sears_dsl.tagging.inflection import INFLECTION_TAGS
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
+
+__all__ = ["compiler_findings", "inflects"]
+
+
+def inflects(rule: Rule) -> bool:
+    """Whether the consequent inflects a word, for which rendering asks for tags."""
+    return any(
+        isinstance(piece, Inflected)
+        or (isinstance(piece, Reference) and not INFLECTION_TAGS.isdisjoint(piece.functions))
+        for piece in rule.consequent
+    )
+
+
+def compiler_findings(
+    rules: Sequence[tuple[Rule, Ruleset]], problems: Iterable[Problem]
+) -> list[Diagnostic]:
+    """Everything that keeps rules from being compiled, in their order.
+
+    Args:
+        rules: each rule with its ruleset.
+        problems: what `program.build_program` found.
+    """
+    found = [(number, _of_problem(*rules[number], problem)) for number, problem in problems]
+    found.extend(_inflections(rules))
+    return [finding for _, finding in sorted(found, key=lambda item: item[0])]
+
+
+def _of_problem(rule: Rule, ruleset: Ruleset, problem: PatternError) -> Diagnostic:
+    finding = Diagnostic(problem.code, problem.message, help=problem.advice)
+    return _placed(finding, rule, ruleset)
+
+
+def _inflections(rules: Sequence[tuple[Rule, Ruleset]]) -> Iterator[tuple[int, Diagnostic]]:
+    for number, (rule, ruleset) in enumerate(rules):
+        if inflects(rule):
+            for finding in compile_diagnostics(rule, ruleset):
+                yield number, _placed(finding, rule, ruleset)
+
+
+def _placed(finding: Diagnostic, rule: Rule, ruleset: Ruleset) -> Diagnostic:
+    """The finding with its file, its line and the whole rule as the place."""
+    source = print_rule(rule)
+    line = rule.span.line if rule.span is not None else ruleset.rules.index(rule) + 1
+    place = Span(line, 1, len(source) + 1)
+    return replace(finding, span=place, path=ruleset.path, source=source)

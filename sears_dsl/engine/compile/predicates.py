@@ -1,0 +1,459 @@
+"""Token tests as small ids, and which token types satisfy which of them.
+
+In: tests of the syntax tree with the scope that gives them meaning (options and sets), and later
+the distinct token types of a batch. Out: an id per distinct predicate, and for a batch a CSR
+table type → ids. Always holds: predicates that mean the same by construction have one id
+(``movie`` and ``"movie"i`` under the smart case option); the members of a composite predicate
+have smaller ids than it has, so that one pass in order decides them all. Costs one dictionary
+look-up per type and kind of test, one pass over each new text for all regexes, and a few array
+operations per composite predicate, over types of which no simple test tells one from another;
+nothing per token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.engine.compile.regexes import RegexError, Regexes
+from sears_dsl.engine.rewrite.windows import number_sequences
+from sears_dsl.language.rule import (
+    AttributeTest,
+    Conjunction,
+    Group,
+    Literal,
+    Negation,
+    Options,
+    Regex,
+    RuleScope,
+    SetReference,
+    Tag,
+    TagsetOption,
+    Test,
+    Wildcard,
+)
+from sears_dsl.language.tagsets import COARSE, coarse_of
+from sears_dsl.tagging.contractions import contraction
+from sears_dsl.tagging.tokens import Int32Array, TokenType
+
+__all__ = ["Key", "PatternError", "Predicates", "Satisfied", "spellings"]
+
+Key: TypeAlias = tuple[str, *tuple[Any, ...]]
+"""A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+# Types are put into the CSR table in blocks, so that many composite predicates cost no memory.
+_BLOCK = 4096
+_NEEDS_TAGS = frozenset({"coarse", "fine", "lemma"})
+
+
+class PatternError(Exception):
+    """A rule that cannot be compiled: a Diagnostic that does not know its rule yet."""
+
+    def __init__(self, code: str, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.advice = advice
+
+
+class Satisfied(NamedTuple):
+    """Which predicates each token type satisfies; types that no simple test tells apart: a group.
+
+    Attributes:
+        group_of: int32 (types,): the group of each type.
+        offsets: int32 (groups + 1,): group g satisfies ids[offsets[g]:offsets[g + 1]].
+        ids: int32, predicate ids.
+    """
+
+    group_of: Int32Array
+    offsets: Int32Array
+    ids: Int32Array
+
+    def of(self, number: int) -> Int32Array:
+        """What one type satisfies."""
+        group = self.group_of[number]
+        return self.ids[self.offsets[group] : self.offsets[group + 1]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some token types, and what simple tests say of them.
+
+    Attributes:
+        count: how many types.
+        columns: per kind of test the predicate that holds, int32, -1 where none does.
+        matched: (types, regexes) whether a regex matches the text.
+    """
+
+    count: int
+    columns: dict[tuple[str, str], Int32Array]
+    matched: BoolArray
+
+    def grouped(self) -> tuple[Int32Array, _Batch]:
+        """The group of each type, and the groups as if they were types."""
+        words = (self.matched.shape[1] + 31) // 32
+        values = np.zeros((self.count, len(self.columns) + words), np.int32)
+        for place, column in enumerate(self.columns.values()):
+            values[:, place] = column
+        bits = np.packbits(self.matched, axis=1)
+        padded = np.zeros((self.count, 4 * words), np.uint8)
+        padded[:, : bits.shape[1]] = bits
+        values[:, len(self.columns) :] = padded.view(np.int32)
+        offsets = np.arange(self.count + 1, dtype=np.int64) * values.shape[1]
+        group_of, examples = number_sequences(values.ravel(), offsets)
+        columns = {name: column[examples] for name, column in self.columns.items()}
+        return group_of, _Batch(len(examples), columns, self.matched[examples])
+
+
+class Predicates:
+    """Interns predicates and decides them for token types.
+
+    Example:
+        >>> table = Predicates()
+        >>> noun = table.intern(("coarse", "NOUN", "ud2"))
+        >>> table.satisfied([TokenType("It", "PRON", "PRP"), TokenType("cat", "NOUN", "NN")]).ids
+        array([0], dtype=int32)
+    """
+
+    def __init__(self) -> None:
+        self.keys: list[Key] = []
+        self.needs_tags: list[bool] = []
+        self._ids: dict[Key, int] = {}
+        # Per column (kind, tagset): value of the attribute → id.
+        self._values: dict[tuple[str, str], dict[str, int]] = {}
+        self._columns_of: list[tuple[str, str] | None] = []
+        self._regexes = Regexes()
+        self._regex_of: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    # ------------------------------------------------------------ building
+
+    def intern(self, key: Key) -> int:
+        """The id of a predicate; equal keys have equal ids.
+
+        Args:
+            key: ``(kind, …)`` with kind ``text lower lemma fine`` (a string follows),
+                ``coarse`` (tag, tagset), ``regex`` (pattern, ignore_case), ``any``,
+                ``or and`` (a tuple of ids) or ``not`` (an id).
+
+        Raises:
+            PatternError: a regex that RE2 cannot compile.
+        """
+        found = self._ids.get(key)
+        if found is not None:
+            return found
+        kind = key[0]
+        number = len(self.keys)
+        column: tuple[str, str] | None = None
+        needs_tags = kind in _NEEDS_TAGS
+        if kind == "regex":
+            self._regex_of[number] = self._add_regex(key[1], ignore_case=key[2])
+        elif kind in ("or", "and"):
+            needs_tags = any(self.needs_tags[member] for member in key[1])
+        elif kind == "not":
+            needs_tags = self.needs_tags[key[1]]
+        elif kind != "any":
+            column = (kind, key[2] if kind == "coarse" else "")
+            self._values.setdefault(column, {})[key[1]] = number
+        self._ids[key] = number
+        self.keys.append(key)
+        self.needs_tags.append(needs_tags)
+        self._columns_of.append(column)
+        return number
+
+    def any_of(self, members: Iterable[int]) -> int:
+        """The predicate that holds where any of the members does; nested ones are flattened."""
+        flat: set[int] = set()
+        for member in members:
+            key = self.keys[member]
+            flat.update(key[1] if key[0] == "or" else (member,))
+        return flat.pop() if len(flat) == 1 else self.intern(("or", tuple(sorted(flat))))
+
+    def all_of(self, members: Iterable[int]) -> int:
+        """The predicate that holds where all of the members do."""
+        distinct = sorted(set(members))
+        return distinct[0] if len(distinct) == 1 else self.intern(("and", tuple(distinct)))
+
+    def negation(self, member: int) -> int:
+        """The predicate that holds where the member does not."""
+        key = self.keys[member]
+        return int(key[1]) if key[0] == "not" else self.intern(("not", member))
+
+    def of_test(self, test: Test, scope: RuleScope, split: Callable[[str], Sequence[str]]) -> int:
+        """The predicate of a test on one token.
+
+        Raises:
+            PatternError: a word that the tokenizer splits stands where one token is tested.
+        """
+        match test:
+            case Literal():
+                parts = [part for word in split(test.text) for part in contraction(word)]
+                if len(parts) > 1:
+                    raise PatternError(
+                        "E701",
+                        f"`{test.text}` is {len(parts)} tokens ({' '.join(parts)}), "
+                        "but this place tests one",
+                        advice=f"write a group: ({' '.join(parts)})",
+                    )
+                forms = spellings(test, scope.options, split)
+                return self.any_of(
+                    self.of_word(words[0], test, scope) for words in forms if len(words) == 1
+                )
+            case Tag():
+                return self.of_tag(test.name, scope.options.tagset)
+            case AttributeTest():
+                return self._of_attribute(test, scope)
+            case Conjunction():
+                return self.all_of(self._of_attribute(part, scope) for part in test.tests)
+            case Regex():
+                return self.intern(("regex", test.pattern, test.ignore_case))
+            case Wildcard():
+                return self.intern(("any",))
+            case SetReference():
+                members = scope.members(test)
+                return self.any_of(self.of_test(member, scope, split) for member in members)
+            case Negation():
+                return self.negation(self._of_operand(test.operand, scope, split))
+
+    def of_word(self, word: str, literal: Literal, scope: RuleScope) -> int:
+        """The predicate of one token of a literal, under the case option."""
+        ignore = _ignores_case(literal, scope.options)
+        kind, spelled = ("lower", word.lower()) if ignore else ("text", word)
+        if not _any_apostrophe(literal, scope.options):
+            return self.intern((kind, spelled))
+        return self.any_of(self.intern((kind, each)) for each in _with_apostrophes(spelled))
+
+    def of_tag(self, name: str, tagset: TagsetOption) -> int:
+        """The predicate of a bare tag; a name that is coarse and fine is the coarse one."""
+        is_coarse = name in COARSE[tagset]
+        return self.intern(("coarse", name, tagset) if is_coarse else ("fine", name))
+
+    def _of_attribute(self, test: AttributeTest, scope: RuleScope) -> int:
+        key: Key
+        if test.attribute == "pos":
+            key = ("coarse", test.value, scope.options.tagset)
+        else:
+            folded = test.attribute in ("lower", "lemma")
+            value = test.value.lower() if folded else test.value
+            key = ("fine" if test.attribute == "tag" else test.attribute, value)
+        number = self.intern(key)
+        return self.negation(number) if test.negated else number
+
+    def _of_operand(
+        self, operand: Test | Group, scope: RuleScope, split: Callable[[str], Sequence[str]]
+    ) -> int:
+        if not isinstance(operand, Group):
+            return self.of_test(operand, scope, split)
+        members = []
+        for alternative in operand.alternatives:
+            tests = [single_test(element.body) for element in alternative]
+            if len(tests) != 1 or (alternative[0].minimum, alternative[0].maximum) != (1, 1):
+                raise PatternError(
+                    "E306",
+                    "a negated group may only hold single tests",
+                    advice="write alternatives of one token each, as in !(NOUN|PRON)",
+                )
+            members.append(self._of_operand(tests[0], scope, split))
+        return self.any_of(members)
+
+    # ------------------------------------------------------------ deciding
+
+    def satisfied(
+        self, types: Sequence[TokenType], *, symbols: Int32Array | None = None
+    ) -> Satisfied:
+        """Decide the predicates for token types.
+
+        Args:
+            types: distinct (text, coarse, fine) triples.
+            symbols: int32 (predicates,): what stands in the table for each predicate; -1 leaves
+                it out. None takes every predicate as itself.
+        """
+        if symbols is None:
+            symbols = np.arange(len(self.keys), dtype=np.int32)
+        group_of, batch = self._batch(types).grouped()
+        lookup = np.append(symbols, np.int32(-1))  # so that -1, no predicate, stays -1
+        columns = [lookup[column] for column in batch.columns.values()]
+        decided: dict[int, BoolArray] = {}
+        for number, column in enumerate(self._columns_of):
+            if column is None and symbols[number] >= 0:
+                holds = self._decide(number, batch, decided)
+                columns.append(np.where(holds, symbols[number], np.int32(-1)))
+        return Satisfied(group_of, *_as_table(columns, batch.count))
+
+    def holds(self, number: int, token: TokenType) -> bool:
+        """Whether one token satisfies one predicate; for single questions, not for batches."""
+        return bool(self._decide(number, self._batch([token]), {})[0])
+
+    def _add_regex(self, pattern: str, *, ignore_case: bool) -> int:
+        try:
+            return self._regexes.add(pattern, ignore_case=ignore_case)
+        except RegexError as error:
+            raise PatternError(
+                "E309",
+                f"/{pattern}/ is not a regular expression that RE2 knows: {error}",
+                advice="look-around and back-references are not there, so that matching is linear",
+            ) from error
+
+    def _batch(self, types: Sequence[TokenType]) -> _Batch:
+        words, coarse, fine = zip(*types, strict=True) if types else ((), (), ())
+        texts: Sequence[str] = words
+        columns = {}
+        for name, numbers in self._values.items():
+            # At most one predicate of a kind holds.
+            found = map(numbers.get, _attribute(name, texts, coarse, fine), repeat(-1))
+            columns[name] = np.fromiter(found, np.int32, len(types))
+        return _Batch(len(types), columns, self._regexes.matched(texts))
+
+    def _decide(self, number: int, batch: _Batch, decided: dict[int, BoolArray]) -> BoolArray:
+        """For each type whether it satisfies the predicate; composites are decided once."""
+        column = self._columns_of[number]
+        if column is not None:
+            return np.asarray(batch.columns[column] == number)
+        known = decided.get(number)
+        if known is not None:
+            return known
+        key = self.keys[number]
+        count = batch.count
+        if key[0] == "any":
+            holds = np.ones(count, np.bool_)
+        elif key[0] == "not":
+            holds = ~self._decide(key[1], batch, decided)
+        elif key[0] == "and":
+            holds = np.ones(count, np.bool_)
+            for member in key[1]:
+                holds &= self._decide(member, batch, decided)
+        elif key[0] == "or":
+            holds = self._decide_any(key[1], batch, decided)
+        else:
+            holds = batch.matched[:, self._regex_of[number]]
+        decided[number] = holds
+        return holds
+
+    def _decide_any(
+        self, members: Sequence[int], batch: _Batch, decided: dict[int, BoolArray]
+    ) -> BoolArray:
+        """A choice: its plain members by one table look-up per kind, whatever their number."""
+        holds = np.zeros(batch.count, np.bool_)
+        chosen = np.zeros(len(self.keys) + 1, np.bool_)  # the last one stays False, for -1
+        columns = set()
+        for member in members:
+            column = self._columns_of[member]
+            if column is None:
+                holds |= self._decide(member, batch, decided)
+            else:
+                chosen[member] = True
+                columns.add(column)
+        for column in columns:
+            holds |= chosen[batch.columns[column]]
+        return holds
+
+
+def _ignores_case(literal: Literal, options: Options) -> bool:
+    """Whether any casing of the literal is meant; quotes decide before the case option does."""
+    if literal.quoted or literal.ignore_case or options.case == "exact":
+        return literal.ignore_case
+    return options.case == "ignore" or literal.text == literal.text.lower()
+
+
+def spellings(
+    literal: Literal, options: Options, split: Callable[[str], Sequence[str]]
+) -> list[tuple[str, ...]]:
+    """The sequences of tokens that a literal stands for, as it is written first.
+
+    A tokenizer may cut a word in one casing or with one apostrophe and leave it whole in another:
+    ``don't`` is two tokens and ``DOn't`` is one. Sequences that any token meets alike come once.
+    """
+    text = literal.text
+    ignore = _ignores_case(literal, options)
+    words = [text]
+    # Words of letters alone are cut as special cases only, in every casing or in lower case.
+    if ignore and not (text.isalpha() and len(split(text)) == 1):
+        casings = (text.lower(), text[:1].upper() + text[1:].lower(), text.upper())
+        words.extend(each for each in casings if each.lower() == text.lower())
+    any_apostrophe = _any_apostrophe(literal, options)
+    if any_apostrophe:
+        words = [each for word in words for each in (word, *_with_apostrophes(word))]
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for word in dict.fromkeys(words):
+        parts = tuple(split(word)) or (word,)
+        for cut in (parts, tuple(each for part in parts for each in contraction(part))):
+            folded = tuple(map(str.lower, cut)) if ignore else cut
+            if any_apostrophe:
+                folded = tuple(_with_apostrophes(part)[0] for part in folded)
+            found.setdefault(folded, cut)
+    return list(found.values())
+
+
+def _any_apostrophe(literal: Literal, options: Options) -> bool:
+    """Whether the apostrophes of a literal stand for each other."""
+    return not literal.quoted and options.case != "exact"
+
+
+def _with_apostrophes(word: str) -> Sequence[str]:
+    """A word with each kind of apostrophe; a mark alone is no apostrophe but a quotation mark."""
+    if not _HAS_APOSTROPHE.search(word) or not any(map(str.isalpha, word)):
+        return (word,)
+    return [_HAS_APOSTROPHE.sub(mark, word) for mark in _APOSTROPHES]
+
+
+_APOSTROPHES = "'’ʼ"
+_HAS_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
+
+
+def single_test(body: object) -> Any:
+    """The body of an element that is a test or a group, for a place that tests one token."""
+    if not isinstance(body, (*_TESTS, Group)):
+        raise PatternError(
+            "E307", "an anchor tests no token", advice="write it outside of the negation"
+        )
+    return body
+
+
+_TESTS = (Literal, Tag, AttributeTest, Conjunction, Regex, Wildcard, SetReference, Negation)
+
+
+def _attribute(
+    name: tuple[str, str], texts: Sequence[str], coarse: Sequence[str], fine: Sequence[str]
+) -> Iterable[str]:
+    """What a kind of predicate looks at, of each type."""
+    kind, tagset = name
+    if kind == "text":
+        return texts
+    if kind == "lower":
+        return map(str.lower, texts)
+    if kind == "fine":
+        return fine
+    if kind == "coarse" and tagset == "ud2":
+        return coarse
+    pairs = zip(coarse, fine, strict=True)
+    if kind == "coarse":
+        distinct = set(zip(coarse, fine, strict=True))
+        table = {pair: coarse_of(*pair, "sears2018") for pair in distinct}
+        return map(table.__getitem__, pairs)
+    from sears_dsl.tagging.inflection import lemma  # noqa: PLC0415 - loads word tables
+
+    return map(lemma, texts, fine)
+
+
+def _as_table(columns: Sequence[Int32Array], count: int) -> tuple[Int32Array, Int32Array]:
+    """Columns of ids (-1: none) as a CSR table with a row per type: its offsets and ids."""
+    offsets = np.zeros(count + 1, np.int32)
+    blocks = []
+    for start in range(0, count, _BLOCK) if columns else ():
+        block = np.stack([column[start : start + _BLOCK] for column in columns], axis=1)
+        there = block >= 0
+        offsets[start + 1 : start + 1 + len(block)] = there.sum(axis=1)
+        blocks.append(block[there])
+    np.cumsum(offsets, out=offsets)
+    ids = np.concatenate(blocks) if blocks else np.zeros(0, np.int32)
+    return offsets, ids.astype(np.int32, copy=False)

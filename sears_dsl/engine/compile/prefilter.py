@@ -1,0 +1,241 @@
+"""Which rows can match at all, told from their raw text before any tokenizing.
+
+In: a program and the consequents of its rules; later the raw rows. Out: for each row how far it
+must be prepared: not at all, tokenized, or tokenized and tagged. Always holds: no false
+negatives. A token is a substring of its row, so a variant that tests a token for one of some
+words can only match in a row that contains one of them; rows and words are compared lower-cased,
+which `str.lower` does character by character, except for the Greek final sigma, which is folded.
+A second look drops rows that hold the word only inside of longer ones (`is` in `this`): the chunk
+around a hit, from white space to white space, is cut by the tokenizer, each distinct chunk once;
+a chunk of which the tokenizer cannot speak alone counts as a hit, and so does a row with many hits.
+Where the tagger finds tokens faster than that (`FindingTagger`), it is asked instead.
+Costs one pass of Aho-Corasick over the text per tier, and nothing where a rule has no such word.
+Not to be used by two threads at once: a `Matcher` sees to that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+import numpy as np
+from ahocorasick_rs import AhoCorasick
+from numpy.typing import NDArray
+
+from sears_dsl.engine.compile.predicates import Predicates
+from sears_dsl.engine.compile.program import Program
+from sears_dsl.tagging.contractions import contraction
+from sears_dsl.tagging.spacy.chunk_tokenizer import chunk_bounds
+
+__all__ = ["NOTHING", "TAGS", "TOKENS", "Prefilter", "Tier"]
+
+Tier: TypeAlias = OneOf[0, 1, 2]
+
+NOTHING = 0
+TOKENS = 1
+TAGS = 2
+
+# Joins rows for one scan; no word that is looked for contains it.
+_SEPARATOR = "\n"
+_FINAL_SIGMA, _SIGMA = "ς", "σ"
+# Halves of characters, which the scanner cannot read.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+
+# A row with more hits is taken at once: one of them will be a word of its own.
+_MANY_HITS = 4
+# So many chunks are remembered before all are forgotten.
+_MOST_CHUNKS = 200_000
+
+Words: TypeAlias = frozenset[str]
+ChunkWords: TypeAlias = Callable[[Sequence[str]], list[tuple[str, ...] | None]]
+"""The tokens of chunks, None where a chunk's neighbours decide; see `ChunkTagger`."""
+
+Finder: TypeAlias = Callable[[Callable[[str], bool]], Callable[[Sequence[str]], NDArray[np.bool_]]]
+"""Makes what tells rows by their tokens; see `FindingTagger`."""
+
+
+class Prefilter:
+    """Sorts rows by what they need.
+
+    Args:
+        program: the compiled rules.
+        consequents_need_tags: bool (rules,): whether rendering a rule asks for tags.
+    """
+
+    def __init__(self, program: Program, consequents_need_tags: Sequence[bool]) -> None:
+        words: dict[int, set[str]] = {TOKENS: set(), TAGS: set()}
+        open_tier = NOTHING  # what every row needs, for rules that no word announces
+        needs = _needs_tags(program, consequents_need_tags)
+        for sequence, tagged in zip(program.sequences, needs, strict=True):
+            tier = TAGS if tagged else TOKENS
+            required = _required(sequence, program.predicates)
+            if required is None:
+                open_tier = max(open_tier, tier)
+            else:
+                words[tier] |= required
+        self.least: int = open_tier
+        self._scanners = {
+            tier: _Scanner(words[tier])
+            for tier in (TOKENS, TAGS)
+            if tier > open_tier and words[tier]
+        }
+
+    def tiers(
+        self,
+        texts: Sequence[str],
+        *,
+        chunk_words: ChunkWords | None = None,
+        finder: Finder | None = None,
+    ) -> NDArray[np.uint8]:
+        """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
+
+        A row that comes out as `NOTHING` cannot be changed by any rule, one that comes out as
+        `TOKENS` only by rules that read no tags.
+
+        Args:
+            texts: the rows.
+            chunk_words: the tokens of chunks, for the second look; None: no second look.
+            finder: tells rows by their tokens, so that raw text need not be searched; the same one
+                in each call.
+        """
+        tiers = np.full(len(texts), self.least, np.uint8)
+        if not self._scanners or not len(texts):
+            return tiers
+        if finder is not None:
+            for tier, scanner in sorted(self._scanners.items()):
+                tiers[scanner.rows(texts, finder)] = tier
+            return tiers
+        raw = _SEPARATOR.join(texts)
+        joined, offsets = _fold_rows(raw, texts)
+        # İ is two characters in lower case: then places in the fold are not those of the text.
+        looks_twice = chunk_words if len(joined) == len(raw) else None
+        for tier, scanner in sorted(self._scanners.items()):
+            places = scanner.places(joined)
+            rows = np.searchsorted(offsets, places, side="right") - 1
+            if looks_twice is not None and len(places):
+                many = np.bincount(rows) > _MANY_HITS
+                tiers[np.flatnonzero(many)] = tier
+                few = ~many[rows]
+                whole = scanner.whole_words(raw, places[few], looks_twice)
+                rows = np.searchsorted(offsets, whole, side="right") - 1
+            tiers[rows] = tier
+        return tiers
+
+
+class _Scanner:
+    """Finds some words in text; which chunks hold one as a token is remembered."""
+
+    def __init__(self, words: set[str]) -> None:
+        self._words = words
+        self._chunks: dict[str, bool] = {}
+        self._find: Callable[[Sequence[str]], NDArray[np.bool_]] | None = None
+
+    @cached_property
+    def _automaton(self) -> AhoCorasick:
+        return AhoCorasick(sorted(self._words))
+
+    def rows(self, texts: Sequence[str], finder: Finder) -> NDArray[np.bool_]:
+        """The rows that have one of the words as a token."""
+        if self._find is None:
+            self._find = finder(self._is_wanted)
+        return self._find(texts)
+
+    def _is_wanted(self, token: str) -> bool:
+        return any(fold(part) in self._words for part in (token, *contraction(token)))
+
+    def places(self, joined: str) -> NDArray[np.int64]:
+        """Where words are found; one place at least in each chunk that contains a word."""
+        try:
+            hits = self._automaton.find_matches_as_indexes(joined)
+        except UnicodeEncodeError:
+            readable = _SURROGATE.sub(_REPLACEMENT, joined)
+            hits = self._automaton.find_matches_as_indexes(readable)
+        return np.fromiter((start for _, start, _ in hits), np.int64, len(hits))
+
+    def whole_words(
+        self, raw: str, places: NDArray[np.int64], chunk_words: ChunkWords
+    ) -> NDArray[np.int64]:
+        """The places whose chunk has one of the words as a token."""
+        begins, ends = chunk_bounds(raw)
+        chunk = np.searchsorted(begins, places, side="right") - 1
+        distinct, of_place = np.unique(chunk, return_inverse=True)
+        bounds = zip(begins[distinct].tolist(), ends[distinct].tolist(), strict=True)
+        chunks = [raw[begin:end] for begin, end in bounds]
+        if len(self._chunks) > _MOST_CHUNKS:
+            self._chunks.clear()
+        unseen = [text for text in dict.fromkeys(chunks) if text not in self._chunks]
+        for text, tokens in zip(unseen, chunk_words(unseen), strict=True):
+            self._chunks[text] = tokens is None or any(map(self._is_wanted, tokens))
+        kept = np.fromiter(map(self._chunks.__getitem__, chunks), np.bool_, len(chunks))
+        whole: NDArray[np.int64] = places[kept[of_place]]
+        return whole
+
+
+def fold(text: str) -> str:
+    """Lower case, so that the fold of a part of a text is a part of the fold of the text."""
+    return text.lower().replace(_FINAL_SIGMA, _SIGMA)
+
+
+def _fold_rows(raw: str, texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
+    """The joined rows folded, and where each row begins in the fold."""
+    joined = fold(raw)
+    rows: Iterable[str] = texts
+    if len(joined) != len(raw):
+        folded = [fold(text) for text in texts]
+        joined = _SEPARATOR.join(folded)
+        rows = folded
+    offsets = np.zeros(len(texts), np.int64)
+    lengths = np.fromiter(map(len, rows), np.int64, len(texts))
+    np.cumsum(lengths[:-1] + len(_SEPARATOR), out=offsets[1:])
+    return joined, offsets
+
+
+def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDArray[np.bool_]:
+    """For each variant whether it, or a rule that it stands for, reads tags."""
+    by_pattern = np.zeros(len(program.rules.first_variant), np.bool_)
+    asked = np.asarray(consequents_need_tags, np.bool_)
+    by_pattern[program.rules.pattern_of[asked]] = True
+    needs: NDArray[np.bool_] = by_pattern[program.rules.variants[:, 0]]
+    tests = program.predicates.needs_tags
+    tested = np.fromiter(
+        (any(tests[test] for test in sequence) for sequence in program.sequences),
+        np.bool_,
+        len(program.sequences),
+    )
+    needs |= tested
+    return needs
+
+
+def _required(sequence: Sequence[int], predicates: Predicates) -> Words | None:
+    """Folded words of which a match of the sequence contains one; the choice that is rarest."""
+    best: Words | None = None
+    for test in sequence:
+        words = _words(test, predicates)
+        if words is not None and (best is None or _rarity(words) > _rarity(best)):
+            best = words
+    return best
+
+
+def _rarity(words: Words) -> tuple[int, int]:
+    """Few long words are rare: the shortest word counts, then the fewest words."""
+    return min((len(word) for word in words), default=1 << 30), -len(words)
+
+
+def _words(test: int, predicates: Predicates) -> Words | None:
+    """Folded words of which a token that passes the test contains one; None: not known."""
+    key = predicates.keys[test]
+    if key[0] in ("text", "lower"):
+        word = fold(key[1])
+        readable = word and _SEPARATOR not in word and not _SURROGATE.search(word)
+        return frozenset((word,)) if readable else None
+    if key[0] == "or":
+        members = [_words(member, predicates) for member in key[1]]
+        known = [words for words in members if words is not None]
+        return frozenset().union(*known) if len(known) == len(members) else None
+    if key[0] == "and":
+        return _required(key[1], predicates)
+    return None

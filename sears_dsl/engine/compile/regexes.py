@@ -1,0 +1,149 @@
+"""Which texts match which regexes as a whole, all regexes decided at once.
+
+In: regexes (RE2 syntax), later texts. Out: a table of truth values. Always holds: the table says
+what each regex alone says of each text; a text with half of a surrogate pair is no text, and
+matches nothing. Costs one pass of RE2's set of regexes over a text, whatever their number, and a
+dictionary look-up where the text was seen before: batches of one corpus share most of their words.
+Threads may share one once all regexes are added.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.runtime.growing import Growing
+
+__all__ = ["RegexError", "Regexes"]
+
+# So many texts are remembered; then all are forgotten.
+_MOST_TEXTS = 100_000
+# Matches every text. A set of regexes that runs out of memory finds nothing, and so not this.
+_EVERYTHING = "(?s).*"
+
+
+class RegexError(ValueError):
+    """A regex that RE2 does not know; the message says why."""
+
+
+class _Together(NamedTuple):
+    """Regexes that are matched in one pass.
+
+    Attributes:
+        regexes: the set of RE2, with `_EVERYTHING` at its end; None where it would be too large.
+        numbers: the number of each.
+    """
+
+    regexes: Any
+    numbers: tuple[int, ...]
+
+
+class Regexes:
+    r"""Regexes, numbered in the order in which they are added.
+
+    Example:
+        >>> table = Regexes()
+        >>> table.add("colou?r", ignore_case=True), table.add(r"\d+", ignore_case=False)
+        (0, 1)
+        >>> table.matched(["Color", "12", "colors"]).tolist()
+        [[True, False], [False, True], [False, False]]
+    """
+
+    def __init__(self) -> None:
+        self._written: list[tuple[str, bool]] = []
+        self._compiled: list[Any] = []
+        self._together: list[_Together] | None = None
+        self._alone = threading.Lock()
+        self._forget()
+
+    def __len__(self) -> int:
+        return len(self._compiled)
+
+    def add(self, pattern: str, *, ignore_case: bool) -> int:
+        """The number of a regex.
+
+        Raises:
+            RegexError: it cannot be compiled.
+        """
+        import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - most rulesets have no regex
+
+        try:
+            compiled = re2.compile(pattern, _options(ignore_case))
+        except re2.error as error:
+            reason = error.args[0]
+            told = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+            raise RegexError(told) from error
+        self._written.append((pattern, ignore_case))
+        self._compiled.append(compiled)
+        self._together = None
+        self._forget()
+        return len(self._compiled) - 1
+
+    def matched(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """(texts, regexes): whether a regex matches all of a text."""
+        if not self._compiled:
+            return np.zeros((len(texts), 0), np.bool_)
+        with self._alone:
+            distinct = dict.fromkeys(texts)
+            new = [text for text in distinct if text not in self._rows]
+            if len(self._rows) + len(new) > _MOST_TEXTS:
+                self._forget()
+                new = list(distinct)
+            answers = np.zeros((len(new), len(self)), np.bool_)
+            for place, text in enumerate(new):
+                answers[place, list(self._matching(text))] = True
+            self._rows.update(zip(new, count(len(self._known)), strict=False))
+            self._known.extend(answers)
+            chosen = np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
+            matched: NDArray[np.bool_] = self._known.array[chosen]
+            return matched
+
+    def _forget(self) -> None:
+        self._rows: dict[str, int] = {}
+        self._known = Growing(np.zeros((0, len(self)), np.bool_))
+
+    def _matching(self, text: str) -> Iterator[int]:
+        """The numbers of the regexes that match a text."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return
+        if self._together is None:
+            self._together = list(self._sets())
+        for regexes, numbers in self._together:
+            found = () if regexes is None else regexes.Match(text) or ()
+            everything = len(numbers)
+            if everything in found:
+                yield from (numbers[place] for place in found if place != everything)
+            else:
+                compiled = self._compiled
+                yield from (n for n in numbers if compiled[n].fullmatch(text) is not None)
+
+    def _sets(self) -> Iterator[_Together]:
+        import re2  # noqa: PLC0415 - see above
+
+        for ignore_case in (False, True):
+            numbers = [n for n, (_, ignored) in enumerate(self._written) if ignored == ignore_case]
+            if numbers:
+                regexes = re2.Set.FullMatchSet(_options(ignore_case))
+                for pattern in [*(self._written[number][0] for number in numbers), _EVERYTHING]:
+                    regexes.Add(pattern)
+                try:
+                    regexes.Compile()
+                except re2.error:
+                    regexes = None
+                yield _Together(regexes, tuple(numbers))
+
+
+def _options(ignore_case: bool) -> Any:
+    import re2  # noqa: PLC0415 - see above
+
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not ignore_case
+    return options

@@ -1,0 +1,1 @@
+"""Flat arrays and tokens → instances of rules."""

@@ -1,0 +1,271 @@
+"""The scan: from the tokens of a block of rows to the hits of patterns.
+
+In: the arrays of `arrays`. Out: hits, row by row. Always holds: a hit is an instance of its
+pattern that touches nothing protected; under `EXTENT_FIRST` a pattern has one hit in a row, its
+first in the order of the language. The work per token depends on the rules that can match there: a
+token that can start nothing costs a few array reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sears_dsl.engine.arrays import (
+    ANCHORS,
+    EXTENT_ALL,
+    EXTENT_FIRST,
+    FOCUS,
+    LEFT,
+    NO_CHILD,
+    NODE_SHIFT,
+    ORDER,
+    ORDER_BITS,
+    ORDER_MASK,
+    PATTERN,
+    RANK,
+    RANK_BITS,
+    asks_edges,
+    find_child,
+    first_slot,
+    is_protected,
+)
+from sears_dsl.engine.match.pairs import remember
+from sears_dsl.runtime.kernels import kernel
+
+__all__ = ["collect"]
+
+
+@kernel
+def _grown(array: Any, size: Any) -> Any:
+    larger = np.empty(max(np.int64(size), 2 * array.shape[0]), array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
+
+
+@kernel
+def _select(hits: Any, low: Any, high: Any, rules: Any) -> Any:
+    """Of the sorted hits low up to high, keep per pattern the leftmost that do not overlap.
+
+    Returns one past the last that is kept. An insertion closes its place.
+    """
+    kept = low
+    pattern = np.int64(-1)
+    free = np.int64(0)
+    for place in range(low, high):
+        hit = hits[place]
+        if hit >> RANK_BITS != pattern:
+            pattern = hit >> RANK_BITS
+            free = np.int64(0)
+        start = (hit & RANK) >> ORDER_BITS
+        if start >= free:
+            variant = rules.first_variant[pattern] + (hit & ORDER_MASK)
+            free = start + max(np.int64(1), np.int64(rules.variants[variant, FOCUS]))
+            hits[kept] = hit
+            kept += 1
+    return kept
+
+
+# One loop on purpose: a call for every row would cost as much as many rows do.
+@kernel
+def collect(  # noqa: PLR0915, PLR0917
+    low: Any,
+    high: Any,
+    extent: Any,
+    row_offsets: Any,
+    type_ids: Any,
+    classes: Any,
+    rules: Any,
+    heads: Any,
+    protection: Any,
+) -> Any:
+    """Find the hits in rows low up to high.
+
+    Args:
+        low: first row.
+        high: one past the last row.
+        extent: `EXTENT_FIRST`, `EXTENT_ALL` or `EXTENT_EVERY` (overlapping ones too).
+        row_offsets: int32 (rows + 1,): tokens of each row of the batch.
+        type_ids: int32 (tokens,): type of each token.
+        classes: of the types.
+        rules: what to look for.
+        heads: what this thread remembers; it may be fresh.
+        protection: where not to.
+
+    Returns:
+        (hits, offsets): the hits of row low + k are hits[offsets[k]:offsets[k + 1]]. Under
+        `EXTENT_FIRST` a pattern has one, its smallest; else they are sorted.
+    """
+    protected = protection.covered.shape[0] > 0
+    everywhere = rules.accept_offsets[1] > 0  # some variants test no token
+    patterns = rules.rule_offsets.shape[0] - 1
+    # Under `first`: (row - low + 1) << 37 | the smallest rank of the pattern in that row.
+    best = np.zeros(patterns if extent == EXTENT_FIRST else 0, np.int64)
+    touched = np.empty(patterns if extent == EXTENT_FIRST else 0, np.int32)
+    hits = np.empty(1024, np.int64)
+    offsets = np.zeros(high - low + 1, np.int64)
+    total = np.int64(0)
+    widest = 1
+    for number in range(classes.offsets.shape[0] - 1):
+        widest = max(widest, classes.offsets[number + 1] - classes.offsets[number])
+    # What a pair begins is worth remembering, if it is not too much.
+    most = 3 * (widest + 1) * (widest + 1) + 3
+    remembering = (
+        extent == EXTENT_FIRST
+        and not everywhere
+        and not protected
+        and most < heads.arena.shape[0] // 4
+    )
+    arena = heads.arena
+    stack_size = (rules.deepest + 1) * widest + (most if remembering else 0)
+    stack_nodes = np.empty(stack_size, np.int32)
+    stack_places = np.empty(stack_size, np.int32)
+    of_type, bits = classes.of_type, classes.bits
+    one = np.uint64(1)
+
+    for row in range(low, high):
+        begin = row_offsets[row]
+        end = row_offsets[row + 1]
+        found = 0
+        stamp = np.int64(row - low + 1)
+        following = of_type[type_ids[begin]] if begin < end else np.int32(-1)
+        for place in range(begin, end + 1):
+            kind = following
+            following = of_type[type_ids[place + 1]] if place + 1 < end else np.int32(-1)
+            depth = 1
+            if not everywhere:
+                if kind < 0:
+                    continue
+                if not classes.ends[kind] and (
+                    following < 0 or classes.first[kind] & bits[following] == 0
+                ):
+                    continue
+            if remembering:
+                pair = (np.int64(kind) << NODE_SHIFT) | np.int64(following + 1)
+                slot = first_slot(kind, following + 1, heads.slots.shape[0])
+                if heads.slots[slot, 0] != pair:
+                    remember(slot, kind, following, classes, rules, heads)
+                base = heads.slots[slot, 1]
+                if base < 0:
+                    continue
+                rank = np.int64(place - begin) << ORDER_BITS
+                nodes_at = base + 3 + arena[base]
+                for at in range(base + 3, nodes_at):
+                    pattern = arena[at]
+                    if best[pattern] >> RANK_BITS != stamp:
+                        best[pattern] = (stamp << RANK_BITS) | rank
+                        touched[found] = pattern
+                        found += 1
+                if arena[base + 1] == 0:
+                    continue
+                third = np.uint64(0)
+                if place + 2 < end:
+                    third = bits[of_type[type_ids[place + 2]]]
+                if arena[base + 2] == 0 and heads.masks[slot] & third == 0:
+                    continue
+                depth = 0
+                for at in range(nodes_at, nodes_at + 2 * arena[base + 1], 2):
+                    node = arena[at]
+                    if node >= 0 or rules.masks[~node] & third != 0:
+                        stack_nodes[depth] = node
+                        stack_places[depth] = place + arena[at + 1]
+                        depth += 1
+            else:
+                stack_nodes[0] = 0
+                stack_places[0] = place
+            while depth > 0:
+                depth -= 1
+                node = stack_nodes[depth]
+                after = stack_places[depth]
+                accepted = node < 0  # what ends there is dealt with
+                if accepted:
+                    node = ~node
+                for at in range(rules.accept_offsets[node], rules.accept_offsets[node + 1]):
+                    if accepted:
+                        break
+                    code = rules.accepts[at]
+                    start, stop, order = place, after, 0
+                    pattern = code
+                    if code < 0:
+                        variant = ~code
+                        anchors = rules.variants[variant, ANCHORS]
+                        if (anchors & 1 and place != begin) or (anchors & 2 and after != end):
+                            continue
+                        pattern = rules.variants[variant, PATTERN]
+                        order = rules.variants[variant, ORDER]
+                        start = place + rules.variants[variant, LEFT]
+                        stop = start + rules.variants[variant, FOCUS]
+                    if protected and is_protected(
+                        start, stop, row, protection.covered, protection.closed
+                    ):
+                        continue
+                    rank = (np.int64(start - begin) << ORDER_BITS) | np.int64(order)
+                    if extent != EXTENT_FIRST:
+                        if total == hits.shape[0]:
+                            hits = _grown(hits, total + 1)
+                        hits[total] = (np.int64(pattern) << RANK_BITS) | rank
+                        total += 1
+                    elif best[pattern] >> RANK_BITS != stamp:
+                        best[pattern] = (stamp << RANK_BITS) | rank
+                        touched[found] = pattern
+                        found += 1
+                    elif rank < best[pattern] & RANK:
+                        best[pattern] = (stamp << RANK_BITS) | rank
+                if after >= end:
+                    continue
+                kind = of_type[type_ids[after]]
+                mask = rules.masks[node]
+                if mask & bits[kind] == 0:
+                    continue
+                by_edges = asks_edges(node, kind, classes, rules)
+                offsets_of = rules.edge_offsets if by_edges else classes.offsets
+                group = node if by_edges else np.int64(kind)
+                for at in range(offsets_of[group], offsets_of[group + 1]):
+                    if by_edges:
+                        symbol = rules.edge_symbols[at]
+                        if (classes.holds[kind, symbol >> 6] >> np.uint64(symbol & 63)) & one == 0:
+                            continue
+                        child = np.int64(rules.edge_children[at])
+                    else:
+                        symbol = classes.symbols[at]
+                        if (mask >> np.uint64(symbol & 63)) & one == 0:
+                            continue
+                        if node == 0:
+                            child = np.int64(rules.root[symbol])
+                        else:
+                            child = find_child(node, symbol, rules.edges)
+                    if child >= 0:
+                        stack_nodes[depth] = child
+                        stack_places[depth] = after + 1
+                        depth += 1
+                    elif child != NO_CHILD:
+                        pattern = ~child
+                        if protected and is_protected(
+                            place, after + 1, row, protection.covered, protection.closed
+                        ):
+                            continue
+                        rank = np.int64(place - begin) << ORDER_BITS
+                        if extent != EXTENT_FIRST:
+                            if total == hits.shape[0]:
+                                hits = _grown(hits, total + 1)
+                            hits[total] = (pattern << RANK_BITS) | rank
+                            total += 1
+                        elif best[pattern] >> RANK_BITS != stamp:
+                            # A plain pattern is found leftmost first.
+                            best[pattern] = (stamp << RANK_BITS) | rank
+                            touched[found] = pattern
+                            found += 1
+        if extent == EXTENT_FIRST:
+            if total + found > hits.shape[0]:
+                hits = _grown(hits, total + found)
+            for at in range(found):
+                pattern = np.int64(touched[at])
+                hits[total] = (pattern << RANK_BITS) | (best[pattern] & RANK)
+                total += 1
+        else:
+            hits[offsets[row - low] : total].sort()
+            if extent == EXTENT_ALL:
+                total = _select(hits, offsets[row - low], total, rules)
+        offsets[row - low + 1] = total
+    return hits[:total].copy(), offsets

@@ -1,0 +1,188 @@
+"""Runs a program over tokens: the one place where Python meets the kernels.
+
+In: a program, a batch of tokens, protected spans. Out: `Matches`, sorted by row, rule and start.
+Always holds: the result does not depend on the number of jobs or on how rows are batched.
+Costs the deciding of predicates once per distinct token type, then one scan of the token ids;
+with several jobs blocks of rows are scanned in threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain, pairwise
+from queue import SimpleQueue
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Literal as OneOf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.engine import arrays
+from sears_dsl.engine.compile.program import Program
+from sears_dsl.engine.match import preparation
+from sears_dsl.engine.match.instances import count_instances, expand_hits
+from sears_dsl.engine.match.scan import collect
+from sears_dsl.engine.matches import Matches
+from sears_dsl.errors import UsageError
+from sears_dsl.runtime.kernels import expect
+from sears_dsl.tagging.tokens import Int32Array, Tokens
+
+__all__ = ["Extent", "Protected", "search"]
+
+Extent: TypeAlias = OneOf["first", "all", "every"]
+"""``first`` instance of a rule in a row, ``all`` that do not overlap, or ``every`` one."""
+
+Result = TypeVar("Result")
+
+Protected: TypeAlias = Sequence[Sequence[tuple[int, int]]]
+"""For each row the spans, in characters, in which no rule may fire."""
+
+_EXTENTS = {
+    "first": arrays.EXTENT_FIRST,
+    "all": arrays.EXTENT_ALL,
+    "every": arrays.EXTENT_EVERY,
+}
+# Tokens in a block of rows, which one thread scans at a time.
+_BLOCK = 1 << 17
+# Pairs of classes that a thread remembers, and the numbers that it keeps about them.
+_PAIRS = 1 << 17
+_ARENA = 1 << 21
+# With more edges under the root (rules that were mined) types satisfy few symbols: those are asked.
+_MOST_ROOT_EDGES = 1 << 14
+
+
+def search(
+    program: Program,
+    tokens: Tokens,
+    *,
+    extent: Extent = "first",
+    protected: Protected | None = None,
+    jobs: int = 1,
+) -> Matches:
+    """Find the instances of all rules in all rows.
+
+    Args:
+        program: the compiled rules.
+        tokens: the rows.
+        extent: which instances of a rule in a row.
+        protected: for each row spans of characters in which no instance may be.
+        jobs: threads.
+
+    Raises:
+        UsageError: an unknown extent, jobs under 1, or protected spans for another number of rows.
+    """
+    if extent not in _EXTENTS:
+        raise UsageError(
+            f"there is no scope {extent!r}", help=f"choose one of {', '.join(_EXTENTS)}"
+        )
+    if jobs < 1:
+        raise UsageError(f"jobs is {jobs}", help="give the number of threads, 1 or more")
+    if protected is not None and len(protected) != len(tokens):
+        raise UsageError(
+            f"there are protected spans for {len(protected)} rows, but {len(tokens)} rows",
+            help="give a sequence of spans for every row; it may be empty",
+        )
+    row_offsets = _plain(tokens.row_offsets)
+    type_ids = _plain(tokens.type_ids)
+    satisfied = program.predicates.satisfied(tokens.types, symbols=program.symbols)
+    expect(len(type_ids) + len(satisfied.ids))
+    classes = preparation.classify(satisfied.offsets, satisfied.ids, program.rules)
+    classes = classes._replace(of_type=classes.of_type[satisfied.group_of])
+    protection = _protection(tokens, row_offsets, protected)
+
+    blocks = _blocks(row_offsets)
+    workers = min(jobs, len(blocks))
+    idle: SimpleQueue[arrays.Heads] = SimpleQueue()
+    for _ in range(workers):
+        idle.put(_fresh_heads(len(type_ids), classes, program.rules))
+
+    def scan(block: tuple[int, int]) -> _Hits:
+        low, high = block
+        rows = (low, high, _EXTENTS[extent], row_offsets, type_ids)
+        heads = idle.get()
+        try:
+            hits, offsets = collect(*rows, classes, program.rules, heads, protection)
+        finally:  # without them the next block would wait for ever
+            idle.put(heads)
+        return _Hits(low, hits, offsets, int(count_instances(hits, program.rules)))
+
+    with _workers(workers) as run:
+        found = run(scan, blocks)
+        bounds = np.cumsum([0, *(part.instances for part in found)]).tolist()
+        instances = np.empty((5, bounds[-1]), np.int32)
+
+        def expand(part: _Hits, place: int) -> None:
+            expand_hits(part.hits, part.offsets, part.low, program.rules, instances, place)
+
+        run(expand, found, bounds[:-1])
+    return Matches(*instances)
+
+
+class _Hits(NamedTuple):
+    """What was found in a block of rows: see `scan.collect`."""
+
+    low: int
+    hits: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    instances: int
+
+
+class _Run(Protocol):
+    """Calls a function on each item (and its companions); gives the results in order."""
+
+    def __call__(
+        self, function: Callable[..., Result], items: Sequence[Any], *more: Sequence[Any]
+    ) -> list[Result]: ...
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[_Run]:
+    """A way to call a function on many items: here, or in threads."""
+    if count == 1:
+        yield lambda function, *items: list(map(function, *items))
+        return
+    with ThreadPoolExecutor(count) as pool:
+        yield lambda function, *items: list(pool.map(function, *items))
+
+
+def _plain(array: Int32Array) -> Int32Array:
+    """As the kernels are compiled for: contiguous and writable (a mapped file is neither)."""
+    return np.require(array, np.int32, ["C", "W"])
+
+
+def _blocks(row_offsets: Int32Array) -> list[tuple[int, int]]:
+    """Rows low up to high, of about `_BLOCK` tokens each: small enough to stay in the cache."""
+    rows, tokens = len(row_offsets) - 1, int(row_offsets[-1])
+    cuts = np.searchsorted(row_offsets, np.arange(_BLOCK, tokens, _BLOCK))
+    bounds = sorted({0, rows, *cuts.tolist()})
+    return list(pairwise(bounds)) or [(0, rows)]
+
+
+def _fresh_heads(tokens: int, classes: arrays.Classes, rules: arrays.Rules) -> arrays.Heads:
+    pairs = min(_PAIRS, 1 << tokens.bit_length())
+    count, words = classes.holds.shape
+    if rules.root_edges > _MOST_ROOT_EDGES:
+        words = 0
+    return arrays.Heads(
+        slots=np.full((pairs, 2), -1, np.int64),
+        masks=np.zeros(pairs, np.uint64),
+        arena=np.empty(_ARENA, np.int32),
+        used=np.zeros(1, np.int64),
+        follows=np.zeros((count, words), np.uint64),
+        known=np.zeros(count, np.bool_),
+        candidates=np.empty(len(rules.root), np.int32),
+    )
+
+
+def _protection(
+    tokens: Tokens, row_offsets: Int32Array, protected: Protected | None
+) -> arrays.Protection:
+    if protected is None or not any(protected):
+        return arrays.Protection(np.zeros(0, np.int32), np.zeros(0, np.uint8))
+    counts = np.fromiter(map(len, protected), np.int64, len(protected))
+    offsets = np.zeros(len(protected) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    spans = np.array(list(chain.from_iterable(protected)), np.int64).reshape(-1, 2)
+    return preparation.mark_protected(row_offsets, tokens.starts, tokens.ends, offsets, spans)

@@ -1,0 +1,1 @@
+"""Instances of rules → edits, and rows with these edits made."""

@@ -1,0 +1,507 @@
+"""An instance of a rule → the edit that it makes: what the consequent means.
+
+In: a rule (once, as a `Renderer`), then rows with their tokens and `Binding`s. Out: an `Edit`, or
+an `Unrendered` that says why there is none. Always holds: the edit covers the replaced span, and
+beyond it only white space and doubled marks that it takes along, and a word whose capital it
+changes; the edits of one row are in bounds, ordered and disjoint. Whatever the rule alone decides
+is computed when the `Renderer` is made: a consequent of plain text costs one slice and one
+comparison an instance; references cost some string work, inflections a cached look-up.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from sears_dsl.engine.compile.inflection_check import compile_diagnostics
+from sears_dsl.engine.matches import Binding, Edit
+from sears_dsl.engine.rewrite.articles import agreed
+from sears_dsl.engine.rewrite.casing import (
+    CAPITAL,
+    OPENING,
+    PLAIN,
+    WITH_PRONOUN,
+    begins_sentence,
+    capitalized,
+    cased,
+    first_word,
+    shape_of,
+    uncapitalized,
+)
+from sears_dsl.engine.rewrite.pieces import (
+    Chunk,
+    Instance,
+    Part,
+    Unrendered,
+    kept_punctuation,
+    parts_of,
+)
+from sears_dsl.engine.rewrite.spacing import (
+    begins_with_clitic,
+    deletion,
+    insertion,
+    reaches_out,
+    replacement,
+    stands_before,
+)
+from sears_dsl.engine.rewrite.span_map import SpanMap, apply_edits
+from sears_dsl.language.rule import (
+    AttributeTest,
+    Conjunction,
+    Element,
+    Group,
+    Literal,
+    Regex,
+    Rule,
+    RuleScope,
+    SetReference,
+    Text,
+)
+from sears_dsl.tagging.tokens import Token
+
+__all__ = [
+    "ALONE",
+    "TOUCHED",
+    "WORD",
+    "Around",
+    "Rendered",
+    "Renderer",
+    "Unrendered",
+    "apply_edits",
+    "compile_diagnostics",
+    "follows_case",
+    "render_untouching",
+]
+
+
+Rendered: TypeAlias = Edit | Unrendered
+Spans: TypeAlias = Sequence[tuple[int, int]]
+
+ALONE, TOUCHED, WORD = 0, 1, 2
+"""When the edge of new text needs more than its place; numbers of `windows.neighbours`."""
+
+
+class Around(NamedTuple):
+    """What stands around the edit of one instance.
+
+    Attributes:
+        before: the edits of the same rule in the row so far, in order.
+        barrier: where the next instance begins, or the row ends.
+        protected: spans of characters whose casing stays as it is.
+    """
+
+    before: Sequence[Edit] = ()
+    barrier: int = sys.maxsize
+    protected: Spans = ()
+
+    @property
+    def limit(self) -> int:
+        """Where the last edit ends: nothing left of it can be taken along."""
+        return self.before[-1].end if self.before else 0
+
+    def forbids(self, start: int, end: int) -> bool:
+        """Whether characters start:end must not change their casing."""
+        return end > self.barrier or any(low < end and start < high for low, high in self.protected)
+
+    def begins_with_capital(self, text: str, start: int) -> bool:
+        """Whether a span, or what was deleted just before it, began a sentence with a capital."""
+        for edit in reversed(self.before):
+            between = text[edit.end : start]
+            if edit.new or (between and not between.isspace()):
+                break
+            start = edit.start + len(edit.old) - len(edit.old.lstrip())
+        return text[start].isupper() and begins_sentence(text, start)
+
+
+NOTHING = Around()
+
+
+class Renderer:
+    """Makes the edits of one rule.
+
+    Args:
+        rule: a rule without errors.
+        scope: options and sets of its file.
+
+    Raises:
+        CompileError: a reference to an element that is not there.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> rules = parse("DET NOUN is -> it is")
+        >>> row = [Token("The", "DET", "DT", 0, 3), Token("film", "NOUN", "NN", 4, 8),
+        ...        Token("is", "AUX", "VBZ", 9, 11), Token("bad", "ADJ", "JJ", 12, 15)]
+        >>> Renderer(rules.rules[0], rules).render("The film is bad", row, Binding(0, 3, ()))
+        Edit(start=0, end=11, old='The film is', new='It is')
+    """
+
+    __slots__ = ("_attached", "_constants", "_follows_case", "_parts", "_repairs", "rule")
+
+    def __init__(self, rule: Rule, scope: RuleScope) -> None:
+        self.rule = rule
+        self._attached = bool(rule.consequent) and rule.consequent[0].glued
+        self._follows_case = follows_case(rule, scope)
+        self._repairs = scope.options.repair == "on"
+        kept = kept_punctuation(rule)
+        self._parts: list[Part] = []
+        self._constants: tuple[str, ...] | None = None
+        if not kept and all(isinstance(piece, Text) for piece in rule.consequent):
+            chunks = [
+                Chunk(piece.text, piece.glued, literal=True)
+                for piece in rule.consequent
+                if isinstance(piece, Text)
+            ]
+            self._constants = tuple(
+                _joined("", (), chunks, shape) for shape in range(2 * WITH_PRONOUN)
+            )
+        else:
+            self._parts = list(parts_of(rule, kept))
+
+    @property
+    def needs_binding(self) -> bool:
+        """Whether new text copies anything; if not, start and end of an instance are enough."""
+        return self._constants is None
+
+    def render(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        binding: Binding,
+        *,
+        before: Sequence[Edit] = (),
+        following: int | None = None,
+        protected: Spans = (),
+    ) -> Rendered:
+        """The edit that one instance makes.
+
+        Args:
+            text: the row.
+            tokens: its tokens.
+            binding: the instance.
+            before: the edits of the same row so far, in order; a deletion beside one of them
+                takes no white space twice.
+            following: the first token of the instance after this one, which stays untouched.
+            protected: spans of characters whose casing stays as it is.
+        """
+        new = self.new_text(text, tokens, binding)
+        if isinstance(new, Unrendered):
+            return new
+        barrier = len(text)
+        if following is not None and following < len(tokens):
+            barrier = tokens[following].start
+        around = Around(before, barrier, protected)
+        if binding.start == binding.end:
+            return self.inserted(text, tokens, binding.start, new, around)
+        end = tokens[binding.start - 1].end if binding.start > 0 else None
+        first, last = tokens[binding.start].start, tokens[binding.end - 1].end
+        return self.placed(text, first, last, new, previous=end, around=around)
+
+    def new_text(self, text: str, tokens: Sequence[Token], binding: Binding) -> str | Unrendered:
+        """What takes the place of the span, before its edges are thought of.
+
+        It depends on the rule, on how the instance lies on its tokens, on these with the
+        characters between them, on whether they touch their neighbours, and on whether the span
+        begins a sentence, if the rule follows the casing of the text; on nothing else.
+        """
+        if binding.start == binding.end:
+            return self._written(text, tokens, binding, PLAIN) or Unrendered.UNCHANGED
+        start = tokens[binding.start].start
+        old = text[start : tokens[binding.end - 1].end]
+        opens = self._follows_case and begins_sentence(text, start)
+        shape = shape_of(old, opens=opens) if self._follows_case else PLAIN
+        new = self._written(
+            text, tokens, binding, shape, opens=opens and shape % WITH_PRONOUN == CAPITAL
+        )
+        if isinstance(new, Unrendered) or not new or self._attached:
+            return new
+        return Unrendered.UNCHANGED if new == old else new
+
+    @property
+    def follows_case(self) -> bool:
+        """Whether new text depends on the casing of the old one, and on the start of a sentence."""
+        return self._follows_case
+
+    def edges(self, old: str, new: str) -> tuple[int, int]:
+        """When new text of a span needs more than its place: see `placed`.
+
+        Returns:
+            For the left and the right side: `ALONE` if it needs more however its neighbour stands,
+            `TOUCHED` if it does where there is no white space between, `WORD` if it does where a
+            letter or digit touches it.
+        """
+        if not new or self._attached or self._repairs or reaches_out(old, new):
+            return ALONE, ALONE
+        plain = old[0].isalnum() and not begins_with_clitic(old)
+        return (WORD if plain else TOUCHED), WORD
+
+    def inserted(
+        self, text: str, tokens: Sequence[Token], place: int, new: str, around: Around = NOTHING
+    ) -> Rendered:
+        """The edit that puts new text between two tokens, before the one at this place.
+
+        At the start of a sentence the new text takes the capital, and the word that had it keeps
+        it only if it may be a name.
+        """
+        previous = tokens[place - 1] if place else None
+        following = tokens[place] if place < len(tokens) else None
+        edit = insertion(text, previous, following, new, glued=self._attached)
+        if edit is None:
+            return Unrendered.UNCHANGED
+        if following is not None and edit.start == following.start and self._follows_case:
+            edit = _before_first_word(text, edit, following, around)
+        return self._agreeing(text, edit, around)
+
+    def placed(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        new: str,
+        *,
+        previous: int | None,
+        around: Around = NOTHING,
+    ) -> Rendered:
+        """The edit that puts new text in the place of a span, or deletes it.
+
+        Args:
+            text: the row.
+            start: first character of the span.
+            end: one past its last.
+            new: what `new_text` gave.
+            previous: where the token before the span ends; None at the row's start.
+            around: the other edits of the row, and what is protected.
+        """
+        before = stands_before(text, start, around.before)
+        limit = max(around.limit, previous or 0)
+        edit: Edit | None = None
+        if new:
+            glued = self._attached and previous is not None
+            edit = replacement(text, start, end, new, glued=glued, before=before, limit=limit)
+        if edit is None:
+            edit = deletion(
+                text, start, end, before=before, limit=around.limit, barrier=around.barrier
+            )
+            if self._follows_case and around.begins_with_capital(text, start):
+                edit = _passed_on(text, edit, around)
+        edit = self._agreeing(text, edit, around)
+        return Unrendered.UNCHANGED if edit.new == edit.old else edit
+
+    def _agreeing(self, text: str, edit: Edit, around: Around) -> Edit:
+        """The edit with articles that agree, under ``option repair = on``."""
+        if not self._repairs:
+            return edit
+        wider = agreed(text, edit, limit=around.limit)
+        return edit if around.forbids(wider.start, edit.start) else wider
+
+    def render_all(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        bindings: Sequence[Binding],
+        *,
+        protected: Spans = (),
+    ) -> tuple[list[Edit], list[Unrendered]]:
+        """The edits of a row's instances, and why those of the others are missing.
+
+        Args:
+            text: the row.
+            tokens: its tokens.
+            bindings: instances that do not overlap, leftmost first.
+            protected: as in `render`.
+        """
+        edits: list[Edit] = []
+        missing: list[Unrendered] = []
+        for binding, following in _with_following(bindings):
+            rendered = self.render(
+                text, tokens, binding,
+                before=edits, following=following, protected=protected,
+            )  # fmt: skip
+            if isinstance(rendered, Edit):
+                edits.append(rendered)
+            else:
+                missing.append(rendered)
+        return edits, missing
+
+    def _written(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        binding: Binding,
+        shape: int,
+        *,
+        opens: bool = False,
+    ) -> str | Unrendered:
+        if self._constants is not None:
+            return self._constants[shape]
+        instance = Instance(text, tokens, binding)
+        chunks: list[Chunk] = []
+        for part in self._parts:
+            chunk = part(instance)
+            if isinstance(chunk, Unrendered):
+                return chunk
+            if chunk.text:
+                first = not any(map(str.isalnum, "".join(each.text for each in chunks)))
+                chunks.append(_moved(chunk, instance, first=first) if opens else chunk)
+        return _joined(text, tokens, chunks, shape)
+
+
+def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
+    """A copy at the start of a sentence: the first takes the capital, the former first loses it.
+
+    It loses it only if it is no name: a function word, or what the rule calls by another tag.
+    """
+    if chunk.tokens is None or chunk.as_is:
+        return chunk
+    if first:
+        end, head = capitalized(chunk.text)
+        return chunk._replace(text=head + chunk.text[end:])
+    start = instance.binding.start
+    if chunk.tokens.start != start:
+        return chunk
+    token = instance.tokens[start]
+    called = any(start in places for places in instance.binding.tags.values())
+    no_name = called and token.coarse != "PROPN" and not token.fine.startswith("NNP")
+    return chunk._replace(text=uncapitalized(chunk.text, no_name=no_name))
+
+
+def _before_first_word(text: str, edit: Edit, following: Token, around: Around) -> Edit:
+    """An insertion that takes the capital of the word after it, if that begins a sentence."""
+    word = following.text
+    first = first_word(text, following.start)
+    if not text[first : first + 1].isupper() or not begins_sentence(text, following.start):
+        return edit
+    at, head = capitalized(edit.new)
+    new = head + edit.new[at:]
+    if first > following.start:  # what is quoted keeps its own capital
+        return edit._replace(new=new)
+    lowered = uncapitalized(word, no_name=False)
+    if lowered == word or around.forbids(edit.start, following.end):
+        return edit._replace(new=new)
+    return Edit(edit.start, following.end, word, new + lowered)
+
+
+def _passed_on(text: str, edit: Edit, around: Around) -> Edit:
+    """A deletion that gives its capital to the next word, unless that has to stay as it is."""
+    end, word = capitalized(text, edit.end)
+    if not word or around.forbids(edit.end, end):
+        return edit
+    return Edit(edit.start, end, text[edit.start : end], edit.new + word)
+
+
+def render_untouching(
+    renderer: Renderer,
+    text: str,
+    tokens: Sequence[Token],
+    instances: Sequence[Binding],
+    *,
+    first: bool,
+    protected: Spans,
+) -> tuple[list[Edit], list[Unrendered]]:
+    """The edits of those instances of a row that touch no protected span.
+
+    Args:
+        renderer: of their rule.
+        text: the row.
+        tokens: its tokens.
+        instances: every one of the row, in the order of preference; they may overlap.
+        first: whether one is wanted, or all that do not overlap.
+        protected: spans of characters that stay as they are.
+    """
+    left = list(instances)
+    while True:
+        chosen: list[Binding] = []
+        for binding in left:
+            if not chosen or binding.start >= max(chosen[-1].end, chosen[-1].start + 1):
+                chosen.append(binding)
+        if first:
+            del chosen[1:]
+        edits: list[Edit] = []
+        missing: list[Unrendered] = []
+        for binding, following in _with_following(chosen):
+            rendered = renderer.render(
+                text, tokens, binding,
+                before=edits, following=following, protected=protected,
+            )  # fmt: skip
+            if isinstance(rendered, Unrendered):
+                missing.append(rendered)
+                continue
+            step = SpanMap([rendered])
+            if any(start < end and step.touching(start, end) for start, end in protected):
+                place = (binding.start, binding.end)
+                left = [each for each in left if (each.start, each.end) != place]
+                break
+            edits.append(rendered)
+        else:
+            return edits, missing
+
+
+def _with_following(bindings: Sequence[Binding]) -> Iterator[tuple[Binding, int | None]]:
+    """Each instance, and the first token of the one after it."""
+    for number, binding in enumerate(bindings, start=1):
+        yield binding, bindings[number].start if number < len(bindings) else None
+
+
+# ---------------------------------------------------------------- casing
+
+
+def follows_case(rule: Rule, scope: RuleScope) -> bool:
+    """Whether words of the consequent take the casing of what they replace."""
+    return scope.options.case != "exact" and not any(
+        _names_casing(element, scope) for element in rule.antecedent
+    )
+
+
+def _names_casing(element: Element, scope: RuleScope) -> bool:
+    """Whether an element says which casing its tokens have, so that courtesies are off."""
+    if isinstance(element.body, Group):
+        return any(
+            _names_casing(inner, scope)
+            for alternative in element.body.alternatives
+            for inner in alternative
+        )
+    return _test_names_casing(element.body, scope)
+
+
+def _test_names_casing(test: object, scope: RuleScope) -> bool:
+    # A negation says what a token is not; its casing stays open.
+    match test:
+        case Literal():
+            if test.quoted or test.ignore_case:
+                return not test.ignore_case
+            return scope.options.case != "ignore" and test.text != test.text.lower()
+        case Regex():
+            return not test.ignore_case
+        case AttributeTest():
+            return test.attribute == "text" and not test.negated
+        case Conjunction():
+            return any(_test_names_casing(part, scope) for part in test.tests)
+        case SetReference():
+            return any(_test_names_casing(member, scope) for member in scope.members(test))
+    return False
+
+
+# ---------------------------------------------------------------- spacing inside
+
+
+def _joined(text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: int) -> str:
+    """Chunks as one text: one space between words, none where they belong together."""
+    pieces: list[str] = []
+    previous: Chunk | None = None
+    for chunk in chunks:
+        if previous is not None:
+            pieces.append(_space_between(text, tokens, previous, chunk))
+        first = not "".join(pieces).strip(f"{OPENING} ")
+        pieces.append(cased(chunk.text, shape, first=first) if chunk.literal else chunk.text)
+        previous = chunk
+    return "".join(pieces)
+
+
+def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk) -> str:
+    if right.glued:
+        return ""
+    if left.tokens and right.tokens and left.tokens.end == right.tokens.start:
+        return text[tokens[left.tokens.end - 1].end : tokens[right.tokens.start].start]
+    if left.tight[1] or right.tight[0] or begins_with_clitic(right.text):
+        return ""
+    return " "

@@ -1,0 +1,323 @@
+"""Plain consequents as formats: constant text with slots for what differs between matches.
+
+In: a rule that copies tokens by their tags and writes words, under exact case, and later its
+matches. Out: a `Format`, and the number of a new text for each match. Always holds: a format gives
+what the `Renderer` gives; matches for which it may not (a span that may be a clitic of the token
+before, a gap of several characters between copied neighbours) are left to the renderer. Mined
+rules are such rules. Costs some 0.1 microseconds a match, and one string for each distinct new
+text, whatever else the rules and the replaced tokens are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.engine.matches import Matches
+from sears_dsl.engine.rewrite.pieces import kept_punctuation
+from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
+from sears_dsl.engine.rewrite.windows import Characters, is_word, number_sequences, touches
+from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
+from sears_dsl.runtime.growing import Growing
+from sears_dsl.runtime.kernels import kernel
+from sears_dsl.tagging.tokens import Int32Array, Tokens
+
+__all__ = ["Format", "Formats", "Slot", "Written", "copied_places", "format_of", "write_formats"]
+
+# What stands before a slot: nothing; a space, but before a clitic; what stands in the row.
+_BARE, _SPACED, _NEXT = range(3)
+_SPACE = ord(" ") + 1
+_NOWHERE = -1
+# Bits of `_edges`.
+_STANDS_APART, _BEGINS_ATTACHED, _ENDS_WITH_MARK = 1, 2, 4
+
+
+class Slot(NamedTuple):
+    """Where new text differs between matches: a copied token, or a space that may be there.
+
+    Attributes:
+        copied: the token, counted from the start of the span; -1 where none is copied.
+        mode: what stands before it.
+        left: no space is there where the token at this place touches the one before; -1: none.
+        right: the same for another place.
+    """
+
+    copied: int
+    mode: int
+    left: int = _NOWHERE
+    right: int = _NOWHERE
+
+
+class Format(NamedTuple):
+    """New text with slots: one between two constant pieces each."""
+
+    pieces: tuple[str, ...]
+    slots: tuple[Slot, ...]
+
+
+class Formats:
+    """The formats of templates, by their numbers; None for a template that has none.
+
+    Attributes:
+        known: as they were added.
+        has: bool (formats,): whether there is one.
+        slots: int32 (slots, 4): the slots of all formats, one format after another.
+        slot_offsets: int64 (formats + 1,): where those of each begin.
+        edge_slots: int32 (formats, 2): which slots copy what new text begins and ends with, -1
+            where that is constant.
+    """
+
+    def __init__(self) -> None:
+        self.known: list[Format | None] = []
+        self.has = Growing(np.zeros(0, np.bool_))
+        self.slots = Growing(np.zeros((0, 4), np.int32))
+        self.slot_offsets = Growing(np.zeros(1, np.int64))
+        self.edge_slots = Growing(np.zeros((0, 2), np.int32))
+
+    def append(self, one: Format | None) -> None:
+        """Add a format."""
+        if one is not None and one.slots:
+            self.slots.extend(one.slots)
+        self.slot_offsets.extend([len(self.slots)])
+        self.edge_slots.extend([(-1, -1) if one is None else _edge_slots(one)])
+        self.has.extend([one is not None])
+        self.known.append(one)
+
+
+def copied_places(rule: Rule) -> tuple[int | None, ...]:
+    """For each piece of a plain rule's consequent the element that it copies by a tag."""
+    waiting: dict[str, Iterator[int]] = {}
+    found: list[int | None] = []
+    for piece in rule.consequent:
+        if not isinstance(piece, TagCopy):
+            found.append(None)
+            continue
+        if piece.tag not in waiting:
+            waiting[piece.tag] = _places(piece.tag, rule)
+        found.append(next(waiting[piece.tag], None))
+    return tuple(found)
+
+
+def _places(tag: str, rule: Rule) -> Iterator[int]:
+    """The elements of the antecedent that are this tag."""
+    for place, element in enumerate(rule.antecedent):
+        if isinstance(element.body, Tag) and element.body.name == tag:
+            yield place
+
+
+def format_of(rule: Rule) -> Format | None:
+    """The format of a plain rule whose words keep their casing; None where it has none.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> format_of(parse("WP NOUN -> Which NOUN").rules[0])
+        Format(pieces=('Which', ''), slots=(Slot(copied=1, mode=1, left=-1, right=-1),))
+    """
+    if not rule.consequent or rule.consequent[0].glued:
+        return None
+    first, last = rule.consequent[0], rule.consequent[-1]
+    if isinstance(first, Text) and begins_attached(first.text):
+        return None
+    if isinstance(last, Text) and ends_with_mark(last.text):
+        return None
+    kept = kept_punctuation(rule)
+    copied = copied_places(rule)
+    pieces, slots = [""], []
+    for number, (piece, place) in enumerate(zip(rule.consequent, copied, strict=True)):
+        text = piece.text if isinstance(piece, Text) else ""
+        if not text and place is None:
+            return None
+        # Punctuation that is kept touches what it touched: left of it, and right of it.
+        right = kept.get(number, _NOWHERE)
+        left = kept.get(number - 1, _NOWHERE - 1) + 1
+        if number == 0 or piece.glued or begins_with_clitic(text):
+            mode = _BARE
+        elif place is not None and number and copied[number - 1] == place - 1:
+            mode = _NEXT
+        else:
+            mode = _SPACED
+        if place is not None:
+            slots.append(Slot(place, mode, left, right))
+            pieces.append("")
+        elif mode == _SPACED and max(left, right) >= 0:
+            slots.append(Slot(_NOWHERE, mode, left, right))
+            pieces.append(text)
+        else:
+            pieces[-1] += text if mode == _BARE else f" {text}"
+    return Format(tuple(pieces), tuple(slots))
+
+
+class Written(NamedTuple):
+    """What formats gave.
+
+    Attributes:
+        done: bool (matches,): where a format told the new text.
+        numbers: int32 (matches,): the number of that text, -1 where none is told.
+        texts: the texts.
+    """
+
+    done: NDArray[np.bool_]
+    numbers: Int32Array
+    texts: list[str]
+
+
+def write_formats(
+    formats: Formats,
+    keys: Int32Array,
+    matches: Matches,
+    tokens: Tokens,
+    characters: Characters,
+) -> Written:
+    """The new texts of matches that have a format.
+
+    Args:
+        formats: all that there are so far.
+        keys: the format of each match.
+        matches: of plain rules, where they have one.
+        tokens: the rows.
+        characters: of their texts.
+    """
+    has = formats.has.array
+    if not has[keys].any():
+        return Written(np.zeros(len(keys), np.bool_), np.full(len(keys), -1, np.int32), [])
+    words: dict[str, int] = {}
+    word_of = np.array([words.setdefault(t.text, len(words)) for t in tokens.types], np.int32)
+    is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
+    kinds = np.array([_edges(word) for word in words], np.uint8)
+    arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends, *characters)
+    lows = tokens.row_offsets[matches.rows] + matches.starts
+    highs = tokens.row_offsets[matches.rows] + matches.ends
+    described, offsets, done = _describe_slots(
+        keys,
+        has,
+        matches.rows,
+        lows,
+        highs,
+        formats.slot_offsets.array,
+        formats.slots.array,
+        formats.edge_slots.array,
+        word_of,
+        is_clitic,
+        kinds,
+        *arrays,
+    )
+    numbers, examples = number_sequences(described, offsets)
+    spelled = [*words, ""]  # the last one for slots that copy nothing
+    texts: dict[str, int] = {}
+    ids: list[int] = []
+    for low, high in zip(offsets[examples].tolist(), offsets[examples + 1].tolist(), strict=True):
+        key, *copied = described[low:high].tolist() if low < high else [-1]
+        form = formats.known[key] if key >= 0 else None
+        if form is None:  # what all matches without a format have
+            ids.append(-1)
+            continue
+        pieces = form.pieces
+        text = pieces[0]
+        for slot, piece in enumerate(pieces[1:]):
+            word, before = copied[2 * slot : 2 * slot + 2]
+            text += (chr(before - 1) if before else "") + spelled[word] + piece
+        ids.append(texts.setdefault(text, len(texts)))
+    return Written(done, np.array(ids, np.int32)[numbers], list(texts))
+
+
+def _edges(word: str) -> int:
+    """What the edges of a token say of new text that it begins or ends, or in whose place it is."""
+    apart = not word[:1].isalnum() or begins_with_clitic(word)
+    kind = _STANDS_APART if apart else 0
+    kind += _BEGINS_ATTACHED if begins_attached(word) else 0
+    return kind + (_ENDS_WITH_MARK if ends_with_mark(word) else 0)
+
+
+def _edge_slots(form: Format) -> tuple[int, int]:
+    """The slots that copy what new text begins and ends with; -1 where it is constant."""
+    first = 0 if form.slots and not form.pieces[0] and form.slots[0].copied >= 0 else -1
+    last = len(form.slots) - 1 if form.slots and not form.pieces[-1] else -1
+    return first, last
+
+
+@kernel
+def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are made
+    keys: Any,
+    has: Any,
+    rows: Any,
+    lows: Any,
+    highs: Any,
+    slot_offsets: Any,
+    slots: Any,
+    edge_slots: Any,
+    word_of: Any,
+    is_clitic: Any,
+    kinds: Any,
+    row_offsets: Any,
+    type_ids: Any,
+    starts: Any,
+    ends: Any,
+    points: Any,
+    text_offsets: Any,
+) -> Any:
+    """A sequence for each match: its format, then for each slot the word and what stands before it.
+
+    Returns:
+        (values, offsets, done): see `number_sequences`; the sequence is empty where the format does
+        not tell the text.
+    """
+    count = keys.shape[0]
+    offsets = np.zeros(count + 1, np.int64)
+    done = np.zeros(count, np.bool_)
+    total = np.int64(0)
+    for match in range(count):
+        key, low = keys[match], lows[match]
+        told = has[key]
+        first = kinds[word_of[type_ids[low]]]
+        text = text_offsets[rows[match]]
+        if touches(low, rows[match], row_offsets, starts, ends):
+            beside = is_word(points[text + starts[low] - 1])
+            told = told and not first & _STANDS_APART and not beside
+        if touches(highs[match], rows[match], row_offsets, starts, ends):
+            told = told and not is_word(points[text + ends[highs[match] - 1]])
+        for side in range(2):
+            slot = edge_slots[key, side]
+            if slot >= 0:
+                copied = kinds[word_of[type_ids[low + slots[slot_offsets[key] + slot, 0]]]]
+                told = told and not copied & (_BEGINS_ATTACHED, _ENDS_WITH_MARK)[side]
+        for slot in range(slot_offsets[key], slot_offsets[key + 1]):
+            at = low + slots[slot, 0]
+            if slots[slot, 1] == _NEXT and starts[at] - ends[at - 1] > 1:
+                told = False
+        done[match] = told
+        if told:
+            total += 1 + 2 * (slot_offsets[key + 1] - slot_offsets[key])
+        offsets[match + 1] = total
+    values = np.empty(total, np.int32)
+    for match in range(count):
+        if not done[match]:
+            continue
+        key = keys[match]
+        place = offsets[match]
+        values[place] = key
+        for slot in range(slot_offsets[key], slot_offsets[key + 1]):
+            at = lows[match] + slots[slot, 0]
+            word = np.int64(-1)
+            if slots[slot, 0] >= 0:
+                word = np.int64(word_of[type_ids[at]])
+            before = np.int64(0)
+            if slots[slot, 1] == _SPACED:
+                before = np.int64(_SPACE)
+                if word >= 0 and is_clitic[word]:
+                    before = np.int64(0)
+                for column in range(2, 4):
+                    beside = lows[match] + slots[slot, column]
+                    if slots[slot, column] >= 0 and touches(
+                        beside, rows[match], row_offsets, starts, ends
+                    ):
+                        before = np.int64(0)
+            elif slots[slot, 1] == _NEXT and starts[at] > ends[at - 1]:
+                point = points[text_offsets[rows[match]] + ends[at - 1]]
+                before = np.int64(point) + 1
+            values[place + 1] = word
+            values[place + 2] = before
+            place += 2
+    return values, offsets, done

@@ -1,0 +1,371 @@
+"""White space around new text: what an edit takes along or adds, so that words stay apart.
+
+In: a text and the place of a change in it. Out: the `Edit` that makes it, or None where nothing is
+left to write. Always holds: only white space and doubled marks next to the place are taken along; a
+word that stood apart from its neighbour still does; what is inserted is attached to where it
+belongs (clitics and closing punctuation to the left, opening punctuation to the right). Costs a few
+character tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from sears_dsl.engine.matches import Edit
+from sears_dsl.tagging.contractions import contraction
+from sears_dsl.tagging.tokens import Token
+
+__all__ = [
+    "begins_attached",
+    "begins_with_clitic",
+    "deletion",
+    "ends_with_mark",
+    "insertion",
+    "is_punctuation",
+    "opens",
+    "reaches_out",
+    "replacement",
+    "stands_before",
+]
+
+_CLITIC_INITIALS = "'’ʼnN"
+_CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W|\Z)", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"\A\w*")
+_CLOSING = frozenset(",.;:!?)]}%…’”")
+_OPENING = frozenset("([{“‘")
+# Straight quotes are both; which one is told by the side on which they touch a word.
+_QUOTES = frozenset("\"'")
+# New text that begins with one of these is attached to the word before it.
+_ATTACHED = frozenset(",.;:!?")
+# What is not written where a mark stands already.
+_MARKS = frozenset(",;:.")
+_STOPS = frozenset(",;:.!?…")
+# Words whose dot is their own: another mark may follow it.
+_ABBREVIATION = re.compile(
+    r"(?<!\w)(?:(?:[^\W\d_]{1,3}\.){2,}"
+    r"|(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|inc|ltd|co|corp|approx)\.)\Z",
+    re.IGNORECASE,
+)
+# How much of a text tells whether it ends with one, or begins with a row of dots.
+_REACH = 8
+_LAST_WORD = re.compile(r"\w+\Z")
+# What is left of `isnt` where its first half is replaced.
+_BARE_CLITIC = re.compile(r"nt(?!\w)", re.IGNORECASE)
+
+
+def begins_with_clitic(text: str) -> bool:
+    """Whether the text begins with a clitic, which takes no space before it.
+
+    Example:
+        >>> begins_with_clitic("'s"), begins_with_clitic("N'T"), begins_with_clitic("'twas")
+        (True, True, False)
+    """
+    return text[:1] in _CLITIC_INITIALS and _CLITIC.match(text) is not None
+
+
+def begins_attached(text: str) -> bool:
+    """Whether new text that begins so is attached to the word before it."""
+    return text[:1] in _ATTACHED or begins_with_clitic(text)
+
+
+def ends_with_mark(text: str) -> bool:
+    """Whether the text ends with a mark that is not written twice."""
+    return text[-1] in _MARKS
+
+
+def reaches_out(old: str, new: str) -> bool:
+    """Whether new text may take along what stands around the old one, without touching it."""
+    if begins_attached(new) and not _is_attached(old):
+        return True
+    first, last = new[0] in _MARKS, ends_with_mark(new)
+    return (first and old[0] not in _STOPS) or (last and old[-1] not in _STOPS)
+
+
+@lru_cache(maxsize=1 << 12)
+def is_punctuation(text: str) -> bool:
+    """Whether there is no letter and no digit in the text."""
+    return not any(character.isalnum() for character in text)
+
+
+def opens(before: str) -> bool:
+    """Whether a text ends with something that opens: a bracket, or a quote that touches no word.
+
+    Example:
+        >>> opens('he said ('), opens('he said "'), opens('he said "yes"'), opens("")
+        (True, True, False, False)
+    """
+    if before[-1:] in _QUOTES:
+        return len(before) < 2 or before[-2].isspace() or before[-2] in _OPENING
+    return before[-1:] in _OPENING
+
+
+def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
+    """The end of what stands before a place after some edits: its white space and the last word.
+
+    Args:
+        text: the original row.
+        place: a character of it.
+        before: edits that end there or earlier, in order.
+    """
+    if not before:
+        return text[max(0, _space_before(text, place, 0) - _REACH) : place]
+    pieces: list[str] = []
+    for edit in reversed(before):
+        between = text[edit.end : place]
+        if between and not between.isspace():
+            break
+        pieces += [between, edit.new]
+        place = edit.start
+        if edit.new and not edit.new.isspace():
+            return "".join(reversed(pieces))
+    word = _space_before(text, place, 0)
+    pieces.append(text[max(0, word - _REACH) : place])
+    return "".join(reversed(pieces))
+
+
+def _space_before(text: str, place: int, limit: int) -> int:
+    """Where the white space that ends at a place begins, not before the limit."""
+    while place > limit and text[place - 1].isspace():
+        place -= 1
+    return place
+
+
+def _space_after(text: str, place: int) -> int:
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
+
+
+def _next(text: str, place: int) -> str:
+    """White space and the next few characters behind it."""
+    return text[place : _space_after(text, place) + _REACH]
+
+
+def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrier: int) -> Edit:
+    """Delete characters start:end with one of the gaps beside them.
+
+    Of two marks that would come together (``a, really, b``) one goes; two words stay apart.
+
+    Args:
+        text: the original row.
+        start: first character of the span.
+        end: one past its last.
+        before: what stands before the span after the edits so far, see `stands_before`.
+        limit: where the edit before this one ends; nothing left of it can be taken along.
+        barrier: where the next span begins; nothing right of it can be taken along.
+    """
+    left = _space_before(text, start, limit)
+    right = _space_after(text, end)
+    kept = before.rstrip()
+    following = text[right : right + 1]
+    if following and following in ",;:" and right < barrier and _is_first(text, start, before):
+        # A mark that would begin a sentence or a quotation goes as well.
+        right = _space_after(text, right + 1)
+        return Edit(start, right, text[start:right], "")
+    if not kept:
+        left = start  # at the row's start the right gap goes
+    elif not following:
+        right = end  # at its end the left gap goes
+    elif following in _CLOSING or (right == end and following in _QUOTES):
+        if kept[-1] in _STOPS and following in _STOPS:
+            return _without_mark(text, start, end, kept=kept, limit=limit, barrier=barrier)
+        right = end
+    elif right == end:
+        left = start
+    elif len(kept) == len(before):
+        # Nothing to take on the left; the word before keeps its space unless it opens something.
+        left = start
+        if not opens(kept):
+            right = end
+    elif kept[-1] not in _OPENING and text[left:start] == " ":
+        right = end
+    else:
+        left = start
+    apart = _would_join(before if left == start else kept, text[right : right + 1])
+    return Edit(left, right, text[left:right], " " if apart else "")
+
+
+def _is_first(text: str, start: int, before: str) -> bool:
+    """Whether a span begins a row, a sentence, or what is quoted or stands in brackets."""
+    kept = before.rstrip()
+    if not kept or (opens(kept) and kept == before):
+        return True
+    stop = kept.rstrip(")]}\"'”’")
+    if not stop or stop[-1] not in ".!?…":
+        return False
+    return text[start].isupper() or not _ends_with_abbreviation(stop)
+
+
+def _without_mark(text: str, start: int, end: int, *, kept: str, limit: int, barrier: int) -> Edit:
+    """Delete a span between two marks and one of these: the first one before a full stop."""
+    left, right = _space_before(text, start, limit), _space_after(text, end)
+    if kept[-1] in ",;:" and text[right] in ",;:" and right < barrier:
+        return Edit(left, right + 1, text[left : right + 1], "")
+    if kept[-1] in ",;:" and left > limit and text[left - 1] == kept[-1]:
+        return Edit(left - 1, right, text[left - 1 : right], "")
+    return Edit(left, end, text[left:end], "")
+
+
+def _would_join(before: str, after: str) -> bool:
+    return bool(before and after) and before[-1].isalnum() and after.isalnum()
+
+
+def replacement(
+    text: str, start: int, end: int, new: str, *, glued: bool, before: str, limit: int
+) -> Edit | None:
+    """Put new text in the place of characters start:end; None: nothing is left of it.
+
+    Args:
+        text: the original row.
+        start: first character of the span.
+        end: one past its last.
+        new: what takes its place.
+        glued: whether it is attached to the token before, as ``~`` says.
+        before: as for `deletion`.
+        limit: where the edit before this one, and the token before, end.
+    """
+    old = text[start:end]
+    kept = before.rstrip()
+    new, doubled = _single(
+        new,
+        before=kept if old[:1] not in _STOPS else "",
+        after=_next(text, end) if old[-1:] not in _STOPS else "",
+    )
+    if not new:
+        return None
+    left = start
+    if (glued and not doubled) or (not _is_attached(old) and _may_attach(kept, new)):
+        left = _space_before(text, start, limit)
+    elif not glued and _wants_space(before, old, new):
+        new = " " + new
+    if _joins_after(old, new, text[end : end + 4]):
+        new += " "
+    return Edit(left, end, text[left:end], new)
+
+
+def _single(new: str, *, before: str, after: str) -> tuple[str, bool]:
+    """New text without marks that stand there already, and whether it began with one."""
+    if ends_with_mark(new) and after.strip() and after.lstrip()[0] in _STOPS:
+        new = _without_last_mark(new, after)
+    if not new or new[0] not in _MARKS or not before or before[-1] not in _STOPS:
+        return new, False
+    if new[0] != "." and _ends_with_abbreviation(before):
+        return new, False
+    if new[1:2] not in _STOPS:
+        return new[1:].lstrip(), True
+    return new, False
+
+
+def _without_last_mark(new: str, after: str) -> str:
+    """New text without its last mark, before another one; of two rows of dots the longer stays."""
+    following = after.lstrip()
+    dots = len(new) - len(new.rstrip("."))
+    if dots > 1:
+        others = len(following) - len(following.lstrip("."))
+        if others < dots and following != after:  # white space keeps them apart
+            return new
+        return new[: len(new) - min(dots, others)].rstrip()
+    if new[-2:-1] in _STOPS or (following[0] != "." and _ends_with_abbreviation(new)):
+        return new
+    return new[:-1].rstrip()
+
+
+def _ends_with_abbreviation(text: str) -> bool:
+    """Whether the dot that ends the text belongs to its last word.
+
+    Example:
+        >>> [_ends_with_abbreviation(text) for text in ("the U.S.", "cats etc.", "a film.", "no")]
+        [True, True, False, False]
+    """
+    return text[-1:] == "." and _ABBREVIATION.search(text) is not None
+
+
+def _may_attach(kept: str, new: str) -> bool:
+    """Whether new text is attached to what stands before it, white space left out."""
+    if not kept or opens(kept) or not begins_attached(new):
+        return False
+    return new[0] in _ATTACHED or kept[-1].isalnum() or kept[-1] in _QUOTES
+
+
+def _is_attached(old: str) -> bool:
+    """Whether a replaced span begins with what is attached to the word before it, or could be."""
+    return not old[:1].isalnum() or begins_with_clitic(old)
+
+
+def _wants_space(before: str, old: str, new: str) -> bool:
+    """Whether a word that takes the place of a span would touch what the span could touch.
+
+    ``don't`` → ``do not``, ``yes, or no`` → ``yes or no``, ``cannot`` → ``can never``.
+    """
+    last = before[-1:]
+    if not last or last.isspace() or begins_with_clitic(new):
+        return False
+    if old[0] in _CLOSING or begins_with_clitic(old):
+        stands = last.isalnum() or (last in _CLOSING | _QUOTES and not opens(before))
+        return stands and new[0] not in _CLOSING | _QUOTES
+    if not old[0].isalnum():
+        return _would_join(before, new[0])
+    return last.isalpha() and new[0].isalpha() and not _same_word(old, new)
+
+
+def _joins_after(old: str, new: str, after: str) -> bool:
+    """Whether a word would touch the word after the span, and its last word did not."""
+    if not new[-1].isalnum() or not after[:1].isalnum() or begins_with_clitic(after[:4]):
+        return False
+    if not old[-1].isalnum():
+        return True
+    if _BARE_CLITIC.match(after):
+        word = _LAST_WORD.findall(new)[0]
+        return len(contraction(f"{word.upper()}N'T")) == 1  # there is `wasnt`, but no `Int`
+    return new[-1].isalpha() and after[0].isalpha() and not _same_word(old[::-1], new[::-1])
+
+
+def _same_word(old: str, new: str) -> bool:
+    """Whether two texts begin with the same word, casing apart."""
+    one, other = (_FIRST_WORD.findall(text)[0] for text in (old, new))
+    return bool(one.lower() == other.lower())
+
+
+def insertion(
+    text: str, previous: Token | None, following: Token | None, new: str, *, glued: bool
+) -> Edit | None:
+    """Insert a text between two tokens; None: nothing is left to write.
+
+    Args:
+        text: the original row.
+        previous: the token before; None at the row's start.
+        following: the token after; None at the row's end.
+        new: what is inserted.
+        glued: attached to the token before.
+    """
+    new, doubled = _single(
+        new,
+        before=text[max(0, previous.end - _REACH) : previous.end] if previous else "",
+        after=_next(text, previous.end if previous else 0) if following else "",
+    )
+    if not new:
+        return None
+    if previous is None:
+        if following is None:
+            return Edit(0, 0, "", new)
+        space = "" if following.text[0] in _CLOSING else " "
+        return Edit(following.start, following.start, "", new + space)
+    before = text[max(0, previous.end - 2) : previous.end]
+    if (glued and not doubled) or (begins_attached(new) and not opens(before)):
+        after = text[previous.end : previous.end + 4]
+        space = " " if _would_join(new, after[:1]) and not begins_with_clitic(after) else ""
+        return Edit(previous.end, previous.end, "", new + space)
+    if following is None:
+        return Edit(previous.end, previous.end, "", " " + new)
+    if previous.end < following.start:
+        return Edit(following.start, following.start, "", new + " ")
+    space_before = "" if opens(before) else " "
+    space_after = "" if _attaches(following.text) else " "
+    return Edit(following.start, following.start, "", space_before + new + space_after)
+
+
+def _attaches(token: str) -> bool:
+    """Whether a token that touches the one before it belongs to it."""
+    return token[0] in _CLOSING or token[0] in _QUOTES or begins_with_clitic(token)

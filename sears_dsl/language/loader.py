@@ -1,0 +1,502 @@
+"""The statements of a file → a `Ruleset`, with imports read and everything checked.
+
+In: the text of a file. Out: a `Ruleset`, or a `RuleSyntaxError` with every finding, sorted by
+place. Always holds: what a broken line would have defined does not cause further findings; an
+imported file is a regular file of at most 16 MiB below the folder of the first one (unless the
+caller allows more), and its lines are shown only if it reads as rules. Costs what parsing and
+checking cost; each file is read once, however many imports lead to it.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast, get_args
+
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
+from sears_dsl.language.check import check_rule
+from sears_dsl.language.check_tests import check_test
+from sears_dsl.language.content import no_rules, no_text
+from sears_dsl.language.notations import notation_warnings, set_notation_warnings
+from sears_dsl.language.parsing.parser import parse_lines
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import (
+    CaseOption,
+    Options,
+    RepairOption,
+    Rule,
+    SetDefinition,
+    SetReference,
+    TagsetOption,
+    Test,
+    Wildcard,
+)
+from sears_dsl.language.ruleset import Import, Ruleset
+from sears_dsl.language.sets import DEEPEST, LARGEST, circles
+from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, VersionLine
+from sears_dsl.language.usage import usage_warnings, used_sets
+from sears_dsl.language.words import nearest
+
+__all__ = ["assemble", "read_file"]
+
+_CASES = get_args(CaseOption)
+_TAGSETS = get_args(TagsetOption)
+_REPAIRS = get_args(RepairOption)
+_DEEPEST_IMPORT = 50
+_LARGEST_FILE = 16 << 20
+_NAME_FILE = "give the path of a .sear file"
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_SET_LINE = re.compile(r"set[ \t]+([A-Za-z][A-Za-z0-9_]*)")
+_IMPORT_LINE = re.compile(r"import\b.*[ \t]as[ \t]+([A-Za-z][A-Za-z0-9_]*)")
+
+
+def read_file(path: Path, shown: str) -> str | Diagnostic:
+    """The text of a regular file of bounded size, or why it cannot be read."""
+    try:
+        # Asked before it is opened: opening a pipe waits for somebody to write into it.
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+            return Diagnostic("E406", f"cannot be read: it is {kind}", path=shown, help=_NAME_FILE)
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
+            return Diagnostic(
+                "E406",
+                f"cannot be read: it is larger than {_LARGEST_FILE >> 20} MiB",
+                path=shown,
+                help="split it into several files",
+            )
+        return no_text(content, shown) or content.decode("utf-8-sig")
+    except FileNotFoundError:
+        return Diagnostic(
+            "E401", "there is no such file", path=shown, help=f"looked for {path.absolute()}"
+        )
+    except UnicodeDecodeError as error:
+        return Diagnostic(
+            "E403",
+            f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}",
+            path=shown,
+            help="save the file as UTF-8",
+        )
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return Diagnostic("E406", f"cannot be read: {reason}", path=shown, help=_NAME_FILE)
+
+
+def assemble(text: str, *, path: str, allow_imports_outside: bool) -> Ruleset:
+    """Parse, read imports, check.
+
+    Raises:
+        RuleSyntaxError: with every finding of the file and of the files that it imports.
+    """
+    strange = no_rules(text, path)
+    if strange is not None:
+        raise RuleSyntaxError([strange])
+    folder = None if allow_imports_outside else Path(path).parent.resolve()
+    return _Assembly(text, path, _Files(folder), ()).ruleset()
+
+
+@dataclass(slots=True)
+class _Files:
+    """The files of one load.
+
+    Attributes:
+        folder: where imported files have to be; None for anywhere.
+        read: the imported files by their real path; None for one that has errors.
+    """
+
+    folder: Path | None
+    read: dict[Path, Ruleset | None] = field(default_factory=dict)
+
+
+class _Assembly:
+    """What one file says, collected statement by statement. It is the `RuleScope` of checks."""
+
+    def __init__(self, text: str, path: str, files: _Files, importing: tuple[Path, ...]) -> None:
+        self._lines = [line.removesuffix("\r") for line in text.split("\n")]
+        self._path = path
+        self._files = files
+        # The files that led here, outermost first.
+        self._importing = importing
+        self._parsed = parse_lines(text, path=path)
+        self._findings = list(self._parsed.findings)
+        self._elsewhere: list[Diagnostic] = []
+        self._options: dict[str, str] = {}
+        self._seen: dict[str, Span] = {}
+        self._imports: list[Import] = []
+        self._sets: dict[str, SetDefinition] = {}
+        self._rules: list[Rule] = []
+        self._header: HeaderLine | None = None
+        # Names whose definitions have errors: references to them are not reported.
+        self._broken: set[str] = set()
+        self.options = Options()
+
+    def ruleset(self) -> Ruleset:
+        self._note_broken_lines()
+        self._statements()
+        self.options = self._read_options()
+        self._check_sets()
+        # A line that is broken says nothing reliable: what it means is not looked at.
+        broken = {finding.span.line for finding in self._parsed.findings if finding.span}
+        whole = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
+        tagset = self.options.tagset
+        for rule in whole:
+            found = check_rule(rule, self)
+            if not any(finding.severity == "error" for finding in found):
+                found.extend(notation_warnings(rule, tagset))
+            self._findings.extend(map(self._placed, found))
+        self._check_duplicates(whole)
+        ruleset = Ruleset(
+            rules=tuple(self._rules),
+            options=self.options,
+            sets=tuple(self._sets.values()),
+            imports=tuple(self._imports),
+            name=self._header.name if self._header else None,
+            version=self._header.version if self._header else None,
+            path=self._path,
+            layout=self._parsed.entries,
+            trailing=self._parsed.trailing,
+        )
+        if not self._has_errors():
+            self._check_sizes(ruleset)
+        if not self._has_errors():
+            self._check_options_of_imports(ruleset)
+        if not self._has_errors():
+            published = self._header is not None
+            warnings = usage_warnings(
+                ruleset.rules, ruleset.sets, ruleset.imports, published=published
+            )
+            self._findings.extend(map(self._placed, warnings))
+        findings = sorted(self._findings, key=_place)
+        if self._has_errors():
+            raise RuleSyntaxError([*findings, *self._elsewhere])
+        return replace(ruleset, warnings=tuple(findings))
+
+    def _has_errors(self) -> bool:
+        return any(each.severity == "error" for each in (*self._findings, *self._elsewhere))
+
+    # ------------------------------------------------------------ scope of the rules
+
+    def members(self, reference: SetReference) -> tuple[Test, ...]:
+        """The members as written; whoever checks asks only whether there is such a set."""
+        if reference.module is None:
+            if reference.name in self._broken:
+                return (Wildcard(),)
+            return self._sets[reference.name].members
+        if f"{reference.module}." in self._broken:
+            return (Wildcard(),)
+        for each in self._imports:
+            if each.name == reference.module:
+                return each.ruleset.written_sets[reference.name]
+        raise KeyError(reference.module)
+
+    def set_names(self) -> tuple[str, ...]:
+        """The names that a reference may use."""
+        imported = (f"{i.name}.{name}" for i in self._imports for name in i.ruleset.written_sets)
+        return (*self._sets, *imported)
+
+    # ------------------------------------------------------------ statements
+
+    def _add(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
+        self._findings.append(self._placed(Diagnostic(code, message, span, hint)))
+
+    def _placed(self, finding: Diagnostic) -> Diagnostic:
+        source = self._lines[finding.span.line - 1] if finding.span else ""
+        return replace(finding, path=self._path, source=source)
+
+    def _note_broken_lines(self) -> None:
+        for finding in self._parsed.findings:
+            if match := _SET_LINE.match(finding.source):
+                self._broken.add(match[1])
+            if match := _IMPORT_LINE.match(finding.source):
+                self._broken.add(f"{match[1]}.")
+
+    def _statements(self) -> None:
+        body = False
+        for position, entry in enumerate(self._parsed.entries):
+            node = entry.node
+            if isinstance(node, Rule):
+                body = True
+                self._rules.append(node)
+            elif isinstance(node, SetDefinition):
+                body = True
+                self._define(node)
+            elif isinstance(node, VersionLine):
+                self._version(node, position)
+            elif isinstance(node, HeaderLine):
+                if self._header is not None:
+                    self._add(
+                        "E315", "a second `ruleset` statement", node.span, "a file is one ruleset"
+                    )
+                elif body or self._seen:
+                    self._add(
+                        "E314",
+                        "`ruleset` after other statements",
+                        node.span,
+                        "it comes first, after `sear 1` if there is one",
+                    )
+                self._header = node
+            else:
+                if body:
+                    word = "import" if isinstance(node, ImportLine) else "option"
+                    self._add(
+                        "E314",
+                        f"`{word}` after sets or rules",
+                        node.span,
+                        "the order is: sear, ruleset, imports and options, sets and rules",
+                    )
+                if isinstance(node, ImportLine):
+                    self._import(node)
+                else:
+                    self._option(node)
+
+    def _version(self, node: VersionLine, position: int) -> None:
+        if position:
+            self._add(
+                "E314",
+                "`sear` after other statements",
+                node.span,
+                "the version of the language stands on the first line",
+            )
+        if node.version != "1":
+            self._add(
+                "E504",
+                f"version {node.version} of the language",
+                node.span,
+                "this installation reads version 1; install a newer sears-dsl",
+            )
+
+    def _option(self, node: OptionLine) -> None:
+        known = ("case", "language", "tagset", "repair")
+        if node.name not in known:
+            self._add(
+                "E210", f"there is no option `{node.name}`", node.span, nearest(node.name, known)
+            )
+            return
+        if node.name in self._options:
+            self._add("E315", f"option `{node.name}` is given twice", node.span, "keep one of them")
+        values = {"case": _CASES, "tagset": _TAGSETS, "repair": _REPAIRS}.get(node.name)
+        if values is not None and node.value not in values:
+            self._add(
+                "E211",
+                f"`{node.value}` is no value of option `{node.name}`",
+                node.value_span,
+                nearest(node.value, values),
+            )
+            return
+        if values is None and not _LANGUAGE.fullmatch(node.value):
+            self._add(
+                "E211",
+                f"`{node.value}` is no language code",
+                node.value_span,
+                "languages have short codes, as in `option language = en`",
+            )
+            return
+        self._seen.setdefault("option", node.span)
+        self._options[node.name] = node.value
+
+    def _read_options(self) -> Options:
+        default = Options()
+        return Options(
+            case=cast(CaseOption, self._options.get("case", default.case)),
+            language=self._options.get("language", default.language),
+            tagset=cast(TagsetOption, self._options.get("tagset", default.tagset)),
+            repair=cast(RepairOption, self._options.get("repair", default.repair)),
+        )
+
+    def _define(self, node: SetDefinition) -> None:
+        first = self._sets.get(node.name)
+        if first is not None and first.span is not None:
+            self._add(
+                "E312",
+                f"set `{node.name}` is defined twice",
+                node.span,
+                f"it is first defined on line {first.span.line}",
+            )
+            return
+        self._sets[node.name] = node
+
+    # ------------------------------------------------------------ imports
+
+    def _import(self, node: ImportLine) -> None:
+        self._seen.setdefault("import", node.span)
+        if any(each.name == node.name for each in self._imports):
+            self._add(
+                "E405",
+                f"two imports are named `{node.name}`",
+                node.span,
+                "give one of them another name",
+            )
+            return
+        here = Path(self._path)
+        self._broken.add(f"{node.name}.")
+        if not here.is_file():
+            self._add(
+                "E401",
+                f"`{node.path}` is looked for beside a file, and this is none",
+                node.span,
+                "save the rules to a file and load that",
+            )
+            return
+        ruleset = self._imported(node, here.parent / node.path, (*self._importing, here.resolve()))
+        if ruleset is not None:
+            self._broken.discard(f"{node.name}.")
+            self._imports.append(Import(node.path, node.name, ruleset, node.span))
+
+    def _imported(self, node: ImportLine, path: Path, chain: tuple[Path, ...]) -> Ruleset | None:
+        """The file that is imported, or None after it was reported."""
+        try:
+            target = path.resolve()
+        except (OSError, RuntimeError, ValueError):  # a circle of links, a zero byte
+            self._add("E406", f"`{node.path}` cannot be read", node.span, _NAME_FILE)
+            return None
+        folder = self._files.folder
+        if folder is not None and not target.is_relative_to(folder):
+            self._add(
+                "E408",
+                f"`{node.path}` lies outside of {folder}, the folder of the first file",
+                node.span,
+                "move it there; --allow-imports-outside allows it, in Python "
+                "load(..., allow_imports_outside=True)",
+            )
+            return None
+        if target in chain:
+            names = [each.name for each in (*chain[chain.index(target) :], target)]
+            self._add(
+                "E402",
+                "imports in a circle: " + " → ".join(names),
+                node.span,
+                "move the shared sets to a file of their own",
+            )
+            return None
+        if len(chain) > _DEEPEST_IMPORT:
+            self._add(
+                "E409",
+                f"imports nested deeper than {_DEEPEST_IMPORT} files",
+                node.span,
+                "import the file that defines the set, not one that imports it",
+            )
+            return None
+        if target not in self._files.read:
+            text = read_file(target, str(path))
+            if isinstance(text, str):
+                text = no_rules(text, str(path), imported=True) or text
+            if isinstance(text, Diagnostic):
+                self._add(text.code, f"`{node.path}`: {text.message}", node.span, text.help)
+                return None
+            self._files.read[target] = self._assembled(text, str(path), chain)
+        ruleset = self._files.read[target]
+        if ruleset is None:
+            self._add("E404", f"`{node.path}` has errors", node.span, "they are listed below")
+        return ruleset
+
+    def _assembled(self, text: str, path: str, chain: tuple[Path, ...]) -> Ruleset | None:
+        try:
+            return _Assembly(text, path, self._files, chain).ruleset()
+        except RuleSyntaxError as error:
+            # Of a long way to an error its two ends are told, not each step.
+            self._elsewhere.extend(each for each in error.diagnostics if each.code != "E404")
+            return None
+
+    # ------------------------------------------------------------ sets and rules together
+
+    def _check_sets(self) -> None:
+        for definition in self._sets.values():
+            for member in definition.members:
+                for code, message, hint in check_test(member, self):
+                    self._add(code, message, definition.span, hint)
+            notations = set_notation_warnings(definition, self.options.tagset)
+            self._findings.extend(map(self._placed, notations))
+        for circle in circles(self._sets):
+            self._add(
+                "E313",
+                "sets in a circle: " + " → ".join(circle),
+                self._sets[circle[0]].span,
+                "a set cannot contain itself",
+            )
+
+    def _check_options_of_imports(self, ruleset: Ruleset) -> None:
+        """What is imported is read under the options of this file: told where that matters."""
+        used = used_sets(ruleset.rules, ruleset.sets)
+        for each in self._imports:
+            nodes = (entry.node for entry in each.ruleset.layout)
+            stated = {node.name for node in nodes if isinstance(node, OptionLine)}
+            for name in ("case", "tagset"):
+                own, other = getattr(self.options, name), getattr(each.ruleset.options, name)
+                if name in stated and own != other:
+                    self._add(
+                        "W617",
+                        f"`{each.path}` states `option {name} = {other}`; here it is read under "
+                        f"{name} = {own}",
+                        each.span,
+                        f"the options of the file with the rules count: `option {name} = {other}`",
+                    )
+            if each.ruleset.options.tagset == self.options.tagset:
+                continue
+            for reference in sorted(used, key=str):
+                if reference.module == each.name:
+                    for test in ruleset.members(reference):
+                        for code, message, hint in check_test(test, ruleset):
+                            if code == "E202":
+                                told = f"set `{reference.name}`: {message}"
+                                self._add(code, told, each.span, hint)
+
+    def _check_sizes(self, ruleset: Ruleset) -> None:
+        """Sets that would cost more than rules may; for files without other errors."""
+        deep = [name for name, depth in ruleset.set_depths.items() if depth > DEEPEST]
+        if deep:
+            self._add(
+                "E320",
+                f"set `{deep[0]}` contains sets nested deeper than {DEEPEST}",
+                self._sets[deep[0]].span,
+                "list the members of the innermost sets in one",
+            )
+            return
+        for name, size in ruleset.set_sizes.items():
+            if size > LARGEST:
+                self._add(
+                    "E320",
+                    f"set `{name}` stands for more than {LARGEST:,} tests",
+                    self._sets[name].span,
+                    "use fewer sets under negations",
+                )
+                return
+
+    def _check_duplicates(self, rules: Iterable[Rule]) -> None:
+        names: dict[str, int] = {}
+        bodies: dict[object, Rule] = {}
+        for rule in rules:
+            line = rule.span.line if rule.span else 0
+            if rule.name is not None:
+                if rule.name in names:
+                    self._add(
+                        "E310",
+                        f"two rules have the id `{rule.name}`",
+                        rule.span,
+                        f"the first is on line {names[rule.name]}; change one",
+                    )
+                names.setdefault(rule.name, line)
+            body = (rule.antecedent, rule.consequent, rule.left, rule.right)
+            if body in bodies:
+                first = bodies[body]
+                if rule.name is None and first.name is None:
+                    code, message = "E311", "the same rule twice"
+                else:
+                    code, message = "W606", "the same rule under another id"
+                place = first.span.line if first.span else 0
+                self._add(
+                    code,
+                    message,
+                    rule.span,
+                    f"it stands on line {place} already: {print_rule(rule)}",
+                )
+            bodies.setdefault(body, rule)
+
+
+def _place(finding: Diagnostic) -> tuple[int, int, str]:
+    span = finding.span
+    return (span.line, span.column, finding.code) if span else (0, 0, finding.code)

@@ -1,0 +1,1 @@
+"""Lines of rule text → nodes of the syntax tree, or what is wrong with them."""

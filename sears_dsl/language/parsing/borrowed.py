@@ -1,0 +1,108 @@
+"""Notation of regular expressions and of other matchers that stops the parser.
+
+In: a line and the position where the parser stopped. Out: a `Finding` that says what to write
+instead, or None. Always holds: what it suggests is read. What the parser takes for plain words is
+told by notations.py. Costs some patterns a refused line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sears_dsl.language.parsing.leaves import Finding, Reads
+from sears_dsl.language.words import code, quote
+
+__all__ = ["borrowed_notation"]
+
+_VALUES = re.compile(r"\[\s*(\w+)\s*(!?)=\s*([^\s\]&|]+(?:\|[^\s\]&|]+)+)\s*\]")
+_WORD = r"[^\s\[\]{}()|,=&]+"
+# Glued to an element, braces are a quantifier.
+_ALTERNATIVES = re.compile(rf"(?:(?<!\S)\{{|[\[(])\s*({_WORD}(?:\s*[|,]\s*{_WORD})+)\s*[\]}})]")
+_INLINE_FLAG = re.compile(r"\(\?([A-Za-z]+)\)([^\s()]*)")
+_INNER_GROUP = re.compile(r"\(\?(?::|P?<(\w+)>)([^()?]+)\)")
+_CHARACTERS = re.compile(r"(?<!\S)\[\^?\w*-[\w-]*\][*+?]?(?!\S)")
+_LOOK_AROUND = re.compile(r"\(\?<?[=!][^\s()]*\)")
+_SPACY = re.compile(r'\{\s*"(\w+)"\s*:\s*"([^"]*)"\s*\}')
+_SPACY_NAMES = {"ORTH": "text", "TEXT": "text", "LOWER": "lower", "LEMMA": "lemma", "POS": "pos",
+                "TAG": "tag"}  # fmt: skip
+
+
+def borrowed_notation(line: str, position: int, reads: Reads, *, arrow: int) -> Finding | None:
+    """What stopped the parser at ``position``, if it is notation of another tool.
+
+    ``arrow`` is where the consequent begins.
+    """
+    right = position > arrow
+    for pattern, explained in (
+        (_VALUES, _list_of_values),
+        (_INLINE_FLAG, _inline_flag),
+        (_INNER_GROUP, _inner_group),
+        (_CHARACTERS, _characters),
+        (_SPACY, _spacy_test),
+    ):
+        found = _around(pattern, line, position)
+        if found and not right:
+            message, written, note = explained(found)
+            if reads(f"{written} x -> y"):
+                advice = f"write {code(written)}{note}"
+                return Finding("E116", message, found.start(), found.end(), advice)
+    found = _around(_LOOK_AROUND, line, position)
+    if found:
+        advice = "what stands beside is a context: `movie -> film / !the __`"
+        return Finding("E116", "a look-around", found.start(), found.end(), advice)
+    found = _around(_ALTERNATIVES, line, position)
+    if found is None:
+        return None
+    words = re.split(r"\s*[|,]\s*", found[1])
+    if right:
+        rules = [f"{line[: found.start()]}{word}{line[found.end() :]}" for word in words]
+        if all(map(reads, rules)):
+            advice = "a consequent has no choices: write " + " and ".join(map(code, rules))
+            return Finding(
+                "E105", "alternatives in the consequent", found.start(), found.end(), advice
+            )
+        return None
+    group = f"({'|'.join(words)})"
+    if found[0][0] == "(" or not reads(f"{group} x -> y"):
+        return None
+    return Finding(
+        "E116",
+        "alternatives that do not stand in parentheses",
+        found.start(),
+        found.end(),
+        f"write {code(group)}",
+    )
+
+
+def _around(pattern: re.Pattern[str], line: str, position: int) -> re.Match[str] | None:
+    """The match that contains the position."""
+    matches = pattern.finditer(line)
+    return next((match for match in matches if match.start() <= position <= match.end()), None)
+
+
+def _list_of_values(found: re.Match[str]) -> tuple[str, str, str]:
+    values = found[3].split("|")
+    tests = values if found[1] in {"pos", "tag"} else [f"{found[1]}={value}" for value in values]
+    mark = "!" if found[2] else ""
+    return "a list of values in one test", f"{mark}({'|'.join(tests)})", ""
+
+
+def _inline_flag(found: re.Match[str]) -> tuple[str, str, str]:
+    word = found[2] if re.fullmatch(r"[A-Za-z]+", found[2]) else "movie"
+    note = f"; a bare literal without a capital ignores case too: {code(word.lower())}"
+    return "a flag of a regular expression", f"/{word}/i", note
+
+
+def _inner_group(found: re.Match[str]) -> tuple[str, str, str]:
+    name = f"{found[1]}:" if found[1] else ""
+    return "a group of a regular expression", f"{name}({found[2]})", ""
+
+
+def _characters(found: re.Match[str]) -> tuple[str, str, str]:
+    return "characters of a regular expression", f"/{found[0]}/", ""
+
+
+def _spacy_test(found: re.Match[str]) -> tuple[str, str, str]:
+    name = _SPACY_NAMES.get(found[1].upper(), "lemma")
+    value = found[2] if re.fullmatch(r"\w+", found[2]) else quote(found[2])
+    return "a test of another matcher", f"{name}={value}", ""

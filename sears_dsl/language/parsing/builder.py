@@ -1,0 +1,392 @@
+"""Parse trees of single lines → nodes of the syntax tree.
+
+In: the tree that the grammar gives for one line (anything with `data` and `children`; leaves are
+strings with a `type` and positions). Out: a `Rule`, `SetDefinition` or one of the other
+statements. Always holds: nesting deeper than 20 is reported before it is followed; whatever is
+reported, a node comes out. Costs linear time in the length of the line. Consequents are built in
+consequent.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast, get_args
+
+from sears_dsl.errors import Span
+from sears_dsl.language.parsing.consequent import ConsequentBuilder
+from sears_dsl.language.parsing.leaves import Node, Reads, Report, decode, plain_string
+from sears_dsl.language.rule import (
+    Anchor,
+    AttributeName,
+    AttributeTest,
+    Conjunction,
+    Element,
+    Group,
+    Literal,
+    Negation,
+    Piece,
+    Regex,
+    Rule,
+    SetDefinition,
+    SetReference,
+    Tag,
+    Test,
+    Wildcard,
+)
+from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, Statement, VersionLine
+from sears_dsl.language.words import Place, code, is_bare_punctuation, nearest, objection, quote
+
+__all__ = ["Builder"]
+
+_DEEPEST = 20
+_ATTRIBUTES = get_args(AttributeName)
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_PHRASE_PATTERN = re.compile(r"/(\w+(?: \w+)+)/(?!\S)")
+_NAME_BEFORE = re.compile(r"[A-Za-z]\w*:$")
+_RULE_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
+
+
+class Builder:
+    """Turns the trees of one line into nodes; problems go to ``report``."""
+
+    def __init__(self, source: str, line: int, report: Report, reads: Reads) -> None:
+        self._source = source
+        self._line = line
+        self._report = report
+        self._reads = reads
+
+    def _span(self, start: int, end: int) -> Span:
+        return Span(self._line, start + 1, end + 1)
+
+    def _object(self, text: str, place: Place, start: int) -> None:
+        found = objection(text, place)
+        if found:
+            self._report(found.code, found.message, start, start + len(text), found.help)
+
+    def _object_in_line(self, text: str, place: Place, start: int) -> None:
+        """The same, where what stands around the word says more than the word."""
+        found = objection(text, place)
+        whole = _PHRASE_PATTERN.match(self._source, start) if text[0] == "/" else None
+        before = _NAME_BEFORE.search(self._source[:start])
+        if found and whole and place == "sequence":
+            parts = " ".join(f"/{part}/" for part in whole[1].split())
+            self._report(
+                found.code,
+                f"{found.message}, which is about one token",
+                start,
+                whole.end(),
+                f"a pattern for each token: {code(parts)}\n"
+                f"as words they need no pattern: {code(whole[1])}",
+            )
+        elif found and before and text[:2] == "//":
+            address = quote(before[0] + text)
+            advice = f"as a literal it is quoted as a whole: {code(address)}"
+            self._report(found.code, found.message, start, start + len(text), advice)
+        elif found:
+            self._object(text, place, start)
+
+    # ------------------------------------------------------------ statements
+
+    def statement(self, tree: Node) -> Statement:
+        """The node of a line at the margin."""
+        node = tree.children[0]
+        kind = str(node.data)
+        start, end = node.meta.start_pos, node.meta.end_pos
+        if kind == "rule":
+            return self.rule(node)
+        words = node.children
+        if kind == "sear":
+            return VersionLine(str(words[0]), self._span(start, end))
+        if kind == "ruleset":
+            self._named(words[0], "a ruleset", pattern=_RULE_NAME)
+            if not re.fullmatch(r"\d+(\.\d+){0,2}([-+][A-Za-z0-9.-]+)?", words[1]):
+                self._report(
+                    "E214",
+                    f"`{words[1]}` is no version",
+                    words[1].start_pos,
+                    words[1].end_pos,
+                    "versions are numbers with dots, as in `ruleset demo 1.2.0`",
+                )
+            return HeaderLine(str(words[0]), str(words[1]), self._span(start, end))
+        if kind == "import":
+            path = plain_string(words[0], self._report)
+            self._named(words[1], "an import")
+            return ImportLine(path, str(words[1]), self._span(start, end))
+        if kind == "option":
+            value = self._span(words[1].start_pos, words[1].end_pos)
+            return OptionLine(str(words[0]), str(words[1]), self._span(start, end), value)
+        self._named(words[0], "a set")
+        members = [self._member(child) for child in words[1:]]
+        return SetDefinition(
+            str(words[0]), tuple(m for m in members if m is not None), self._span(start, end)
+        )
+
+    def _named(self, leaf: Node, what: str, *, pattern: re.Pattern[str] = _NAME) -> None:
+        if not pattern.fullmatch(leaf):
+            self._report(
+                "E214",
+                f"`{leaf}` cannot name {what}",
+                leaf.start_pos,
+                leaf.end_pos,
+                "names begin with a letter and have letters, digits and underscores"
+                if pattern is _NAME
+                else "names have letters, digits and . _ -",
+            )
+
+    def _member(self, node: Node) -> Test | None:
+        element = self.element(node, place="group", glued=False, depth=0)
+        start, end = node.meta.start_pos, node.meta.end_pos
+        body = element.body
+        if element.name or (element.minimum, element.maximum) != (1, 1):
+            self._report(
+                "E111",
+                "a member of a set with a name or a quantifier",
+                start,
+                end,
+                "members are tests on one token",
+            )
+        if isinstance(body, Group | Anchor):
+            self._report(
+                "E111",
+                "a member of a set that is no test on one token",
+                start,
+                end,
+                "list tests with bars: `set NAME = a | b`; a row of words is a group in a rule: "
+                "`(a b|c)`",
+            )
+            return None
+        return body
+
+    def rule(self, node: Node) -> Rule:
+        """The node of a rule line; metadata is added by whoever reads the lines after it."""
+        children = list(node.children)
+        name = None
+        if getattr(children[0], "type", "") == "RULE_HEAD":
+            head = children.pop(0)
+            name = head[len("rule") : head.index(":")].strip()
+            if not _RULE_NAME.fullmatch(name):
+                self._report(
+                    "E214",
+                    f"`{name}` cannot be the id of a rule",
+                    head.start_pos,
+                    head.start_pos + head.index(":"),
+                    "ids have letters, digits and . _ -, as in `rule wh-which: What -> Which`",
+                )
+        left: tuple[Element, ...] = ()
+        right: tuple[Element, ...] = ()
+        if len(children) == 3:
+            for part in children[2].children:
+                kind = getattr(part, "data", "")
+                if kind == "left":
+                    left = self._sequence(part, place="sequence", depth=0)
+                elif kind == "right":
+                    right = self._sequence(part, place="sequence", depth=0)
+        antecedent = self._sequence(children[0], place="sequence", depth=0)
+        pieces = tuple(ConsequentBuilder(self._line, self._report).pieces(children[1]))
+        if name is None:
+            self._forgotten_colon(antecedent, pieces)
+        return Rule(
+            antecedent=antecedent,
+            consequent=pieces,
+            left=left,
+            right=right,
+            name=name,
+            span=self._span(node.meta.start_pos, node.meta.end_pos),
+        )
+
+    def _forgotten_colon(self, antecedent: tuple[Element, ...], pieces: tuple[Piece, ...]) -> None:
+        """Report `rule ID antecedent -> ...`, which reads as a rule about the word `rule`."""
+        line = self._source
+        start = re.match(r"rule[ \t]+", line)
+        second = antecedent[1] if len(antecedent) == 2 else None
+        glued = second is not None and second.name is not None
+        used = glued and any(getattr(piece, "target", None) == second.name for piece in pieces)  # type: ignore[union-attr]
+        if start is None or not (len(antecedent) > 2 or (glued and not used)):
+            return
+        named = _RULE_NAME.match(line, start.end())
+        identifier = named[0] if named else "ID"
+        body = line[named.end() if named else start.end() :].lstrip().removeprefix(":").lstrip()
+        with_id = f"rule {identifier}: {body}"
+        with_word = quote("rule") + line[len("rule") :]
+        advice = "the id has a colon behind it: `rule ID: movie -> film`"
+        if self._reads(with_id):
+            advice = f"write {code(with_id)}"
+        if self._reads(with_word):
+            advice += f"\nas a word it is quoted: {code(with_word)}"
+        self._report(
+            "E111",
+            "a `rule` line without a colon, or a rule about the word `rule`",
+            0,
+            len("rule"),
+            advice,
+        )
+
+    # ------------------------------------------------------------ antecedents
+
+    def _sequence(self, node: Node, *, place: Place, depth: int) -> tuple[Element, ...]:
+        return tuple(
+            self.element(child, place=place, glued=child.data == "glued_element", depth=depth)
+            for child in node.children
+            if getattr(child, "type", "") != "EMPTY"
+        )
+
+    def element(self, node: Node, *, place: Place, glued: bool, depth: int) -> Element:
+        """One element with its name, negation and quantifier."""
+        name: str | None = None
+        negations = 0
+        body: Test | Anchor | Group = Wildcard()
+        counts: list[Node] = []
+        for child in node.children:
+            kind = getattr(child, "type", "")
+            if kind == "NAME":
+                name = str(child)[:-1]
+            elif kind == "NOT":
+                negations += 1
+            elif kind == "QUANTIFIER":
+                counts.append(child)
+            else:
+                body = self._body(child, place=place, depth=depth)
+                if negations and isinstance(body, Literal) and is_bare_punctuation(body):
+                    text = "!" + child
+                    self._report(
+                        "E105",
+                        f"`{text}` could be a literal or the negation of `{child}`",
+                        child.start_pos - 1,
+                        child.end_pos,
+                        f"write {code(quote(text))} or {code('!' + quote(str(child)))}",
+                    )
+        start, end = node.meta.start_pos, node.meta.end_pos
+        if negations > 1:
+            self._report("E306", "a negation of a negation", start, end, "leave both out")
+        if negations:
+            if isinstance(body, Anchor):
+                self._report(
+                    "E306",
+                    "the negation of an anchor",
+                    start,
+                    end,
+                    "a negation is about a token that is there",
+                )
+                body = Wildcard()
+            body = Negation(body)
+        minimum, maximum = self._count(counts)
+        return Element(body, minimum, maximum, name, glued, self._span(start, end))
+
+    def _count(self, leaves: list[Node]) -> tuple[int, int]:
+        if not leaves:
+            return 1, 1
+        first = leaves[0]
+        if len(leaves) > 1:
+            self._report(
+                "E107",
+                "two quantifiers on one element",
+                first.start_pos,
+                leaves[-1].end_pos,
+                "keep one: `x?` or `x{0,2}`",
+            )
+        if first == "?":
+            return 0, 1
+        match = re.fullmatch(r"\{(\d{1,6})(?:,(\d{1,6}))?\}", first)
+        if match is None or not first.isascii():
+            self._report(
+                "E107",
+                f"`{first}` is no quantifier",
+                first.start_pos,
+                first.end_pos,
+                _bounds(first),
+            )
+            return 1, 1
+        return int(match[1]), int(match[2] or match[1])
+
+    def _body(self, node: Node, *, place: Place, depth: int) -> Test | Anchor | Group:
+        kind = getattr(node, "type", None) or str(node.data)
+        if kind in {"WORD", "CLITIC", "PUNCTUATION", "GROUP_PUNCTUATION"}:
+            self._object_in_line(str(node), place, node.start_pos)
+            return Literal(str(node))
+        if kind == "TAG":
+            return Tag(str(node))
+        if kind == "QUOTED":
+            return self._quoted(node)
+        if kind == "WILDCARD":
+            return Wildcard()
+        if kind == "SET_REFERENCE":
+            module, _, name = node[1:].rpartition(".")
+            return SetReference(name, module or None)
+        if kind == "START":
+            return Anchor("start")
+        if kind == "END":
+            return Anchor("end")
+        if kind == "REGEX":
+            pattern, _, suffix = node[1:].rpartition("/")
+            return Regex(re.sub(r"\\(.)", _unescape_slash, pattern), suffix == "i")
+        if kind == "attribute":
+            return self._attribute(node.children[0], "=", node.children[1])
+        if kind == "conjunction":
+            return Conjunction(
+                tuple(self._attribute(*comparison.children) for comparison in node.children[1:])
+            )
+        return self._group(node, depth=depth + 1)
+
+    def _quoted(self, leaf: Node) -> Literal:
+        text = str(leaf)
+        ignore_case = text.endswith("i")
+        decoded = decode(text.removesuffix("i"), leaf.start_pos, self._report)
+        if not decoded or decoded != decoded.strip():
+            what = "starts or ends with a space" if decoded else "is empty"
+            self._report(
+                "E104",
+                f"a literal that {what} matches no token",
+                leaf.start_pos,
+                leaf.end_pos,
+                r'a quotation mark itself is written `"\""`',
+            )
+        return Literal(decoded, quoted=True, ignore_case=ignore_case)
+
+    def _attribute(self, name: Node, operator: str, value: Node) -> AttributeTest:
+        attribute = name.rstrip("!=")
+        if name.endswith("!=") and attribute in _ATTRIBUTES:
+            self._report(
+                "E116",
+                f"`{name}` outside brackets",
+                name.start_pos,
+                value.end_pos,
+                f"write {code(f'[{name}{value}]')} or {code(f'!{attribute}={value}')}",
+            )
+        if attribute not in _ATTRIBUTES:
+            self._report(
+                "E204",
+                f"`{attribute}` is no attribute of a token",
+                name.start_pos,
+                name.start_pos + len(attribute),
+                f"{nearest(attribute, _ATTRIBUTES)}\na literal with an equals sign is quoted",
+            )
+            attribute = "text"
+        text = plain_string(value, self._report) if value.type == "QUOTED" else str(value)
+        return AttributeTest(cast(AttributeName, attribute), text, "!" in operator)
+
+    def _group(self, node: Node, *, depth: int) -> Group:
+        if depth > _DEEPEST:
+            self._report(
+                "E114",
+                f"groups nested deeper than {_DEEPEST}",
+                node.meta.start_pos,
+                node.meta.end_pos,
+                "split the rule into several",
+            )
+            return Group(((Element(Wildcard()),),))
+        return Group(
+            tuple(self._sequence(child, place="group", depth=depth) for child in node.children[1:])
+        )
+
+
+def _unescape_slash(match: re.Match[str]) -> str:
+    return "/" if match[1] == "/" else match[0]
+
+
+def _bounds(quantifier: str) -> str:
+    """Advice for a quantifier with one bound."""
+    numbers = re.fullmatch(r"\{(\d?),(\d?)\}", quantifier)
+    if numbers is None:
+        return "a quantifier has both bounds or one number: `NOUN{1,3}`, `NOUN{2}`, `NOUN?`"
+    low, high = numbers[1] or "0", numbers[2] or "8"
+    return f"both bounds are written, up to eight: {code(f'NOUN{{{low},{high}}}')}"

@@ -1,0 +1,69 @@
+"""Parse trees of consequents → pieces.
+
+In: the tree of a consequent. Out: its pieces. Always holds: what belongs into an antecedent only
+is reported, with what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sears_dsl.errors import Span
+from sears_dsl.language.parsing.leaves import Node, Report, plain_string
+from sears_dsl.language.rule import Inflected, Piece, Reference, TagCopy, Text
+from sears_dsl.language.words import objection
+
+__all__ = ["ConsequentBuilder"]
+
+
+class ConsequentBuilder:
+    """Builds the consequent of the rule on one line; problems go to ``report``."""
+
+    def __init__(self, line: int, report: Report) -> None:
+        self._line = line
+        self._report = report
+
+    def pieces(self, node: Node) -> Iterator[Piece]:
+        """The pieces of a consequent in order; none for ``<>``."""
+        glued = False
+        for child in node.children:
+            kind = getattr(child, "type", "")
+            if kind == "GLUE":
+                glued = True
+            elif kind != "EMPTY":
+                yield self._piece(child, glued or child.data == "glued_piece")
+                glued = False
+
+    def _piece(self, node: Node, glued: bool) -> Piece:
+        first, *rest = node.children
+        span = Span(self._line, node.meta.start_pos + 1, node.meta.end_pos + 1)
+        if first.type == "TAG":
+            return TagCopy(str(first), glued, span)
+        if first.type == "REFERENCE":
+            functions = tuple(str(function)[1:] for function in rest)
+            return Reference(_target(first[1:]), functions, glued, span)
+        if first.type == "QUOTED":
+            text = plain_string(first, self._report)
+            if not text:
+                self._report(
+                    "E104",
+                    "an empty text",
+                    first.start_pos,
+                    first.end_pos,
+                    "a deletion is written `really -> <>`",
+                )
+        else:
+            text = str(first)
+            found = objection(text, "consequent")
+            if found:
+                start, end = first.start_pos, first.end_pos
+                self._report(found.code, found.message, start, end, found.help)
+        quoted = first.type == "QUOTED"
+        if rest:
+            return Inflected(text, _target(rest[0][len(".as($") : -1]), quoted, glued, span)
+        return Text(text, quoted, glued, span)
+
+
+def _target(text: str) -> int | str:
+    # Numbers past six digits name no element; kept short so that no conversion is costly.
+    return int(text[:6]) if text.isdigit() else text

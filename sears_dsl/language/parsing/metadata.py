@@ -1,0 +1,145 @@
+"""The indented lines under a rule → `Metadata`.
+
+In: parse trees of metadata lines. Out: `Field`s, and from the fields of one rule its `Metadata`.
+Always holds: each key but `test` counts once; what is not known is reported, never dropped
+silently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from sears_dsl.errors import Span
+from sears_dsl.language.parsing.leaves import Node, Report, plain_string
+from sears_dsl.language.rule import Expectation, Metadata, RuleTest
+from sears_dsl.language.words import nearest
+
+__all__ = ["KEYS", "SEVERITIES", "Field", "build_field", "collect"]
+
+KEYS = ("expect", "severity", "tags", "author", "why", "test")
+"""The keys of metadata, in the order in which they are printed."""
+
+SEVERITIES = ("low", "medium", "high")
+_RESERVED = ("rate", "seed")
+_TAG = re.compile(r"[\w.-]+")
+
+Value: TypeAlias = Expectation | RuleTest | str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One metadata line: its key, its value and where it was written."""
+
+    key: str
+    value: Value
+    span: Span
+
+
+def build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> Field | None:
+    """The field of a metadata line, or None where it was reported instead.
+
+    ``offset`` is the indentation: positions in the tree are counted after it.
+    """
+    node = tree.children[0]
+    start, end = node.meta.start_pos, node.meta.end_pos
+    span = Span(line, start + 1 + offset, end + 1 + offset)
+    if str(node.data) == "test":
+        given, expected = node.children
+        text = plain_string(given, report)
+        new = None if expected.type == "NONE" else plain_string(expected, report)
+        return Field("test", RuleTest(text, new, span), span)
+    key_leaf, *values = node.children
+    key = key_leaf[: key_leaf.index(":")]
+    key_end = key_leaf.start_pos + len(key)
+    if key in _RESERVED:
+        report(
+            "E503",
+            f"`{key}` is reserved, not yet part of the language",
+            start,
+            end,
+            "perturbations come with a later version; leave the line out",
+        )
+        return None
+    if key not in KEYS:
+        report("E212", f"`{key}` is no key of metadata", start, key_end, nearest(key, KEYS))
+        return None
+    if key == "test":
+        report(
+            "E112",
+            "a test is written without a colon",
+            start,
+            key_end,
+            'write `test "in" => "out"` or `test "in" => none`',
+        )
+        return None
+    value = _value(key, values, report)
+    return None if value is None else Field(key, value, span)
+
+
+def _value(key: str, values: list[Node], report: Report) -> Value | None:
+    first, last = values[0], values[-1]
+    start, end = first.start_pos, last.end_pos
+    if key in {"author", "why"}:
+        if len(values) == 1 and first.type == "QUOTED":
+            return plain_string(first, report)
+        report("E112", f"`{key}` takes one quoted string", start, end, f'write `{key}: "..."`')
+        return None
+    if key == "tags":
+        for leaf in values:
+            if leaf.type == "QUOTED" or not _TAG.fullmatch(leaf):
+                report(
+                    "E213",
+                    f"`{leaf}` cannot be a tag of a rule",
+                    leaf.start_pos,
+                    leaf.end_pos,
+                    "tags are words of letters, digits and . _ -, with spaces between",
+                )
+        return tuple(str(leaf) for leaf in values)
+    if key == "expect" and first == "label" and len(values) == 2:
+        quoted = last.type == "QUOTED"
+        return Expectation("label", plain_string(last, report) if quoted else str(last))
+    allowed = SEVERITIES if key == "severity" else ("same", "flip")
+    if len(values) == 1 and str(first) in allowed:
+        if key == "severity":
+            return str(first)
+        return Expectation("same" if str(first) == "same" else "flip")
+    text = " ".join(map(str, values))
+    hint = nearest(text, allowed)
+    if key == "expect":
+        hint = (
+            "write `expect: same`, `expect: flip` or `expect: label NAME`"
+            if "there are" in hint
+            else hint
+        )
+    report("E213", f"`{text}` is no value of `{key}`", start, end, hint)
+    return None
+
+
+def collect(fields: Iterable[Field], duplicate: Report) -> Metadata:
+    """The metadata of a rule from its fields; a key given twice goes to ``duplicate``."""
+    found: dict[str, Value] = {}
+    tests: list[RuleTest] = []
+    for field in fields:
+        if isinstance(field.value, RuleTest):
+            tests.append(field.value)
+        elif field.key in found:
+            duplicate(
+                "E316",
+                f"`{field.key}` is given twice",
+                field.span.line,
+                field.span.column,
+                "keep one of them",
+            )
+        else:
+            found[field.key] = field.value
+    return Metadata(
+        expect=cast(Expectation | None, found.get("expect")),
+        severity=cast(str | None, found.get("severity")),
+        tags=cast(tuple[str, ...], found.get("tags", ())),
+        author=cast(str | None, found.get("author")),
+        why=cast(str | None, found.get("why")),
+        tests=tuple(tests),
+    )

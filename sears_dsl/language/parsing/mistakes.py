@@ -1,0 +1,567 @@
+"""What went wrong in a line that the grammar refuses, told so that it can be mended.
+
+In: the line, the position where the parser stopped and the terminals it could have taken there.
+Out: one `Finding` that says what was met and what to write. Always holds: every refusal gets an
+explanation; the first that fits is taken, from the most particular to the most general. What is
+between backquotes in a line of help can be typed as it stands: a suggestion made of the user's
+words is only given where the parser reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+from sears_dsl.language.parsing.borrowed import borrowed_notation
+from sears_dsl.language.parsing.leaves import Finding, Reads
+from sears_dsl.language.parsing.metadata import KEYS
+from sears_dsl.language.rule import CaseOption, RepairOption, TagsetOption
+from sears_dsl.language.words import code, nearest, quote
+
+__all__ = ["Finding", "explain"]
+
+
+_KEYWORD_FORMS = {
+    "sear": "sear 1",
+    "ruleset": "ruleset NAME 1.0.0",
+    "import": 'import "file.sear" as NAME',
+    "option": "option case = exact",
+    "set": "set NAME = a | b",
+    "rule": "rule ID: antecedent -> consequent",
+}
+_ARROW = re.compile(r"(?<![^ \t])->(?=[ \t]|$)")
+_OTHER_ARROW = re.compile(r"=+>|-*[-—–]>|~+>|[→⇒⟶⟹↦]|>>|:=")
+_BACKWARD_ARROW = re.compile(r"<[-—–]+(?=[ \t])|[←⇐⟵⟸]")
+_BOTH_WAYS = re.compile(r"<[-=—–~]+>|[↔⇔⟷⟺]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_CALL = re.compile(r"([A-Za-z_]+)\(")
+
+
+def explain(
+    line: str, position: int, expected: frozenset[str], start: str, reads: Reads
+) -> Finding:
+    """The explanation for a refusal at ``position``; ``start`` is statement or metadata."""
+    bare = _blank_quoted(line)
+    if '"' in bare:
+        advice = 'end it with "; inside quotes the mark itself has a backslash before it'
+        if start != "metadata":
+            # Outside of metadata a mark can stand alone, as a literal in quotes of its own.
+            advice = r'end it with "; the mark itself is a literal `"\""`'
+        return Finding(
+            "E104",
+            "a quoted string that does not end on its line",
+            bare.index('"'),
+            len(line),
+            advice,
+        )
+    if start == "metadata":
+        return _metadata(line, bare, position)
+    return (
+        _keyword(line, bare, position, reads)
+        or _arrow(line, bare, position, reads)
+        or borrowed_notation(line, position, reads, arrow=_arrow_place(bare))
+        or _local(line, bare, position, reads)
+        or _structure(line, bare, position, expected, reads)
+        or _fallback(line, position)
+    )
+
+
+def _blank_quoted(line: str) -> str:
+    """The line with what is in quotes, and its comment, made blank; length kept."""
+    bare = _QUOTED.sub(lambda match: "x" * len(match[0]), line)
+    comment = re.search(r"(?:^|(?<=[ \t]))#", bare)
+    if comment:
+        bare = bare[: comment.start()] + " " * (len(bare) - comment.start())
+    return bare
+
+
+def _typed(text: str, reads: Reads, otherwise: str) -> str:
+    """``write `text` `` if it is read, else the other advice."""
+    return f"write {code(text)}" if reads(text) else otherwise
+
+
+def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
+    """A header statement that is not complete, or one that is reserved."""
+    first = re.match(r"[A-Za-z]+", line)
+    word = first[0] if first else ""
+    rule_like = _ARROW.search(bare) is not None
+    if word == "template" and not rule_like:
+        return Finding(
+            "E502",
+            "`template` is reserved, not yet part of the language",
+            0,
+            8,
+            "sentences made from sets come with a later version",
+        )
+    if word == "label" and not rule_like:
+        return Finding(
+            "E503",
+            "`label` is reserved, not yet part of the language",
+            0,
+            5,
+            "labels of templates come with a later version",
+        )
+    form = _KEYWORD_FORMS.get(word)
+    if form is None:
+        return None
+    if word == "rule":
+        other = any(each.search(bare) for each in (_OTHER_ARROW, _BACKWARD_ARROW, _BOTH_WAYS))
+        if not rule_like and other and re.match(r"rule[ \t]+[^\s:]+:[ \t]", bare):
+            return None
+        if re.match(r"rule[ \t]+[^\s:]*[ \t]+:|rule[ \t]+[^\s:]+:\S|rule:", bare) or not rule_like:
+            return Finding(
+                "E111",
+                "an incomplete `rule` line",
+                0,
+                max(position, 4),
+                f"write `{form}`: the colon glued to the id, a space after it",
+            )
+        return None
+    if rule_like and word != "set":
+        return None
+    if rule_like and not re.match(r"set[ \t]+[^\s=]+[ \t]*=", bare):
+        return None
+    return Finding(
+        "E111",
+        f"an incomplete `{word}` statement",
+        0,
+        max(position, len(word)),
+        (_completed(line, reads) or f"write it as in `{form}`")
+        + f"\nin a rule the word is quoted: {code(quote(word))}",
+    )
+
+
+_VALUES_OF_OPTIONS = {
+    "case": get_args(CaseOption),
+    "tagset": get_args(TagsetOption),
+    "repair": get_args(RepairOption),
+    "language": ("en",),
+}
+
+
+def _completed(line: str, reads: Reads) -> str:
+    """Advice with the sign or the quotes that most likely lack in a header statement."""
+    parts = line.split(maxsplit=2)
+    if len(parts) < 3:
+        return ""
+    word, name, rest = parts[0], parts[1].rstrip(":="), parts[2].lstrip(":= ")
+    candidates = []
+    if word == "import":
+        file, _, alias = f"{parts[1]} {parts[2]}".partition(" as ")
+        candidates.append(f"import {quote(file.strip())} as {alias.strip()}")
+    elif word == "option" and rest in _VALUES_OF_OPTIONS.get(name, ()):
+        candidates.append(f"option {name} = {rest}")
+    elif word == "set":
+        bars = " | ".join(each.strip() for each in rest.strip("{}[]() ").split(","))
+        candidates += [f"set {name} = {rest}", f"set {name} = {bars}"]
+    fitting = next(filter(reads, candidates), None)
+    return f"write {code(fitting)}" if fitting else ""
+
+
+def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
+    """No arrow, an arrow that is not one, or nothing on one of its sides."""
+    arrows = [match.start() for match in _ARROW.finditer(bare)]
+    if not arrows:
+        both, backward = _BOTH_WAYS.search(bare), _BACKWARD_ARROW.search(bare)
+        if both:
+            return _turned(line[: len(bare.rstrip())], both, reads, both_ways=True)
+        other = _OTHER_ARROW.search(bare)
+        if backward and not other:
+            return _turned(line[: len(bare.rstrip())], backward, reads, both_ways=False)
+        if other:
+            return Finding(
+                "E103",
+                f"`{other[0]}` is no arrow here",
+                other.start(),
+                other.end(),
+                _typed(
+                    f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}",
+                    reads,
+                    "the arrow is -> with a space on both sides: `movie -> film`",
+                ),
+            )
+        return None
+    if not bare[: arrows[0]].strip():
+        return Finding(
+            "E110",
+            "nothing before the arrow",
+            0,
+            2,
+            "an insertion is written `<> -> text / left __ right`",
+        )
+    head = re.fullmatch(r"rule[ \t]+[^\s:]*:[ \t]*", bare[: arrows[0]])
+    if head:
+        return Finding(
+            "E110",
+            "nothing before the arrow",
+            arrows[0],
+            arrows[0] + 2,
+            "an insertion is written `<> -> text / left __ right`",
+        )
+    if not bare[arrows[0] + 2 :].strip():
+        return Finding(
+            "E110",
+            "nothing after the arrow",
+            arrows[0],
+            arrows[0] + 2,
+            _typed(
+                f"{line[: arrows[0]].rstrip()} -> <>", reads, "a deletion is written `really -> <>`"
+            ),
+        )
+    if position > arrows[0] and re.match(r"[ \t]*->", bare[position:]):
+        return Finding(
+            "E103", "a second arrow", position, len(line), 'as text it is quoted: `"->"`'
+        )
+    return None
+
+
+def _turned(line: str, arrow: re.Match[str], reads: Reads, *, both_ways: bool) -> Finding:
+    """An arrow that points to the left, or to both sides; the line has no comment."""
+    left, right = line[: arrow.start()].rstrip(), line[arrow.end() :].strip()
+    head = re.match(r"rule[ \t]+[^\s:]*:[ \t]*", left)
+    left = left[head.end() :] if head else left
+    right, slash, context = right.partition(" / ")
+    beside = f" / {context}" if slash else ""
+    rules = [f"{right} -> {left}{beside}"]
+    if both_ways:
+        rules.insert(0, f"{left} -> {right}{beside}")
+    written = " and ".join(map(code, rules)) if all(map(reads, rules)) else "`movie -> film`"
+    return Finding(
+        "E103",
+        f"`{arrow[0]}` is no arrow here",
+        arrow.start(),
+        arrow.end(),
+        f"a rule goes one way, from left to right: write {written}",
+    )
+
+
+def _arrow_place(bare: str) -> int:
+    """Where the arrow is; behind the line where there is none."""
+    arrow = _ARROW.search(bare)
+    return len(bare) if arrow is None else arrow.start()
+
+
+def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
+    """What the character that stopped the parser says by itself."""
+    rest = bare[position:]
+    arrow = _ARROW.search(bare)
+    right = arrow is not None and position > arrow.start()
+    character = rest[:1]
+    word_start = max(bare.rfind(" ", 0, position), bare.rfind("\t", 0, position)) + 1
+    word = bare[word_start:].partition(" ")[0].partition("\t")[0]
+    word_end = word_start + len(word)
+    if right and "__" not in bare and (call := _CALL.match(word)):
+        return Finding(
+            "E501",
+            f"the function `{call[1]}` is not yet part of the language",
+            word_start,
+            word_end,
+            "perturbations come with a later version; there are `$1.lower`, `$1.upper`, `$1.cap`, "
+            "inflections such as `$1.VBD`, and `film.as($1)`",
+        )
+    empty = re.search(r"(?<![^ \t])<>(?=[ \t]|$)", bare)
+    if empty and empty.end() <= position and not re.search(r"[ \t]/[ \t]", bare[:position]):
+        return Finding(
+            "E110",
+            "`<>` with something beside it",
+            empty.start(),
+            empty.end(),
+            "it means nothing at all and stands alone on its side: `really -> <>`",
+        )
+    if rest.lstrip().startswith("__") and not re.search(r"[ \t]/[ \t]", bare[:position]):
+        place = bare.index("__", position)
+        return Finding(
+            "E109",
+            "`__` outside a context",
+            place,
+            place + 2,
+            "it marks the replaced span: `movie -> film / left __ right`",
+        )
+    if ".as(" in word:
+        return Finding(
+            "E116",
+            f"`{word}` is no inflection",
+            word_start,
+            word_end,
+            "write `film.as($1)`, with the number or name of an element",
+        )
+    if character == "|" and not right and not _unclosed(bare, position):
+        return Finding(
+            "E106",
+            "alternatives outside parentheses",
+            position,
+            position + 1,
+            f"a choice stands in parentheses{_choice(word, reads)}\n"
+            'as a literal the bar is quoted: `"|"`',
+        )
+    if right and character and character in "?{" and "__" not in bare[:position]:
+        return Finding(
+            "E107",
+            "a quantifier in the consequent",
+            position,
+            position + 1,
+            f"the consequent is written once; as text it is quoted: {code(quote(word))}",
+        )
+    if character == "{":
+        end = position + max(rest.find("}") + 1, 1)
+        return Finding(
+            "E107",
+            f"`{line[position:end]}` is no quantifier",
+            position,
+            end,
+            _bounds(line, position, end),
+        )
+    if character == "?" and (position == 0 or bare[position - 1] in " \t(|!:"):
+        return Finding(
+            "E107",
+            "a `?` before its element",
+            position,
+            position + 1,
+            'it is glued behind what is optional: `DET?`\nas a literal it is quoted: `"?"`',
+        )
+    if character == "$":
+        return Finding(
+            "E119",
+            "a reference in the antecedent",
+            position,
+            word_end,
+            f"references stand after the arrow; as a literal it is quoted: {code(quote(word))}",
+        )
+    if right and character and character in "()[]{}|":
+        return Finding(
+            "E105",
+            f"`{character}` glued to a word in the consequent",
+            position,
+            position + 1,
+            f"as text it is quoted: {code(quote(_enclosed(line, word_start, word_end)))}",
+        )
+    return None
+
+
+def _choice(word: str, reads: Reads) -> str:
+    group = f"({word})"
+    plain = re.fullmatch(r"[A-Za-z]+(\|[A-Za-z]+)+", word)
+    return f": {code(group)}" if plain and reads(f"{group} x -> y") else ""
+
+
+def _bounds(line: str, position: int, end: int) -> str:
+    """The quantifier that was meant by what stands in braces."""
+    numbers = re.fullmatch(r"\{\s*(\d?)\s*(,?)\s*(\d?)\s*\}", line[position:end])
+    marks = re.search(r"(?<!\S)[!#-/:-@\[-`|~]+$", line[:position])
+    quantifier = "{1,3}"
+    if numbers and (numbers[1] or numbers[3]):
+        low, high = numbers[1] or "0", numbers[3] or ("8" if numbers[2] else numbers[1])
+        quantifier = f"{{{low},{high}}}"
+    if marks:
+        return f"punctuation is quoted before it: {code(quote(marks[0]) + quantifier)}"
+    return f"both bounds, without spaces, glued to the element: {code('NOUN' + quantifier)}"
+
+
+def _enclosed(line: str, start: int, end: int) -> str:
+    """The word, or all that its parenthesis encloses."""
+    if line[start] == "(" and ")" not in line[start:end] and ")" in line[end:]:
+        return line[start : line.index(")", end) + 1]
+    return line[start:end]
+
+
+def _structure(
+    line: str, bare: str, position: int, expected: frozenset[str], reads: Reads
+) -> Finding | None:
+    """What the grammar could have taken says what is open."""
+    opened = _unclosed(bare, position)
+    rest = bare[position:].strip()
+    context = re.search(r"[ \t]/(?:[ \t]|$)", bare)
+    if "_CLOSE_BRACKET" in expected or "COMPARISON" in expected or "ATTRIBUTE_NAME" in expected:
+        place = bare.rfind("[", 0, position + 1)
+        return Finding(
+            "E116",
+            "a test in brackets that is not complete",
+            max(place, 0),
+            len(line),
+            "write it as in `[lemma=be & tag!=VBZ]`, with text, lower, lemma, pos or tag; "
+            "a choice is `(a|b)`",
+        )
+    if "ATTRIBUTE_VALUE" in expected:
+        return Finding(
+            "E116",
+            "a test of an attribute without a value",
+            position,
+            len(line),
+            'write it as in `lemma=be`; a value with punctuation is quoted: `text="?"`',
+        )
+    if opened and ({"_BAR", "_CLOSE"} <= expected or "GROUP_PUNCTUATION" in expected):
+        if rest[:1] in {"|", ")"}:
+            return Finding(
+                "E106",
+                "an empty alternative",
+                position,
+                position + 1,
+                "leave the bar out; a group is made optional as a whole: `(a|b)?`",
+            )
+        return Finding(
+            "E106",
+            "a group that is not closed",
+            opened[-1],
+            opened[-1] + 1,
+            'write it as in `(a b|c)`; a parenthesis as a literal is quoted: `"("`',
+        )
+    if rest[:1] == ")":
+        return Finding(
+            "E106",
+            "a `)` that closes nothing",
+            position,
+            position + 1,
+            'a group opens glued: `(a b|c)`; as a literal it is quoted: `")"`',
+        )
+    if context and position > context.start():
+        return Finding(
+            "E109",
+            "a context that is not complete",
+            context.start() + 1,
+            len(line),
+            "write it as in `movie -> film / left __ right`, with the mark once",
+        )
+    if "_ARROW" in expected and not rest:
+        return Finding(
+            "E102", "a rule without an arrow", 0, len(line), _NO_ARROW + _comment_note(line)
+        )
+    if "_WS" in expected and rest:
+        return _glued(line, bare, position, reads)
+    return None
+
+
+_NO_ARROW = "a rule is written `antecedent -> consequent`"
+
+
+def _comment_note(line: str) -> str:
+    if line.startswith(("//", "--", ";", "%", "/*")):
+        return "\na comment begins with a hash: `# comment`"
+    return ""
+
+
+def _unclosed(bare: str, end: int) -> list[int]:
+    """Positions of the parentheses before ``end`` that open a group and are not closed there."""
+    opened: list[int] = []
+    for place, character in enumerate(bare[:end]):
+        if character == "(" and bare[place + 1 : place + 2].strip():
+            opened.append(place)
+        elif character == ")" and opened:
+            opened.pop()
+    return opened
+
+
+def _glued(line: str, bare: str, position: int, reads: Reads) -> Finding:
+    word = bare[position:].split(maxsplit=1)[0]
+    return Finding(
+        "E117",
+        f"`{word}` glued to what stands before it",
+        position,
+        position + len(word),
+        _repetition(bare, position)
+        or _as_pattern(line, position, reads)
+        or _as_address(line, position, reads)
+        or "put a space between two elements; only 's and quoted text may be glued",
+    )
+
+
+def _as_pattern(line: str, position: int, reads: Reads) -> str:
+    """Advice for a word that is a regular expression, such as ``colou?r``."""
+    start = max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
+    word = line[start:].split(maxsplit=1)[0]
+    if not re.fullmatch(r"[\w?*+.()|\[\]-]+", word) or not reads(f"/{word}/ x -> y"):
+        return ""
+    return (
+        f"a pattern stands between slashes: {code(f'/{word}/')}\n"
+        "two elements have a space between them"
+    )
+
+
+_ADDRESS = re.compile(r"\w+://|www\.|[^\s?]+\?\w+=")
+
+
+def _as_address(line: str, position: int, reads: Reads) -> str:
+    """Advice for an address such as ``https://x.com/a?b=1``, which is one word to its author."""
+    start = max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
+    word = line[start:].split(maxsplit=1)[0]
+    if not _ADDRESS.match(word) or not reads(f"{quote(word)} x -> y"):
+        return ""
+    return f"as a literal it is quoted: {code(quote(word))}"
+
+
+def _repetition(bare: str, position: int) -> str:
+    if bare[position] not in "+*":
+        return ""
+    least = "1" if bare[position] == "+" else "0"
+    return f"an element is repeated by braces, at most eight times: `(a|b){{{least},8}}`"
+
+
+_VALUES_OF_KEYS = {
+    "expect": "expect: same",
+    "severity": "severity: high",
+    "tags": "tags: vqa wh",
+    "author": 'author: "A. Name"',
+    "why": 'why: "a reason"',
+}
+
+
+def _metadata(line: str, bare: str, position: int) -> Finding:
+    first = re.match(r"[A-Za-z_-]+", line)
+    word = first[0] if first else ""
+    if word == "test":
+        return Finding(
+            "E112",
+            "a test that is not complete",
+            0,
+            len(line),
+            'write `test "in" => "out"` or `test "in" => none`',
+        )
+    if word == "label":
+        return Finding(
+            "E503",
+            "`label` is reserved, not yet part of the language",
+            0,
+            5,
+            "what a rule does to the label is written `expect: label NAME`",
+        )
+    if _ARROW.search(bare):
+        return Finding(
+            "E113",
+            "a rule that is indented",
+            0,
+            len(line),
+            "statements start at the margin, metadata is indented under its rule",
+        )
+    if word in KEYS:
+        return Finding(
+            "E112",
+            f"`{word}` without a value",
+            0,
+            max(position, len(word)),
+            f"write {code(_VALUES_OF_KEYS[word])}",
+        )
+    return Finding(
+        "E112",
+        "an indented line that is no metadata",
+        0,
+        max(position, 1),
+        f'metadata is written as in `why: "a reason"`; {nearest(word, KEYS)}',
+    )
+
+
+def _fallback(line: str, position: int) -> Finding:
+    rest = line[position:].split()
+    if not rest:
+        return Finding(
+            "E101",
+            "the line ends too early",
+            len(line),
+            len(line) + 1,
+            _NO_ARROW,
+        )
+    return Finding(
+        "E101",
+        f"`{rest[0][:40]}` cannot stand here",
+        position,
+        position + len(rest[0]),
+        f"as a literal it is quoted: {code(quote(rest[0][:40]))}" + _comment_note(line),
+    )

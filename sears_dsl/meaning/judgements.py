@@ -1,0 +1,251 @@
+"""Pairs of texts from a file, and what people judged of them.
+
+In: a file of any format that `data.dataset` reads. Out: `PairColumns` for batches of pairs, or
+`Judgements`, the whole file. What always holds: a pair is two texts; a judgement is yes or no; the
+digest depends on pairs and judgements alone. Costs the memory of the file for judgements, of a
+batch for pairs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.data.batches import Batch, ReadOptions
+from sears_dsl.data.dataset import Dataset, require_column
+from sears_dsl.errors import DataError
+
+__all__ = ["Judgements", "PairColumns", "pair_columns", "pairs_of", "read_judgements"]
+
+Pair = tuple[str, str]
+
+# How the two texts of a pair are usually called; the first name stands for the original.
+_USUAL = (
+    ("original", "rewritten"),
+    ("original", "rewrite"),
+    ("original", "paraphrase"),
+    ("original", "text"),
+    ("sentence1", "sentence2"),
+    ("sentence_A", "sentence_B"),
+    ("question1", "question2"),
+    ("text1", "text2"),
+    ("first", "second"),
+)
+# The column that says where a judgement comes from, and how many of its values an error names.
+_SOURCE = "source"
+_NAMED = 5
+_USUAL_LABELS = ("label", "equivalent", "is_duplicate", "score")
+_YES = frozenset({"1", "1.0", "true", "yes"})
+_NO = frozenset({"0", "0.0", "false", "no"})
+
+
+@dataclass(frozen=True, slots=True)
+class PairColumns:
+    """Which columns hold the two texts of a pair.
+
+    Attributes:
+        original: the column of originals.
+        rewrite: the column of what was made of them.
+    """
+
+    original: str
+    rewrite: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgements:
+    """Pairs that people judged.
+
+    Attributes:
+        pairs: (original, rewrite).
+        equivalent: for each pair whether it means the same.
+        path: as the user named the file.
+    """
+
+    pairs: tuple[Pair, ...]
+    equivalent: NDArray[np.bool_]
+    path: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of pairs and judgements in hex."""
+        found = hashlib.sha256()
+        for pair, same in zip(self.pairs, self.equivalent.tolist(), strict=True):
+            line = json.dumps([*pair, same], ensure_ascii=False)
+            found.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        return found.hexdigest()
+
+    @property
+    def contradicting(self) -> Mapping[Pair, int]:
+        """Pairs that were judged both ways, by several people or twice, with how often each was.
+
+        Each of their judgements counts: no score is right about all of them.
+
+        Example:
+            >>> pairs = (("a", "b"), ("a", "c"), ("a", "b"), ("a", "c"))
+            >>> judged = Judgements(pairs, np.array([True, True, False, True]), "judged.csv")
+            >>> dict(judged.contradicting)
+            {('a', 'b'): 2}
+        """
+        yes = Counter(compress(self.pairs, self.equivalent.tolist()))
+        return {pair: count for pair, count in Counter(self.pairs).items() if 0 < yes[pair] < count}
+
+
+def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:
+    """The pairs of a batch.
+
+    Raises:
+        DataError: a value is no text.
+    """
+    sides = (batch.columns[columns.original], batch.columns[columns.rewrite])
+    for name, values in zip((columns.original, columns.rewrite), sides, strict=True):
+        for index, value in enumerate(values):
+            if not isinstance(value, str):
+                raise DataError(
+                    f"{where}: row {batch.row_number(index)}: {name} is {value!r}, no text",
+                    help="give both texts of every pair, or leave the row out",
+                )
+    return list(zip(*sides, strict=True))
+
+
+def pair_columns(
+    dataset: Dataset, *, original: str | None = None, rewrite: str | None = None
+) -> PairColumns:
+    """The two columns of texts: those that the user names, or those that can be meant.
+
+    Raises:
+        DataError: a named column does not exist, or it is not clear which are meant.
+    """
+    names, where = dataset.names, dataset.path
+    for name in filter(None, (original, rewrite)):
+        require_column(names, name, where=where)
+    if original and rewrite:
+        return PairColumns(original, rewrite)
+    for usual in _USUAL:
+        if set(usual) <= set(names) and (original or usual[0], rewrite or usual[1]) == usual:
+            return PairColumns(*usual)
+    texts = [name for name in names if _is_text(dataset.first.columns[name])]
+    left = [name for name in texts if name not in (original, rewrite)]
+    needed = 2 - bool(original) - bool(rewrite)
+    if len(left) != needed:
+        raise DataError(
+            f"{where}: which columns hold the two texts? its columns are "
+            f"{', '.join(names) or '(none)'}",
+            help="name them with --original COLUMN and --rewrite COLUMN",
+        )
+    chosen = iter(left)
+    return PairColumns(original or next(chosen), rewrite or next(chosen))
+
+
+def read_judgements(
+    path: str,
+    *,
+    original: str | None = None,
+    rewrite: str | None = None,
+    label: str | None = None,
+    positive_from: float | None = None,
+    sources: Sequence[str] = (),
+    format_name: str | None = None,
+    options: ReadOptions | None = None,
+) -> Judgements:
+    r"""Read pairs with what people judged of them.
+
+    Args:
+        path: the file.
+        original: the column of originals; None for the one that can be meant.
+        rewrite: the column of rewrites; likewise.
+        label: the column of judgements; None for the one that can be meant.
+        positive_from: for graded judgements, the grade from which a pair counts as equivalent;
+            None where judgements are 1 or 0, true or false, yes or no.
+        sources: take only the rows whose column ``source`` is one of these, such as ``pair`` in
+            what `sears vetted` writes; empty for all.
+        format_name: the format, where the file's name does not tell.
+        options: how it is read.
+
+    Raises:
+        DataError: the file cannot be read, a column is missing, or a judgement is neither yes
+            nor no.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.tsv")
+        ...     _ = path.write_text("text1\ttext2\tlabel\nA film.\tA movie.\t4.5\n")
+        ...     judged = read_judgements(str(path), positive_from=4)
+        >>> judged.pairs, judged.equivalent.tolist()
+        ((('A film.', 'A movie.'),), [True])
+    """
+    dataset = Dataset(path, format_name=format_name, options=options)
+    if label is not None:
+        require_column(dataset.names, label, where=path)
+    columns = pair_columns(dataset, original=original, rewrite=rewrite)
+    chosen = label or _label_column(dataset.names, columns, where=path)
+    if sources:
+        require_column(dataset.names, _SOURCE, where=path)
+    pairs: list[Pair] = []
+    judged: list[bool] = []
+    there: set[str] = set()
+    for batch in dataset.batches():
+        origins = list(map(str, batch.columns[_SOURCE])) if sources else []
+        there.update(origins)
+        for index, pair in enumerate(pairs_of(batch, columns, where=path)):
+            if sources and origins[index] not in sources:
+                continue
+            pairs.append(pair)
+            where = f"{path}: row {batch.row_number(index)}: {chosen}"
+            value = batch.columns[chosen][index]
+            judged.append(_judgement(value, positive_from, where=where))
+    missing = [each for each in sources if each not in there]
+    if missing:
+        raise DataError(
+            f"{path} has no judgement whose {_SOURCE} is {missing[0]!r}",
+            help=f"its sources are {', '.join(sorted(there)[:_NAMED]) or '(none)'}",
+        )
+    return Judgements(tuple(pairs), np.array(judged, bool), path)
+
+
+def _label_column(names: Sequence[str], columns: PairColumns, *, where: str) -> str:
+    others = [name for name in names if name not in (columns.original, columns.rewrite)]
+    usual = [name for name in _USUAL_LABELS if name in others]
+    if usual or len(others) == 1:
+        return (usual or others)[0]
+    raise DataError(
+        f"{where}: which column holds the judgements? "
+        + (f"it could be {', '.join(others)}" if others else "there are only the two texts"),
+        help="name it with --label COLUMN; it says 1 where people call the pair equivalent, else 0",
+    )
+
+
+def _judgement(value: Any, positive_from: float | None, *, where: str) -> bool:
+    told = str(value).strip().lower()
+    if positive_from is not None:
+        try:
+            grade = float(told)
+        except ValueError:
+            grade = float("nan")
+        if isnan(grade):
+            raise DataError(f"{where} is {value!r}, which is no grade", help="grades are numbers")
+        return grade >= positive_from
+    if told in _YES or told in _NO:
+        return told in _YES
+    raise DataError(
+        f"{where} is {value!r}, which is neither 1 nor 0",
+        help="give graded judgements the grade from which a pair counts as equivalent: "
+        "--positive-from 4",
+    )
+
+
+def _is_text(values: Sequence[Any]) -> bool:
+    """Whether a column holds words, not only numbers."""
+    return all(isinstance(value, str) for value in values) and any(
+        any(character.isalpha() for character in value) and " " in value for value in values
+    )

@@ -1,0 +1,283 @@
+"""What a scorer is; the scorers by name, with the numbers that they are shipped with.
+
+In: a name. Out: a `Scorer` ready to use. What always holds: weights and thresholds come from
+``scorers.json`` beside this module, which `python -m benchmarks.agreement --fit` writes; nothing
+is downloaded; importing this module loads no network. Cost: loading the models, a second or two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.defaults import SCORER_NAMES
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+    from sears_dsl.translation.pivots import Pivot
+
+__all__ = [
+    "PAPER_TAU",
+    "SCORER_NAMES",
+    "Accuracy",
+    "Scorer",
+    "Shipped",
+    "accuracy_of",
+    "load_scorer",
+    "search_tau",
+    "shipped",
+    "translates",
+    "unfitted",
+]
+
+PAPER_TAU = 0.0008
+"""The threshold of the paper, of its score through its pivots."""
+
+_TRANSLATING = frozenset({"pivot", "combined", "strict"})
+
+
+class Scorer(Protocol):
+    """Says how far a rewrite still means what its original means.
+
+    Attributes:
+        name: ``pivot``, ``minilm``, ``combined``.
+        identity: what it is made of, for manifests and cache keys.
+        tau: its shipped threshold.
+    """
+
+    @property
+    def name(self) -> str:
+        """``pivot``, ``minilm``, ``combined``."""
+
+    @property
+    def identity(self) -> str:
+        """What it is made of, for manifests and cache keys."""
+
+    @property
+    def tau(self) -> float:
+        """Its shipped threshold."""
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        """S of each pair (original, rewrite), in [0, 1]."""
+
+    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
+        """Whether S ≥ ``tau``, for each pair; may give up early where the answer is certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How often a scorer is right about one rewrite, as measured on rewrites that people judged.
+
+    Attributes:
+        accepts: the share of rewrites that readers accept of which it says S ≥ τ.
+        errs: the share of those that readers refuse of which it says so.
+    """
+
+    accepts: float = 1.0
+    errs: float = 0.0
+
+    def seen(self, share: float) -> float:
+        """The share of S ≥ τ among rewrites of which readers accept so many.
+
+        Example:
+            >>> round(Accuracy(0.7, 0.03).seen(0.9), 3)
+            0.633
+        """
+        return share * self.accepts + (1 - share) * self.errs
+
+    def true(self, seen: float) -> float:
+        """The share that readers accept where so many have S ≥ τ, between 0 and 1.
+
+        Source: Rogan and Gladen, "Estimating prevalence from the results of a screening test",
+        American Journal of Epidemiology 107, 1978.
+
+        Example:
+            >>> round(Accuracy(0.7, 0.03).true(0.633), 3)
+            0.9
+        """
+        return min(1.0, max(0.0, (seen - self.errs) / (self.accepts - self.errs)))
+
+
+def accuracy_of(scorer: Scorer, tau: float) -> Accuracy:
+    """How often a scorer is right, where that was measured: for the shipped judge at its τ.
+
+    Any other scorer's word is taken for it, as in the paper.
+
+    Example:
+        >>> class Own:
+        ...     name, identity, tau = "own", "own-1", 0.5
+        >>> accuracy_of(Own(), 0.5)
+        Accuracy(accepts=1.0, errs=0.0)
+    """
+    if scorer.name != "judge" or not scorer.identity.startswith("judge-"):
+        return Accuracy()
+    numbers = shipped("judge")
+    if tau != numbers.tau:
+        return Accuracy()
+    held_out = numbers.provenance["figures"]["mined, held out"]
+    return Accuracy(
+        accepts=held_out["share of accepted with S at least .5"],
+        errs=held_out["share of refused with S at least .5"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """What a scorer is shipped with.
+
+    Attributes:
+        tau: its threshold.
+        weights: of the combination; None for the others.
+        provenance: how the numbers were found: the criterion, the date, and of each set of
+            judgements its name, its terms, how many pairs, and the SHA-256 of pairs and judgements.
+    """
+
+    tau: float
+    weights: Mapping[str, float] | None
+    provenance: Mapping[str, Any]
+
+
+def shipped(name: str) -> Shipped:
+    """The numbers of a scorer.
+
+    Raises:
+        UsageError: there is no such scorer.
+
+    Example:
+        >>> 0 < shipped("combined").tau < 1
+        True
+    """
+    if name not in SCORER_NAMES:
+        raise UsageError(
+            f"there is no scorer {name!r}", help=f"the scorers are {', '.join(SCORER_NAMES)}"
+        )
+    if name == "judge":
+        entry = json.loads(files("sears_dsl.judge").joinpath("judge.json").read_text("utf-8"))
+        return Shipped(entry["tau"], None, entry["provenance"])
+    content = files(__package__).joinpath("scorers.json").read_text("utf-8")
+    entry = json.loads(content)["combined" if name == "strict" else name]
+    return Shipped(entry["tau"], entry.get("weights"), entry["provenance"])
+
+
+def load_scorer(
+    name: str = "combined",
+    *,
+    pivots: Sequence[Pivot] | None = None,
+    tau: float | None = None,
+    floor: float | None = None,
+    device: str | torch.device | None = None,
+) -> Scorer:
+    """A scorer by name.
+
+    Args:
+        name: ``judge``, the chance that most readers would accept a rewrite; ``pivot``, the paper's
+            score; ``minilm``, the cosine of a sentence encoder;
+            ``combined``, the calibrated combination of both with word order and negation;
+            ``strict``, the combination with the paper's score as a floor.
+        pivots: the pivot languages; the pair that packages carry if None.
+        tau: another threshold than the shipped one.
+        floor: of ``strict`` another least S of the paper's score than that score's shipped τ.
+        device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
+
+    Raises:
+        UsageError: there is no such scorer, or one without a floor is given a floor.
+        ModelError: a model is not installed.
+
+    Example:
+        >>> load_scorer("minilm").name
+        'minilm'
+    """
+    numbers = shipped(name)
+    threshold = numbers.tau if tau is None else tau
+    if floor is not None and name != "strict":
+        raise UsageError(f"the scorer {name} has no floor", help="leave it out, or choose strict")
+    # Each brings networks of its own, which take seconds, so it is imported when it is asked for.
+    from sears_dsl.meaning.sentence_encoder import (  # noqa: PLC0415
+        EmbeddingScorer,
+        MiniLM,
+        carried_encoder,
+    )
+
+    if name == "judge":
+        from sears_dsl.judge.judge import load_judge  # noqa: PLC0415
+
+        return load_judge(carried_encoder(), tau=tau, device=device)
+    if name == "minilm":
+        return EmbeddingScorer(MiniLM(device=device), tau=threshold)
+    from sears_dsl.meaning.combined import CombinedScorer, Weights  # noqa: PLC0415
+    from sears_dsl.meaning.pivot_score import PivotScorer  # noqa: PLC0415
+    from sears_dsl.meaning.strict import StrictScorer  # noqa: PLC0415
+    from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
+
+    pivot = PivotScorer(load_pivots(device=device) if pivots is None else pivots, tau=threshold)
+    if numbers.weights is None:
+        return pivot
+    combined = CombinedScorer(
+        pivot, MiniLM(device=device), weights=Weights(**numbers.weights), tau=threshold
+    )
+    if name == "combined":
+        return combined
+    return StrictScorer(combined, floor=shipped("pivot").tau if floor is None else floor)
+
+
+def translates(name: str) -> bool:
+    """Whether a scorer asks translation models.
+
+    Example:
+        >>> translates("pivot"), translates("minilm")
+        (True, False)
+    """
+    return name in _TRANSLATING
+
+
+def search_tau(scorer: Scorer, tau: float | None = None) -> float:
+    """The least S of the paper's score that a paraphrase must have to be of use to a scorer.
+
+    Args:
+        scorer: what decides whether a paraphrase keeps the meaning.
+        tau: the threshold of the run; None for the scorer's own.
+
+    Returns:
+        Of the paper's score the threshold itself; of ``strict`` its floor; for scorers that ask
+        something else the shipped τ of the paper's score.
+    """
+    if scorer.name == "pivot":
+        return scorer.tau if tau is None else tau
+    floor = getattr(scorer, "floor", None) if scorer.name == "strict" else None
+    return shipped("pivot").tau if floor is None else floor
+
+
+def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
+    """A sentence for those who score through other models than the shipped numbers were fitted on.
+
+    Args:
+        name: of the scorer.
+        pivots: identities of the translation models.
+        tau: the threshold that was given; None for the shipped one.
+
+    Returns:
+        The sentence; empty where the numbers fit, or none of them is asked.
+
+    Example:
+        >>> unfitted("minilm", ["opus-mt-en-fr-0123", "opus-mt-fr-en-4567"])
+        ''
+        >>> unfitted("pivot", ["opus-mt-en-fr-0123", "opus-mt-fr-en-4567"]).split(":")[0]
+        'the numbers of the scorer pivot were fitted with other translation models'
+    """
+    fitted_with = shipped(name).provenance["models"]
+    asks_none = not translates(name) or (name == "pivot" and tau is not None)
+    if asks_none or all(pivot in fitted_with for pivot in pivots):
+        return ""
+    return (
+        f"the numbers of the scorer {name} were fitted with other translation models: what S and τ "
+        f"mean with these, nobody has measured; `sears calibrate --scorer {name} --pivot …` fits "
+        "τ to judgements of your own, and --tau takes it"
+    )

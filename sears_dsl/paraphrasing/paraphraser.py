@@ -1,0 +1,371 @@
+"""Paraphrases of sentences, by translating there and back.
+
+In: sentences, one or several pivots. Out: for each sentence its paraphrases x' with
+S(x, x') = min(1, P(x'|x) / P(x|x)) of at least tau, best first.
+Holds: scores are those of `PivotScorer` (or, where asked, estimates); texts are distinct, differ
+from the sentence in more than white space and are within the edit distance; the same call gives the
+same bytes, and other sentences in the call change scores by rounding only.
+Costs: a beam search for each sentence and group of pivots that share a vocabulary. Sentences of
+like length are searched together.
+
+Several pivots: P(x'|x) is the mean over the pivots. Pivots that write with the same pieces are
+searched in one beam that holds this mean exactly. Others search for themselves, each by its own
+ratio, and what any of them finds is scored by all. Nothing is lost by that: the ratio of means is a
+mean of the ratios, weighted by P(x|x), so that one of them reaches tau where the whole does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from sears_dsl.errors import UsageError
+from sears_dsl.meaning.pivot_score import PAPER_TAU, PivotScorer
+from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
+from sears_dsl.paraphrasing.guide import ParaphraseGuide
+from sears_dsl.paraphrasing.shortlist import near_pieces
+from sears_dsl.paraphrasing.word_constraints import Constraints, check_constraints
+from sears_dsl.translation.beam_search import Reader, beam_search
+from sears_dsl.translation.forced_scoring import Originals, read_originals
+from sears_dsl.translation.long_texts import sentences_of
+from sears_dsl.translation.network import TranslationModel
+from sears_dsl.translation.pivots import Pivot
+
+__all__ = ["Paraphrase", "Paraphraser", "SearchBounds"]
+
+# Scores are given to so many decimals: what is beyond depends on the batch.
+_DECIMALS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Paraphrase:
+    """Another way of saying a sentence.
+
+    Attributes:
+        text: the paraphrase.
+        log_score: log S(sentence, text), natural logarithm, at most 0, to four decimals.
+    """
+
+    text: str
+    log_score: float
+
+
+class SearchBounds(NamedTuple):
+    """How far a search for paraphrases goes.
+
+    Attributes:
+        tau: smallest S of a paraphrase.
+        edit_distance: most words put in, left out or replaced.
+        paraphrases: most of a sentence.
+        pieces: most of a sentence that is searched.
+    """
+
+    tau: float
+    edit_distance: int
+    paraphrases: int
+    pieces: int
+
+
+class Paraphraser:
+    """Finds paraphrases through pivot languages.
+
+    Args:
+        pivots: models into each pivot language and back.
+        beam: prefixes kept at each step.
+        tau: smallest S of a paraphrase; 0 for no bound.
+        maximum_edit_distance: most words put in, left out or replaced.
+        limit: most paraphrases of a sentence.
+        exact: False searches, and normalizes, over the pieces near the sentences only: several
+            times faster; scores are then estimates. For callers that score again.
+        scorer: what scores through the same pivots, so that translations are shared with it.
+        maximum_pieces: texts of more pieces are reworded sentence by sentence, and sentences of
+            more pieces are left as they are; see `searchable` and `too_long`.
+        batch: sentences searched together.
+
+    Raises:
+        UsageError: no pivot, or a number out of its range.
+
+    Example:
+        >>> from sears_dsl.translation.pivots import load_pivots
+        >>> paraphraser = Paraphraser(load_pivots())
+        >>> [found] = paraphraser.paraphrase(["Good movie!"])
+        >>> "Good film!" in [paraphrase.text for paraphrase in found]
+        True
+    """
+
+    def __init__(
+        self,
+        pivots: Sequence[Pivot],
+        *,
+        beam: int = 30,
+        tau: float = PAPER_TAU,
+        maximum_edit_distance: int = 4,
+        limit: int = 100,
+        exact: bool = True,
+        scorer: PivotScorer | None = None,
+        maximum_pieces: int = 60,
+        batch: int = 16,
+    ) -> None:
+        if not pivots:
+            raise UsageError(
+                "paraphrases need at least one pivot", help="give load_pivots() or your own"
+            )
+        for name, number in (
+            ("beam", beam),
+            ("maximum_edit_distance", maximum_edit_distance),
+            ("limit", limit),
+            ("maximum_pieces", maximum_pieces),
+            ("batch", batch),
+        ):
+            if number < 1:
+                raise UsageError(f"{name} is {number}", help="give 1 or more")
+        if not 0 <= tau <= 1:
+            raise UsageError(f"tau is {tau}", help="S lies between 0 and 1; so must its bound")
+        if scorer is not None and list(scorer.pivots) != list(pivots):
+            raise UsageError("the scorer has other pivots", help="give it the same pivots")
+        self.beam = beam
+        self.tau = tau
+        self.maximum_edit_distance = maximum_edit_distance
+        self.limit = limit
+        self.exact = exact
+        self.maximum_pieces = maximum_pieces
+        self.batch = batch
+        self._scorer = PivotScorer(pivots) if scorer is None else scorer
+        self._groups = _groups(pivots)
+        self._floor = math.log(tau) if tau > 0 else -math.inf
+
+    @property
+    def bounds(self) -> SearchBounds:
+        """How far the search goes."""
+        return SearchBounds(self.tau, self.maximum_edit_distance, self.limit, self.maximum_pieces)
+
+    def searchable(self, sentence: str) -> bool:
+        """Whether a sentence is searched: it has text, and not too many pieces."""
+        return bool(sentence.strip()) and self._length(sentence) <= self.maximum_pieces
+
+    def too_long(self, sentences: Sequence[str]) -> list[bool]:
+        """Whether some sentence of each text has too many pieces to be searched."""
+        return [
+            any(self._length(text[start:end]) > self.maximum_pieces for start, end in parts)
+            for text, parts in zip(sentences, self._parts(sentences), strict=True)
+        ]
+
+    def paraphrase(
+        self,
+        sentences: Sequence[str],
+        *,
+        constraints: Constraints | Sequence[Constraints | None] | None = None,
+    ) -> list[list[Paraphrase]]:
+        """The paraphrases of each sentence.
+
+        Args:
+            sentences: texts. Of one with too many pieces each sentence is reworded by itself, and
+                put back where it stood; scores are then those of the sentence.
+            constraints: words that paraphrases must or must not have: the same for all, or one
+                entry for each sentence. They hold for each sentence of a longer text.
+
+        Returns:
+            For each sentence its paraphrases by falling score; of equal scores the likelier first.
+            The sentence itself is left out.
+
+        Raises:
+            UsageError: the constraints are of another number than the sentences, or are empty.
+        """
+        if constraints is None or isinstance(constraints, Constraints):
+            asked: list[Constraints | None] = [constraints] * len(sentences)
+        else:
+            asked = list(constraints)
+        if len(asked) != len(sentences):
+            raise UsageError(
+                f"{len(asked)} constraints for {len(sentences)} sentences",
+                help="give one for all, or one for each (None where there are none)",
+            )
+        for item in asked:
+            if item is not None:
+                check_constraints(item)
+        parts = [
+            [(start, end, _Task(text[start:end], constraint)) for start, end in of_text]
+            for text, constraint, of_text in zip(
+                sentences, asked, self._parts(sentences), strict=True
+            )
+        ]
+        every = dict.fromkeys(task for of_text in parts for _, _, task in of_text)
+        tasks = [task for task in every if self.searchable(task.sentence)]
+        tasks.sort(key=lambda task: (self._length(task.sentence), task.sentence))
+        found: dict[_Task, list[Paraphrase]] = {}
+        for begin in range(0, len(tasks), self.batch):
+            chunk = tasks[begin : begin + self.batch]
+            found.update(zip(chunk, self._search(chunk), strict=True))
+        return [
+            self._put_back(
+                text, [(start, end, found.get(task, ())) for start, end, task in of_text]
+            )
+            for text, of_text in zip(sentences, parts, strict=True)
+        ]
+
+    def _parts(self, texts: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
+        """Of each text what is searched by itself: the whole, or its sentences."""
+        whole = [self._length(text) <= self.maximum_pieces for text in texts]
+        cut = iter(
+            sentences_of([text for text, all_ in zip(texts, whole, strict=True) if not all_])
+        )
+        for text, all_ in zip(texts, whole, strict=True):
+            yield [(0, len(text))] if all_ else next(cut)
+
+    def _put_back(
+        self, text: str, parts: Sequence[tuple[int, int, Sequence[Paraphrase]]]
+    ) -> list[Paraphrase]:
+        """The paraphrases of a text's parts as paraphrases of the text, best first."""
+        found = [
+            Paraphrase(text[:start] + each.text + text[end:], each.log_score)
+            for start, end, of_part in parts
+            for each in of_part
+        ]
+        if len(parts) > 1:  # of equal scores those of the first sentence come first
+            found.sort(key=lambda each: -each.log_score)
+        return found[: self.limit]
+
+    def _length(self, sentence: str) -> int:
+        return max(len(group.model.target_pieces(sentence)) for group in self._groups)
+
+    @torch.inference_mode()
+    def _search(self, tasks: Sequence[_Task]) -> list[list[Paraphrase]]:
+        """One batch: read, propose, score."""
+        translated = self._scorer.translations([task.sentence for task in tasks])
+        # For each sentence its proposals: text → log ratio where the search has told it.
+        proposals: list[dict[str, float | None]] = [{} for _ in tasks]
+        for group in self._groups:
+            texts = [translated[number] for number in group.numbers]
+            for row, found in enumerate(self._propose(group, tasks, texts)):
+                for text, ratio in found.items():
+                    known = text not in proposals[row] and len(self._groups) == 1
+                    proposals[row][text] = ratio if known else None
+        asked = [
+            (row, text)
+            for row, found in enumerate(proposals)
+            for text, ratio in found.items()
+            if ratio is None
+        ]
+        ratios = self._scorer.log_ratios([(tasks[row].sentence, text) for row, text in asked])
+        for (row, text), ratio in zip(asked, ratios.tolist(), strict=True):
+            proposals[row][text] = ratio
+        return [self._best(found) for found in proposals]
+
+    def _propose(
+        self, group: _Group, tasks: Sequence[_Task], translated: Sequence[Sequence[str]]
+    ) -> list[dict[str, float | None]]:
+        """What one group of pivots finds for each sentence.
+
+        Log ratios are None where a text is not written as it was found: the search knows the
+        natural form of sentences that are written otherwise.
+        """
+        model = group.model
+        naturals = [natural_form(task.sentence) for task in tasks]
+        targets = [model.target_pieces(natural) for natural in naturals]
+        read = [
+            read_originals(one, texts, targets)
+            for one, texts in zip(group.models, translated, strict=True)
+        ]
+        rows = torch.arange(len(tasks), device=model.device)
+        readers = [
+            Reader(one, originals.memory, rows)
+            for one, originals in zip(group.models, read, strict=True)
+        ]
+        base = _mean_totals(read)
+        guides = [
+            ParaphraseGuide(
+                natural,
+                model,
+                group.names,
+                maximum=self.maximum_edit_distance,
+                constraints=task.constraints,
+            )
+            for natural, task in zip(naturals, tasks, strict=True)
+        ]
+        needed = {piece for guide in guides for piece in guide.pieces}
+        found = beam_search(
+            readers,
+            guides,
+            beam=self.beam,
+            floors=(base + self._floor).tolist(),
+            lengths=[2 * len(target) + 10 for target in targets],
+            # With a threshold the search ends by itself, and a limit would favour outputs that
+            # change as much as they may.
+            limit=None if self.tau > 0 else self.limit + 1,
+            pieces=None if self.exact else near_pieces(readers, targets, needed=needed),
+        )
+        proposals: list[dict[str, float | None]] = [{} for _ in tasks]
+        for row, hypotheses in enumerate(found):
+            sentence = tasks[row].sentence
+            itself = model.text(model.target_pieces(sentence))
+            surface = Surface(sentence, model.text(targets[row]))
+            for item in hypotheses:
+                plain = model.text(item.pieces)
+                # The same text in other pieces: its own pieces are found apart.
+                if tuple(model.target_pieces(plain)[:-1]) != item.pieces:
+                    continue
+                text = surface.restore(plain)
+                if not _same_letters(model.text(model.target_pieces(text)), itself):
+                    natural = naturals[row] == sentence and text == plain
+                    ratio = item.log_probability - float(base[row])
+                    proposals[row].setdefault(text, ratio if natural else None)
+        return proposals
+
+    def _best(self, found: dict[str, float | None]) -> list[Paraphrase]:
+        """Those of tau or more, best first."""
+        scored = sorted(
+            (-round(ratio, _DECIMALS), text)
+            for text, ratio in found.items()
+            if ratio is not None and ratio >= self._floor
+        )
+        return [Paraphrase(text, min(0.0, -cost)) for cost, text in scored[: self.limit]]
+
+
+class _Task(NamedTuple):
+    sentence: str
+    constraints: Constraints | None
+
+
+class _Group:
+    """Pivots whose back models write with the same pieces.
+
+    Attributes:
+        numbers: of the pivots.
+        models: their back models.
+        model: the first of these, for all that concerns pieces.
+        names: the pieces by id.
+    """
+
+    def __init__(self, numbers: Sequence[int], models: Sequence[TranslationModel]) -> None:
+        self.numbers = tuple(numbers)
+        self.models = tuple(models)
+        self.model = models[0]
+        self.names = tuple(models[0].piece_strings())
+
+
+def _groups(pivots: Sequence[Pivot]) -> list[_Group]:
+    """The pivots by the vocabulary of their back models, in the order of the first of each."""
+    grouped: dict[tuple[int, tuple[str, ...]], list[int]] = {}
+    for number, pivot in enumerate(pivots):
+        key = pivot.back.end, tuple(pivot.back.piece_strings())
+        grouped.setdefault(key, []).append(number)
+    return [
+        _Group(numbers, [pivots[number].back for number in numbers]) for numbers in grouped.values()
+    ]
+
+
+def _same_letters(one: str, other: str) -> bool:
+    """Whether two texts differ in nothing but white space."""
+    return "".join(one.split()) == "".join(other.split())
+
+
+def _mean_totals(read: Sequence[Originals]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The log of the mean probability of each original."""
+    totals = np.stack([originals.totals for originals in read])
+    mean = np.logaddexp.reduce(totals, axis=0) - math.log(len(read))
+    return np.asarray(mean, np.float64)

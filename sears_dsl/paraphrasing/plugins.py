@@ -1,0 +1,587 @@
+"""Parts of one's own: what rewords sentences, and what scores pairs, in the place of the shipped.
+
+    module:object    a function or an object, here or installed
+    FILE             of paraphrasers: pairs (original, paraphrase) in csv, tsv, jsonl, parquet, …
+    NAME             what an installed package offers: entry points of the groups
+                     ``sears.paraphrasers`` and ``sears.scorers``
+
+From Python also functions, objects, and a mapping from sentences to their paraphrases.
+
+In: one of these. Out: a `ParaphraseSource` or a `Scorer`. Always holds: only what a person names is
+imported; what a part gives is one list of texts for each sentence, or one number from 0 to 1 for
+each pair, or an error that says who gave what. Parts work in this process, in the order in which
+they are asked. Costs the import, and some microseconds a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from importlib.metadata import EntryPoint, entry_points
+from math import isnan
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.data.batches import Batch
+from sears_dsl.data.dataset import Dataset
+from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
+from sears_dsl.meaning.judgements import pair_columns, pairs_of
+from sears_dsl.meaning.scorers import SCORER_NAMES, Scorer, load_scorer
+from sears_dsl.models.objects import is_object_name, listed, load_object, object_name, told_error
+from sears_dsl.paraphrasing.remembered import (
+    BoundedSource,
+    Found,
+    ParaphraseSource,
+    StreamingSource,
+)
+
+__all__ = [
+    "PARAPHRASERS",
+    "SCORERS",
+    "AnyParaphraser",
+    "AnyScorer",
+    "GivenParaphrases",
+    "OwnParaphraser",
+    "OwnScorer",
+    "as_paraphraser",
+    "as_scorer",
+    "identity_of_source",
+    "offered",
+    "read_paraphrases",
+]
+
+Pair = tuple[str, str]
+
+PARAPHRASERS, SCORERS = "sears.paraphrasers", "sears.scorers"
+"""The groups of entry points in which packages offer parts."""
+
+AnyParaphraser: TypeAlias = (
+    ParaphraseSource
+    | Callable[[Sequence[str]], Iterable[Iterable[Found | str]]]
+    | Mapping[str, Sequence[str]]
+    | str
+    | Path
+)
+"""What `as_paraphraser` takes."""
+
+AnyScorer: TypeAlias = Scorer | Callable[[Sequence[Pair]], Iterable[float]] | str
+"""What `as_scorer` takes."""
+
+_PACKAGE = __name__.partition(".")[0]
+_SHOWN = 80
+# So far beyond 0 and 1 a number may be by rounding: a cosine of float32, say.
+_ROUNDING = 1e-5
+_LISTS = "paraphrases"
+_SCORE = "score"
+
+
+# ---------------------------------------------------------------- names
+
+
+def offered(group: str) -> dict[str, EntryPoint]:
+    """What installed packages offer, by name; nothing of it is imported.
+
+    Args:
+        group: `PARAPHRASERS` or `SCORERS`.
+    """
+    return {each.name: each for each in sorted(entry_points(group=group))}
+
+
+def _named(name: str, group: str, kind: str) -> tuple[Any, str]:
+    """The object of ``module:object`` or of an entry point, and its identity."""
+    if is_object_name(name):
+        return load_object(name, kind=kind)
+    places = sorted({each.value for each in entry_points(group=group, name=name)})
+    if len(places) > 1:
+        raise UsageError(
+            f"several packages offer a {kind} {name!r}: {', '.join(places)}",
+            help=f"name the one that you mean by its object: {places[0]}",
+        )
+    if not places:
+        raise UsageError(f"there is no {kind} {name!r}", help=_there_is(group))
+    entry = offered(group)[name]
+    package = entry.dist and f"{entry.dist.name} {entry.dist.version}"
+    try:
+        found = entry.load()
+    except (Exception, SystemExit) as error:
+        raise ModelError(
+            f"the {kind} {name!r} of {package or 'an installed package'} could not be loaded "
+            f"({entry.value}): {told_error(error)}",
+            help=f"does `python -c 'import {entry.module}'` work? Others do without it",
+        ) from error
+    version = getattr(found, "identity", None)
+    known = [each for each in (package, version) if isinstance(each, str)]
+    return found, f"{name} ({', '.join(known)})"
+
+
+def _there_is(group: str) -> str:
+    names = ", ".join([*(SCORER_NAMES if group == SCORERS else ()), *offered(group)])
+    if group == SCORERS:
+        return f"the scorers are {names}; one of your own is written module:object"
+    installed = f"; installed packages offer {names}" if names else ""
+    return f"name a file of pairs, or a function or an object as module:object{installed}"
+
+
+def _refuse_class(given: object, kind: str) -> None:
+    if isinstance(given, type):
+        raise UsageError(
+            f"{given.__name__} is a class, not a {kind}",
+            help=f"give an instance of it: {given.__name__}(…)",
+        )
+
+
+# ---------------------------------------------------------------- paraphrasers
+
+
+def as_paraphraser(given: AnyParaphraser) -> ParaphraseSource:
+    """What rewords sentences, from whatever a person gave.
+
+    Args:
+        given: a function of a list of sentences that gives for each its paraphrases, best first, as
+            texts or objects with a ``text``; an object with such a method ``paraphrase``; a mapping
+            from sentences to their paraphrases; ``module:object`` or the name of an entry point; or
+            a file, as `read_paraphrases` takes it.
+
+    Raises:
+        UsageError: it is none of these.
+        DataError: the file cannot be read.
+        ModelError: a module or an entry point cannot be loaded.
+
+    Example:
+        >>> def shorter(sentences):
+        ...     return [[sentence.replace("It is", "It's")] for sentence in sentences]
+        >>> as_paraphraser(shorter).paraphrase(["It is fun.", "A film."])
+        [["It's fun."], []]
+    """
+    if isinstance(given, str | Path):
+        if not is_object_name(str(given)) and Path(given).is_file():
+            return read_paraphrases(given)
+        found, identity = _named(str(given), PARAPHRASERS, "paraphraser")
+        return _paraphraser(found, name=str(given), identity=identity)
+    return _paraphraser(given)
+
+
+def _paraphraser(
+    given: object, *, name: str | None = None, identity: str | None = None
+) -> ParaphraseSource:
+    if isinstance(given, Mapping):
+        return GivenParaphrases(given, name=name or "the mapping")
+    _refuse_class(given, "paraphraser")
+    method = getattr(given, "paraphrase", given)
+    if not callable(method):
+        raise UsageError(
+            f"{name or f'an object of type {type(given).__name__}'} is no paraphraser: it cannot be"
+            " called and has no method paraphrase",
+            help="give a function of a list of sentences that returns a list of paraphrases for "
+            "each, or an object with such a method `paraphrase`",
+        )
+    if isinstance(given, StreamingSource | BoundedSource):
+        return cast("ParaphraseSource", given)  # written for discovery, with all that it asks
+    return OwnParaphraser(method, name=name or object_name(given), identity=identity)
+
+
+class OwnParaphraser:
+    """A function of one's own as a paraphraser; its answers are checked.
+
+    Args:
+        function: of a list of sentences; gives for each its paraphrases, best first.
+        name: for messages.
+        identity: how to know it again; None for the name.
+
+    Raises:
+        ModelError: when asked: it raised, or gave something else.
+
+    Example:
+        >>> mine = OwnParaphraser(lambda sentences: [["A movie.", "A film."]], name="mine")
+        >>> mine.paraphrase(["A film."])
+        [['A movie.']]
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Sequence[str]], Iterable[Iterable[Found | str]]],
+        *,
+        name: str,
+        identity: str | None = None,
+    ) -> None:
+        self._function = function
+        self.name = name
+        self.identity = identity or name
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        """The paraphrases of each sentence; the sentence itself and blank texts are left out."""
+        answers = _asked(self.name, lambda: listed(self._function(list(sentences))))
+        if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
+            raise _wrong(f"{self.name} gave {_kind(answers)} for {_sentences(sentences)}")
+        if len(answers) != len(sentences):
+            raise _wrong(f"{self.name} gave {len(answers)} answers for {_sentences(sentences)}")
+        return [
+            list(dict.fromkeys(self._texts(sentence, answer)))
+            for sentence, answer in zip(sentences, answers, strict=True)
+        ]
+
+    def _texts(self, sentence: str, answer: object) -> Iterable[str]:
+        given = _asked(self.name, lambda: listed(answer))
+        if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):
+            raise _wrong(f"{self.name} gave {_kind(given)} for {_excerpt(sentence)}")
+        for each in given:
+            text = each if isinstance(each, str) else getattr(each, "text", None)
+            if not isinstance(text, str):
+                raise _wrong(
+                    f"{self.name} gave {_kind(each)} as a paraphrase of {_excerpt(sentence)}"
+                )
+            if text.strip() and text != sentence:
+                yield text
+
+
+def _wrong(message: str) -> ModelError:
+    return ModelError(
+        message,
+        help="return one list for each sentence, in order: its paraphrases as texts, or as objects "
+        "with a `text`; an empty list where there are none",
+    )
+
+
+class GivenParaphrases:
+    """Paraphrases that were made before; itself a paraphraser.
+
+    Args:
+        paraphrases: of each sentence, best first; other sentences have none.
+        name: where they are from.
+
+    Example:
+        >>> given = GivenParaphrases({"A film.": ["A movie."]}, name="pairs.csv")
+        >>> given.paraphrase(["A film.", "A play."]), given.missing(["A film.", "A play."])
+        ([['A movie.'], []], 1)
+    """
+
+    def __init__(self, paraphrases: Mapping[str, Sequence[str]], *, name: str) -> None:
+        self._own = OwnParaphraser(
+            lambda sentences: [paraphrases.get(each, ()) for each in sentences], name=name
+        )
+        self._paraphrases = paraphrases
+        self.name = name
+
+    @property
+    def identity(self) -> str:
+        """The name, and a hash of what is given."""
+        digest = blake2b(digest_size=6)
+        for pair in self._paraphrases.items():
+            digest.update(repr(pair).encode())
+        return f"{self.name} ({digest.hexdigest()})"
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        """The paraphrases of each sentence."""
+        return self._own.paraphrase(sentences)
+
+    def missing(self, sentences: Sequence[str]) -> int:
+        """How many of the sentences have no paraphrase."""
+        return sum(not found for found in self.paraphrase(sentences))
+
+
+def identity_of_source(source: ParaphraseSource) -> str:
+    """How to know a source of paraphrases again: its ``identity``, or its name."""
+    identity = getattr(source, "identity", None)
+    return identity if isinstance(identity, str) else object_name(source)
+
+
+def read_paraphrases(path: str | Path) -> GivenParaphrases:
+    r"""Read paraphrases that somebody else made.
+
+    Args:
+        path: a file with two columns of texts, ``original`` and ``paraphrase`` (or others that can
+            be meant), a pair a row, best first or with a ``score``; or with a column
+            ``paraphrases`` that holds lists.
+
+    Raises:
+        DataError: the file cannot be read, or it is not clear what the columns mean.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "pairs.csv")
+        ...     _ = path.write_text("original,paraphrase\na film,a movie\na film,the film\n")
+        ...     read_paraphrases(path).paraphrase(["a film"])
+        [['a movie', 'the film']]
+    """
+    dataset = Dataset(str(path))
+    pairs = _listed_pairs(dataset) if _LISTS in dataset.names else _plain_pairs(dataset)
+    found: dict[str, list[tuple[float, str]]] = {}
+    for (original, paraphrase), score in pairs:
+        found.setdefault(original, []).append((-score, paraphrase))
+    # Of equal scores, and without any, the first in the file comes first.
+    return GivenParaphrases(
+        {
+            original: [text for _, text in sorted(of_one, key=lambda each: each[0])]
+            for original, of_one in found.items()
+        },
+        name=Path(path).name,
+    )
+
+
+def _plain_pairs(dataset: Dataset) -> Iterable[tuple[Pair, float]]:
+    try:
+        columns = pair_columns(dataset)
+    except DataError as error:
+        raise DataError(
+            error.message, help="call them original and paraphrase; a column score ranks them"
+        ) from None
+    for batch in dataset.batches():
+        pairs = pairs_of(batch, columns, where=dataset.path)
+        scores = batch.columns.get(_SCORE, [0.0] * len(pairs))
+        for index, (pair, score) in enumerate(zip(pairs, scores, strict=True)):
+            yield pair, _rank(score, batch, index, dataset.path)
+
+
+def _rank(score: Any, batch: Batch, index: int, path: str) -> float:
+    try:
+        number = float(score)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isnan(number):
+        raise DataError(
+            f"{path}: row {batch.row_number(index)}: {_SCORE} is {score!r}, no number",
+            help="scores rank the paraphrases of a sentence; leave the column out where there are "
+            "none",
+        )
+    return number
+
+
+def _listed_pairs(dataset: Dataset) -> Iterable[tuple[Pair, float]]:
+    others = [name for name in dataset.names if name != _LISTS]
+    originals = [name for name in ("original", "text", "sentence") if name in others]
+    if not originals and len(others) != 1:
+        raise DataError(
+            f"{dataset.path}: which column holds the originals of {_LISTS}? its columns are "
+            f"{', '.join(dataset.names)}",
+            help="call it original",
+        )
+    name = (originals or others)[0]
+    for batch in dataset.batches():
+        for index, original in enumerate(batch.columns[name]):
+            texts = listed(batch.columns[_LISTS][index])
+            if not isinstance(original, str) or not (
+                isinstance(texts, list) and all(isinstance(each, str) for each in texts)
+            ):
+                raise DataError(
+                    f"{dataset.path}: row {batch.row_number(index)} has no text as {name} with a "
+                    f"list of texts as {_LISTS}",
+                    help='write {"original": "A film.", "paraphrases": ["A movie."]}',
+                )
+            for text in texts:
+                yield (original, text), 0.0
+
+
+# ---------------------------------------------------------------- scorers
+
+
+def as_scorer(given: AnyScorer, *, tau: float | None = None) -> Scorer:
+    """What scores pairs, from whatever a person gave.
+
+    Args:
+        given: a function of a list of pairs (original, rewrite) that gives a number from 0 to 1 for
+            each; an object with such a method ``scores``, which may also have ``tau``, ``name``,
+            ``identity`` and ``at_least``; ``module:object`` or the name of an entry point; or a
+            name that `load_scorer` takes.
+        tau: the threshold; None for its own.
+
+    Raises:
+        UsageError: it is none of these, or its ``tau`` is no number from 0 to 1.
+        ModelError: a module or an entry point cannot be loaded.
+
+    Example:
+        >>> mine = as_scorer(lambda pairs: [one.lower() == other.lower() for one, other in pairs])
+        >>> mine.scores([("A film.", "a film."), ("A film.", "A play.")]).tolist()
+        [1.0, 0.0]
+    """
+    if isinstance(given, str):
+        if given in SCORER_NAMES:
+            return load_scorer(given, tau=tau)
+        found, identity = _named(given, SCORERS, "scorer")
+        return OwnScorer(found, name=given, identity=identity, tau=tau)
+    own = type(given).__module__.partition(".")[0] == _PACKAGE
+    if own and tau is None:
+        return cast("Scorer", given)
+    return OwnScorer(given, tau=tau)
+
+
+class OwnScorer:
+    """A function or an object of one's own as a scorer; its answers are checked.
+
+    Args:
+        given: as `as_scorer` takes it.
+        name: None for its own.
+        identity: how to know it again; None for its own.
+        tau: the threshold; None for its own.
+
+    Raises:
+        UsageError: it is no scorer, or its ``tau`` is no number from 0 to 1.
+        ModelError: when asked: it raised, or gave something else than a number for each pair.
+
+    Example:
+        >>> mine = OwnScorer(lambda pairs: [0.4 for _ in pairs], name="mine", tau=0.5)
+        >>> mine.at_least([("A film.", "A play.")], mine.tau).tolist()
+        [False]
+    """
+
+    def __init__(
+        self,
+        given: object,
+        *,
+        name: str | None = None,
+        identity: str | None = None,
+        tau: float | None = None,
+    ) -> None:
+        _refuse_class(given, "scorer")
+        function = getattr(given, "scores", given)
+        if not callable(function):
+            raise UsageError(
+                f"{name or f'an object of type {type(given).__name__}'} is no scorer: it cannot be "
+                "called and has no method scores",
+                help="give a function of a list of pairs (original, rewrite) that returns a number "
+                "from 0 to 1 for each, or an object with such a method `scores`",
+            )
+        self._function: Callable[[Sequence[Pair]], object] = function
+        self._decide = getattr(given, "at_least", None)
+        self.name = name or _own_text(given, "name") or object_name(given)
+        self.identity = identity or _own_text(given, "identity") or self.name
+        self._tau = self._threshold(getattr(given, "tau", None)) if tau is None else tau
+
+    def _threshold(self, given: object) -> float | None:
+        if given is None:
+            return None
+        number = _number(given)
+        if number is None or not 0 <= number <= 1:
+            raise UsageError(
+                f"{self.name} has {given!r} as its tau", help="a threshold is a number from 0 to 1"
+            )
+        return number
+
+    @property
+    def has_tau(self) -> bool:
+        """Whether it has a threshold."""
+        return self._tau is not None
+
+    @property
+    def tau(self) -> float:
+        """Its threshold.
+
+        Raises:
+            UsageError: it has none, and none was given.
+        """
+        if self._tau is None:
+            raise UsageError(
+                f"{self.name} does not say from which score on a rewrite is accepted",
+                help="give --tau (in Python: tau=…), or give the object an attribute `tau`",
+            )
+        return self._tau
+
+    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """S of each pair.
+
+        Raises:
+            ModelError: as the class says.
+        """
+        answers = self._answers(self._function, pairs)
+        numbers = np.array([_number(each, missing=np.nan) for each in answers], np.float64)
+        wrong = ~((numbers >= -_ROUNDING) & (numbers <= 1 + _ROUNDING))
+        if wrong.any():
+            place = int(wrong.argmax())
+            raise self._wrong(answers[place], pairs[place])
+        return np.clip(numbers, 0.0, 1.0)
+
+    def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
+        """Whether S of each pair is at least τ."""
+        if not callable(self._decide):
+            return self.scores(pairs) >= tau
+        decide = self._decide
+        answers = self._answers(lambda some: decide(some, tau), pairs)
+        for answer, pair in zip(answers, pairs, strict=True):
+            if not isinstance(answer, bool):
+                raise ModelError(
+                    f"{self.name}: at_least gave {_kind(answer)} for {_pair(pair)}",
+                    help="return True or False for each pair, in order",
+                )
+        return np.array(answers, np.bool_)
+
+    def _answers(
+        self, function: Callable[[Sequence[Pair]], object], pairs: Sequence[Pair]
+    ) -> Sequence[Any]:
+        if not pairs:
+            return []
+        given = _asked(self.name, lambda: listed(function(list(pairs))))
+        told = f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'}, the first {_pair(pairs[0])}"
+        if isinstance(given, Mapping | str | bytes) or not isinstance(given, Sequence):
+            raise self._wrong_kind(f"{self.name} gave {_kind(given)} for {told}")
+        if len(given) != len(pairs):
+            raise self._wrong_kind(f"{self.name} gave {len(given)} numbers for {told}")
+        return given
+
+    def _wrong(self, given: object, pair: Pair) -> ModelError:
+        number = _number(given)
+        shown = _kind(given) if number is None else f"{number:g}" if isnan(number) else f"{number}"
+        return self._wrong_kind(f"{self.name} gave {shown} for {_pair(pair)}")
+
+    def _wrong_kind(self, message: str) -> ModelError:
+        return ModelError(
+            message,
+            help="return one number from 0 to 1 for each pair (original, rewrite), in order: 1 "
+            "where they surely mean the same",
+        )
+
+
+# ---------------------------------------------------------------- both
+
+
+def _asked(name: str, call: Callable[[], object]) -> object:
+    """What a part of somebody else's gives; what it raises is an error that names it."""
+    try:
+        return call()
+    except SearsError:
+        raise
+    # A part that calls sys.exit must not end the command without a word.
+    except (Exception, SystemExit) as error:
+        raise ModelError(
+            f"{name} raised {told_error(error)}", help="it has to answer for every text"
+        ) from error
+
+
+def _own_text(given: object, attribute: str) -> str | None:
+    value = getattr(given, attribute, None)
+    return value if isinstance(value, str) else None
+
+
+def _number(given: object, *, missing: float | None = None) -> float | None:
+    """A number of Python, NumPy or torch; None where it is none."""
+    plain: Any = given
+    item = getattr(given, "item", None)
+    if callable(item) and getattr(given, "shape", None) == ():
+        plain = item()
+    return float(plain) if isinstance(plain, int | float) else missing
+
+
+def _kind(given: object) -> str:
+    if given is None:
+        return "nothing (None)"
+    if isinstance(given, int | float):
+        return f"{given!r}, a number,"
+    if isinstance(given, str):
+        return f"one text, {given[:_SHOWN]!r},"
+    return f"an object of type {type(given).__name__}"
+
+
+def _sentences(sentences: Sequence[str]) -> str:
+    if len(sentences) == 1:
+        return _excerpt(sentences[0])
+    return f"{len(sentences)} sentences, the first {_excerpt(sentences[0])}"
+
+
+def _excerpt(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def _pair(pair: Pair) -> str:
+    return f"({_excerpt(pair[0])}, {_excerpt(pair[1])})"

@@ -1,0 +1,244 @@
+"""Scores and paraphrases that an interrupted run has found already are not worked out again.
+
+In: a scorer or a paraphraser, and the journal of the run. Out: the same, remembering. Always holds:
+what is asked for the first time is asked in an order and in portions that depend on the texts
+alone; a portion is in the journal before the next one begins, so that a killed run loses one at
+most. Costs a look-up of some microseconds a pair on top of the scorer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.errors import UsageError
+from sears_dsl.runtime.journal import Journal
+
+if TYPE_CHECKING:
+    from sears_dsl.meaning.scorers import Scorer
+
+__all__ = [
+    "GROUP",
+    "BoundedSource",
+    "Found",
+    "OnPortion",
+    "ParaphraseSource",
+    "RememberedScorer",
+    "StreamingSource",
+    "remembered_paraphrases",
+]
+
+Pair = tuple[str, str]
+OnPortion = Callable[[int, int], None]
+"""Called with how many of how many are done."""
+
+GROUP = 8
+"""Sentences that a `StreamingSource` searches together, whoever asks, and however many at once."""
+
+# A thousand pairs take seconds, which is what a killed run may lose.
+_PAIRS = 1024
+_SENTENCES = 64
+
+
+class Found(Protocol):
+    """A paraphrase as a source of paraphrases gives it."""
+
+    @property
+    def text(self) -> str:
+        """The paraphrase."""
+
+
+class ParaphraseSource(Protocol):
+    """Something that rewords sentences."""
+
+    def paraphrase(self, sentences: Sequence[str]) -> Sequence[Sequence[Found | str]]:
+        """The paraphrases of each sentence, best first: texts, or objects with a ``text``."""
+
+
+@runtime_checkable
+class BoundedSource(Protocol):
+    """A source that does not reword sentences beyond some length, and says of which texts."""
+
+    def too_long(self, sentences: Sequence[str]) -> Sequence[bool]:
+        """Whether some sentence of each text is left as it is, since it is too long."""
+
+
+@runtime_checkable
+class StreamingSource(ParaphraseSource, Protocol):
+    """A source that works on several groups of sentences at once."""
+
+    def paraphrase_each(
+        self, groups: Iterable[Sequence[str]]
+    ) -> Iterator[Sequence[Sequence[Found]]]:
+        """The paraphrases of each group, in order; a group is drawn when there is room for it."""
+
+
+class RememberedScorer:
+    """A scorer with a memory; itself a scorer.
+
+    Args:
+        scorer: the one that is asked for what is not known.
+        journal: where the answers are kept.
+        on_portion: told how many pairs of a call are known, where these take some time.
+
+    Attributes:
+        asked: pairs that the scorer behind was asked for.
+
+    Example:
+        >>> class Half:
+        ...     name, identity, tau = "half", "half", 0.1
+        ...     def scores(self, pairs):
+        ...         return np.full(len(pairs), 0.5)
+        ...     def at_least(self, pairs, tau):
+        ...         return self.scores(pairs) >= tau
+        >>> with Journal(None, task="a") as journal:
+        ...     scorer = RememberedScorer(Half(), journal)
+        ...     first = scorer.scores([("a", "b"), ("a", "c"), ("a", "b")])
+        ...     again = scorer.scores([("a", "c")])
+        ...     scorer.asked
+        2
+    """
+
+    def __init__(
+        self, scorer: Scorer, journal: Journal, *, on_portion: OnPortion | None = None
+    ) -> None:
+        self._scorer = scorer
+        self._journal = journal
+        self._on_portion = on_portion
+        self._known: dict[str, dict[str, float]] = {}
+        self.asked = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the scorer behind."""
+        return self._scorer.name
+
+    @property
+    def identity(self) -> str:
+        """The identity of the scorer behind."""
+        return self._scorer.identity
+
+    @property
+    def tau(self) -> float:
+        """The default threshold of the scorer behind."""
+        return self._scorer.tau
+
+    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """S of each pair."""
+        return self._remembered("score", pairs, self._scorer.scores)
+
+    def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
+        """Whether S of each pair is at least τ."""
+        found = self._remembered(
+            f"at least {tau!r}",
+            pairs,
+            lambda some: self._scorer.at_least(some, tau).astype(np.float64),
+        )
+        return found > 0
+
+    def _remembered(
+        self,
+        kind: str,
+        pairs: Sequence[Pair],
+        ask: Callable[[Sequence[Pair]], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        known = self._known.setdefault(kind, {})
+        keys = [_key(pair) for pair in pairs]
+        distinct = dict(zip(keys, pairs, strict=True))
+        missing = [key for key in distinct if key not in known]
+        journaled = self._journal.get_many(kind, missing)
+        if not all(isinstance(score, int | float) for score in journaled.values()):
+            raise self._journal.damaged(kind)
+        known.update(journaled)
+        # Pairs of one sentence stay together: scorers share work between them.
+        missing = [key for key in missing if key not in known]
+        missing.sort(key=lambda key: (len(distinct[key][0]), distinct[key]))
+        for first in range(0, len(missing), _PAIRS):
+            if self._on_portion is not None and len(missing) > _PAIRS:
+                self._on_portion(first, len(missing))
+            some = missing[first : first + _PAIRS]
+            answers = ask([distinct[key] for key in some])
+            portion = dict(zip(some, answers.tolist(), strict=True))
+            self._journal.put_many(kind, portion)
+            known.update(portion)
+            self.asked += len(some)
+        return np.fromiter((known[key] for key in keys), np.float64, len(keys))
+
+
+def remembered_paraphrases(
+    source: ParaphraseSource,
+    sentences: Sequence[str],
+    journal: Journal,
+    *,
+    on_portion: OnPortion | None = None,
+    in_time: Callable[[], bool] = lambda: True,
+) -> list[list[str] | None]:
+    """The paraphrases of each sentence, best first.
+
+    Args:
+        source: asked for what is not known.
+        sentences: texts.
+        journal: where the answers are kept.
+        on_portion: told how many distinct sentences are done.
+        in_time: asked before each group of sentences; when it says no, those that are left get
+            None.
+    """
+    distinct = sorted(set(sentences), key=lambda text: (len(text), text))
+    known: dict[str, list[str]] = journal.get_many("paraphrases", distinct)
+    if not all(map(_are_texts, known.values())):
+        raise journal.damaged("paraphrases")
+    size = GROUP if isinstance(source, StreamingSource) else _SENTENCES
+    drawn: deque[list[str]] = deque()
+
+    def wanted() -> Iterator[list[str]]:
+        # Groups are cut before looking what is known, so that a resumed run searches the same ones.
+        for first in range(0, len(distinct), size):
+            group = distinct[first : first + size]
+            if all(text in known for text in group):
+                continue
+            if not in_time():
+                return
+            drawn.append(group)
+            yield group
+
+    if on_portion is not None:
+        on_portion(len(known), len(distinct))
+    answered: Iterator[Sequence[Sequence[Found | str]]]
+    if isinstance(source, StreamingSource):
+        answered = iter(source.paraphrase_each(wanted()))
+    else:
+        answered = map(source.paraphrase, wanted())
+    for found in answered:
+        answers = {
+            text: [_text_of(each) for each in of_text]
+            for text, of_text in zip(drawn.popleft(), found, strict=True)
+        }
+        journal.put_many("paraphrases", answers)
+        known.update(answers)
+        if on_portion is not None:
+            on_portion(len(known), len(distinct))
+    return [known.get(text) for text in sentences]
+
+
+def _text_of(found: Found | str) -> str:
+    text = found if isinstance(found, str) else getattr(found, "text", None)
+    if not isinstance(text, str):
+        raise UsageError(
+            f"a {type(found).__name__} is no paraphrase",
+            help="give a list of texts for each sentence, or of objects with a `text`",
+        )
+    return text
+
+
+def _are_texts(found: object) -> bool:
+    return isinstance(found, list) and all(isinstance(text, str) for text in found)
+
+
+def _key(pair: Pair) -> str:
+    both = "\0".join(pair).encode("utf-8", "surrogatepass")
+    return blake2b(both, digest_size=16).hexdigest()

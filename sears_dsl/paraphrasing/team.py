@@ -1,0 +1,382 @@
+"""Paraphrases and scores by several processes: the costly half of discovery on all cores.
+
+In: a `Recipe`, then sentences and pairs as a paraphraser and a scorer take them. Out: the same
+answers. Always holds: work is cut into portions by the texts alone, and each is done by one thread,
+so that any number of processes gives the same answers, bit for bit; a sentence is translated once,
+whichever process did it; nothing is loaded before the first question, and then only what the recipe
+asks for. Costs a copy of the models for each process. Several processes of one thread each do about
+twice the work of one process of several threads here: the arrays are small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.defaults import DEFAULT_SCORER
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.meaning.scorers import load_scorer, search_tau, shipped, translates
+from sears_dsl.paraphrasing.remembered import GROUP
+from sears_dsl.runtime.processes import Children
+
+if TYPE_CHECKING:
+    from sears_dsl.meaning.pivot_score import PivotScorer
+    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser, SearchBounds
+    from sears_dsl.translation.pivots import Pivot
+
+__all__ = ["Recipe", "Team", "load_team"]
+
+Pair = tuple[str, str]
+
+# Pairs that are scored together: so many, then on to the end of an original's rewrites, since
+# scorers read it once for all of them; at most so many where it has very many.
+_PAIRS, _MOST_PAIRS = 32, 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How to make a paraphraser, a scorer or both; goes to other processes.
+
+    Attributes:
+        pivots: names as `load_pivots` takes them; none for the embedded pair.
+        scorer: a name as `load_scorer` takes it; None where somebody else scores.
+        paraphrases: whether sentences are reworded.
+        beam: prefixes that the search keeps.
+        tau: the threshold of the run; None for the scorer's own. The search follows it.
+        floor: of the scorer ``strict``; None for the shipped one.
+        device: where to compute.
+    """
+
+    pivots: tuple[str, ...] = ()
+    scorer: str | None = DEFAULT_SCORER
+    paraphrases: bool = True
+    beam: int = 30
+    tau: float | None = None
+    floor: float | None = None
+    device: str = "cpu"
+
+    @property
+    def translates(self) -> bool:
+        """Whether translation models take part."""
+        return self.paraphrases or (self.scorer is not None and translates(self.scorer))
+
+
+class _Question(NamedTuple):
+    """What a process is asked, with the translations that are known already."""
+
+    kind: str
+    items: Sequence[Any]
+    tau: float
+    known: dict[str, tuple[str, ...]]
+
+
+class _About(NamedTuple):
+    """What was loaded."""
+
+    name: str
+    identity: str
+    tau: float | None
+    pivots: tuple[str, ...]
+    search: SearchBounds | None
+    threads: int
+
+
+class _Reply(NamedTuple):
+    """The answer, and the translations that it took."""
+
+    answer: Any
+    translations: dict[str, tuple[str, ...]]
+
+
+class _Member:
+    """What one process has loaded, each part when it is first asked for.
+
+    Torch and transformers take seconds and hundreds of megabytes, so they come with the parts.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+
+    @cached_property
+    def pivots(self) -> list[Pivot]:
+        if not self._recipe.translates:
+            return []
+        from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
+
+        return load_pivots(self._recipe.pivots or None, device=self._recipe.device)
+
+    @cached_property
+    def scorer(self) -> Scorer | None:
+        recipe = self._recipe
+        if recipe.scorer is None:
+            return None
+        return load_scorer(
+            recipe.scorer, pivots=self.pivots if translates(recipe.scorer) else None,
+            tau=recipe.tau, floor=recipe.floor, device=recipe.device,
+        )  # fmt: skip
+
+    @cached_property
+    def through(self) -> PivotScorer | None:
+        """What translates, and remembers translations, for the scorer and the search."""
+        if not self.pivots:
+            return None
+        from sears_dsl.meaning.pivot_score import PivotScorer  # noqa: PLC0415
+
+        inner = getattr(self.scorer, "pivot", self.scorer) if self._scores_by_pivots else None
+        return inner if isinstance(inner, PivotScorer) else PivotScorer(self.pivots)
+
+    @cached_property
+    def paraphraser(self) -> Paraphraser | None:
+        if not self._recipe.paraphrases:
+            return None
+        from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415
+
+        scorer = self.scorer if self._scores_by_pivots else None
+        tau = shipped("pivot").tau if scorer is None else search_tau(scorer)
+        # What the search finds is scored again where it matters: where it flips the model.
+        return Paraphraser(
+            self.pivots, beam=self._recipe.beam, tau=tau, exact=False, scorer=self.through
+        )
+
+    @property
+    def _scores_by_pivots(self) -> bool:
+        return self._recipe.scorer is not None and translates(self._recipe.scorer)
+
+    def reply(self, question: _Question) -> _Reply:
+        with _one_thread():
+            if question.known and self.through is not None:
+                self.through.remember(question.known)
+            answer, sentences = self._answer(question)
+            known = {} if self.through is None else self.through.remembered(sentences)
+            return _Reply(answer, known)
+
+    def _answer(self, question: _Question) -> tuple[Any, Sequence[str]]:
+        """The answer, and the sentences that were translated for it."""
+        items = question.items
+        if question.kind == "about":
+            return self._about(), ()
+        if question.kind in ("too long", "paraphrase"):
+            paraphraser = self.paraphraser
+            if paraphraser is None:
+                raise UsageError("this team rewords nothing", help="Recipe(paraphrases=True)")
+            if question.kind == "too long":
+                return paraphraser.too_long(items), ()
+            return paraphraser.paraphrase(items), list(items)
+        scorer = self.scorer
+        if scorer is None:
+            raise UsageError("this team scores nothing", help="name a scorer in its Recipe")
+        sentences = list(dict.fromkeys(original for original, _ in items))
+        if question.kind == "scores":
+            return scorer.scores(items), sentences
+        return scorer.at_least(items, question.tau), sentences
+
+    def _about(self) -> _About:
+        import torch  # noqa: PLC0415 - as above
+
+        scorer, paraphraser = self.scorer, self.paraphraser
+        return _About(
+            name="none" if scorer is None else scorer.name,
+            identity="none" if scorer is None else scorer.identity,
+            tau=None if scorer is None else scorer.tau,
+            pivots=tuple(
+                model.identity for pivot in self.pivots for model in (pivot.forward, pivot.back)
+            ),
+            search=None if paraphraser is None else paraphraser.bounds,
+            threads=torch.get_num_threads(),
+        )
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Sums of floats depend on how many threads share them; a child has one, so has everybody."""
+    import torch  # noqa: PLC0415 - as above
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def answering(recipe: Recipe) -> Callable[[_Question], _Reply]:
+    """Make a process ready."""
+    return _Member(recipe).reply
+
+
+class Team:
+    """A paraphraser and a scorer in one, by as many processes as there are jobs.
+
+    It starts them, and they load their models, when it is first asked for something.
+
+    Args:
+        recipe: what each process loads.
+        jobs: how many processes; 1 does everything in this one, by one thread.
+        on_loading: called before the first of them loads anything.
+
+    Attributes:
+        recipe: as given.
+        jobs: as given.
+    """
+
+    def __init__(
+        self, recipe: Recipe, *, jobs: int, on_loading: Callable[[], None] = lambda: None
+    ) -> None:
+        self.recipe = recipe
+        self.jobs = jobs
+        self._on_loading = on_loading
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._children: Children | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the scorer."""
+        return self._about.name
+
+    @property
+    def identity(self) -> str:
+        """Of the scorer."""
+        return self._about.identity
+
+    @property
+    def tau(self) -> float:
+        """The scorer's threshold.
+
+        Raises:
+            UsageError: the recipe has no scorer.
+        """
+        if self._about.tau is None:
+            raise UsageError("this team scores nothing", help="name a scorer in its Recipe")
+        return self._about.tau
+
+    @property
+    def pivots(self) -> tuple[str, ...]:
+        """Identities of the translation models."""
+        return self._about.pivots
+
+    @property
+    def search(self) -> SearchBounds | None:
+        """The bounds of the search beside its beam; None where nothing is reworded."""
+        return self._about.search
+
+    @property
+    def threads(self) -> int:
+        """How many threads each process has."""
+        return self._about.threads
+
+    @cached_property
+    def _about(self) -> _About:
+        if not self.recipe.paraphrases and self.recipe.scorer is None:
+            return _About("none", "none", None, (), None, 0)  # others do all of it
+        [about] = self._ask("about", [()])
+        found: _About = about
+        return found
+
+    @cached_property
+    def _replies(self) -> Callable[[Iterable[_Question]], Iterator[_Reply]]:
+        """What answers questions, ready."""
+        self._on_loading()
+        if self.jobs == 1:
+            member = _Member(self.recipe)
+            return lambda questions: map(member.reply, questions)
+        self._children = Children(
+            f"{__name__}:{answering.__name__}", (self.recipe,), jobs=self.jobs, error=ModelError,
+            doing="translates" if self.recipe.translates else "scores",
+        )  # fmt: skip
+        return self._children.ask_each
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[Paraphrase]]:
+        """The paraphrases of each sentence, best first."""
+        distinct = sorted(set(sentences), key=lambda text: (len(text), text))
+        groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
+        found = {
+            text: paraphrases
+            for group, answer in zip(groups, self.paraphrase_each(groups), strict=True)
+            for text, paraphrases in zip(group, answer, strict=True)
+        }
+        return [found[text] for text in sentences]
+
+    def too_long(self, sentences: Sequence[str]) -> list[bool]:
+        """Whether some sentence of each text is not reworded, since it is too long."""
+        [answer] = self._ask("too long", [sentences])
+        return list(answer)
+
+    def paraphrase_each(self, groups: Iterable[Sequence[str]]) -> Iterator[list[list[Paraphrase]]]:
+        """The paraphrases of each group of sentences, in order."""
+        return self._ask("paraphrase", groups)
+
+    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """S of each pair."""
+        return np.array(self._scored("scores", pairs), np.float64)
+
+    def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
+        """Whether S of each pair is at least τ."""
+        return np.array(self._scored("at_least", pairs, tau=tau), np.bool_)
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._children is not None:
+            self._children.close()
+
+    def _scored(self, kind: str, pairs: Sequence[Pair], *, tau: float = 0.0) -> list[float]:
+        portions = list(_portions(sorted(set(pairs), key=lambda pair: (len(pair[0]), pair))))
+        answers = self._ask(kind, portions, tau=tau)
+        found = {
+            pair: value
+            for portion, answer in zip(portions, answers, strict=True)
+            for pair, value in zip(portion, answer.tolist(), strict=True)
+        }
+        return [found[pair] for pair in pairs]
+
+    def _ask(
+        self, kind: str, portions: Iterable[Sequence[Any]], *, tau: float = 0.0
+    ) -> Iterator[Any]:
+        questions = (_Question(kind, portion, tau, self._of(kind, portion)) for portion in portions)
+        for reply in self._replies(questions):
+            self._known.update(reply.translations)
+            yield reply.answer
+
+    def _of(self, kind: str, portion: Sequence[Any]) -> dict[str, tuple[str, ...]]:
+        """The known translations of a portion's sentences."""
+        if kind == "too long":
+            return {}
+        sentences = portion if kind == "paraphrase" else [original for original, _ in portion]
+        return {text: self._known[text] for text in sentences if text in self._known}
+
+
+def _portions(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
+    """Sorted pairs in portions of some size, those of one original together."""
+    portion: list[Pair] = []
+    for pair in pairs:
+        size = len(portion)
+        if size >= _MOST_PAIRS or (size >= _PAIRS and pair[0] != portion[-1][0]):
+            yield portion
+            portion = []
+        portion.append(pair)
+    if portion:
+        yield portion
+
+
+def load_team(
+    recipe: Recipe, *, jobs: int = 1, on_loading: Callable[[], None] = lambda: None
+) -> Team:
+    """A team, here or in several processes; a model that is missing is an error when it is asked.
+
+    Args:
+        recipe: what to load.
+        jobs: how many processes; 1 does everything in this one.
+        on_loading: called before anything is loaded.
+
+    Example:
+        >>> team = load_team(Recipe(scorer="pivot", beam=4))
+        >>> [bool(same) for same in team.at_least([("Good movie!", "Good film!")], team.tau)]
+        [True]
+    """
+    return Team(recipe, jobs=jobs, on_loading=on_loading)

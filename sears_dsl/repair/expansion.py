@@ -1,0 +1,184 @@
+"""What accepted rules make of rows: every distinct rewrite, with the label that it should have.
+
+In: compiled rules, texts and their labels. Out: an `Expansion`. Always holds: each rule is applied
+by itself to the untouched row; an equal text of an equal row is there once, with all the rules
+that write it; its label is the row's own (`expect: same`), the one that the rule names (`expect:
+label`), or, where there are two labels, the other one (`expect: flip`). Rewrites whose label cannot
+be known are left out and counted with the reason. Costs one run of the engine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sears_dsl.engine.matcher import Matcher, Scope, Unit
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.rule import Expectation
+
+__all__ = ["Expansion", "Rewritten", "expand", "expectations_of"]
+
+#: Why a rewrite is left out.
+MANY_LABELS = "the rule flips the label and there are more than two"
+NO_LABEL = "the rule flips the label and the row has none"
+CONTRADICTORY = "two rules that write the same text expect different labels"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """One new text.
+
+    Attributes:
+        row: the row that it was made of.
+        text: the new text.
+        rules: the rules that write it, by position.
+        label: the label that it should have; None for the row's own.
+    """
+
+    row: int
+    text: str
+    rules: tuple[int, ...]
+    label: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """Every distinct rewrite of some rows, by row.
+
+    Attributes:
+        rewrites: the new texts.
+        rule_ids: the ids of all rules; those that change nothing too.
+        changed: rule → rows that it changes.
+        left_out: reason → rewrites that are left out for it.
+    """
+
+    rewrites: Sequence[Rewritten]
+    rule_ids: Sequence[str]
+    changed: Mapping[int, int]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rewrites)
+
+    @property
+    def rows(self) -> int:
+        """How many rows have a rewrite."""
+        return len({each.row for each in self.rewrites})
+
+    def require_some(self, path: str) -> None:
+        """There is a rewrite at all.
+
+        Raises:
+            DataError: there is none, or none with a known label.
+        """
+        if self.rewrites:
+            return
+        if self.left_out:
+            reason = next(iter(self.left_out))
+            raise DataError(f"no rewrite of a row of {path} has a label that is known: {reason}")
+        raise DataError(
+            f"no rule changes a row of {path}",
+            help="is it the right column? `sears explain RULES 'a sentence'` tells why a rule does "
+            "not fire",
+        )
+
+
+def expectations_of(matcher: Matcher) -> list[Expectation]:
+    """What each rule expects of the label; `same` where it does not say."""
+    return [rule.metadata.expect or Expectation() for rule in matcher.rules]
+
+
+def expand(
+    matcher: Matcher,
+    texts: Sequence[str],
+    *,
+    labels: Sequence[str] | None,
+    known: Sequence[str] = (),
+    rule_ids: Sequence[str] | None = None,
+    scope: Scope = "first",
+    unit: Unit = "text",
+) -> Expansion:
+    r"""Apply each rule by itself to each text.
+
+    Args:
+        matcher: the rules.
+        texts: the rows.
+        labels: of each row; an empty one is no label. None where there are none.
+        known: all labels that there are; without, those of the rows.
+        rule_ids: what the rules are called, each by a name of its own; None for their ids.
+        scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
+        unit: what a rule sees at once.
+
+    Raises:
+        UsageError: a rule changes the label and the rows have none, or names a label that no row
+            has.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> rules = parse("good -> great\nis -> is not\n  expect: flip")
+        >>> done = expand(rules.compile(tagger=PinnedTagger()), ["It is good"],
+        ...               labels=["yes"], known=["yes", "no"])
+        >>> [(each.text, each.label) for each in done.rewrites]
+        [('It is great', None), ('It is not good', 'no')]
+    """
+    expectations = expectations_of(matcher)
+    names = list(dict.fromkeys(known or filter(None, labels or ())))
+    rule_ids = matcher.rule_ids if rule_ids is None else rule_ids
+    _check(rule_ids, expectations, names if labels is not None else None)
+    done = matcher.apply(texts, scope=scope, unit=unit)
+    distinct = done.distinct()
+    written: list[list[int]] = [[] for _ in distinct.texts]
+    for rule, place in zip(done.rules.tolist(), distinct.ids.tolist(), strict=True):
+        written[place].append(rule)
+    left_out: Counter[str] = Counter()
+    rewrites = []
+    for row, text, rules in zip(distinct.rows.tolist(), distinct.texts, written, strict=True):
+        own = "" if labels is None else labels[row]
+        found = _label([expectations[rule] for rule in rules], own, names)
+        if isinstance(found, _LeftOut):
+            left_out[found.reason] += 1
+        else:
+            rewrites.append(Rewritten(row, text, tuple(rules), None if found == own else found))
+    return Expansion(rewrites, rule_ids, Counter(done.rules.tolist()), left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    reason: str
+
+
+def _label(expectations: Sequence[Expectation], own: str, known: Sequence[str]) -> str | _LeftOut:
+    """The one label that all rules that write a text expect."""
+    found = {_expected(each, own, known) for each in expectations}
+    return found.pop() if len(found) == 1 else _LeftOut(CONTRADICTORY)
+
+
+def _expected(expectation: Expectation, own: str, known: Sequence[str]) -> str | _LeftOut:
+    if expectation.kind == "same":
+        return own
+    if expectation.kind == "label":
+        return expectation.label
+    others = [label for label in known if label != own]
+    if not own:
+        return _LeftOut(NO_LABEL)
+    return others[0] if len(others) == 1 else _LeftOut(MANY_LABELS)
+
+
+def _check(
+    rule_ids: Sequence[str], expectations: Sequence[Expectation], known: Sequence[str] | None
+) -> None:
+    for name, each in zip(rule_ids, expectations, strict=True):
+        if each.kind == "same":
+            continue
+        if known is None:
+            raise UsageError(
+                f"the rule {name} changes the label, and it is not said which column holds labels",
+                help="name it with --label",
+            )
+        if each.kind == "label" and each.label not in known:
+            raise UsageError(
+                f"the rule {name} expects the label {each.label!r}, which no row has",
+                help=f"the labels are {', '.join(map(repr, known[:10]))}",
+            )

@@ -1,0 +1,390 @@
+"""Does training on rewritten rows repair a model? The experiment of the paper's Table 6.
+
+In: training rows, held-out rows, accepted rules, a `Trainer`. Out: a `Repair`. For each seed a
+model is trained on the rows as they are, one on the rows and their rewrites, and, as a control, one
+on the rows and as many random copies of them; all are asked about the held-out rows and about what
+the rules make of these. Always holds: models of one seed are compared with each other on the same
+items; an item is right when the answer is the label that the rewrite should have; what was answered
+is kept in the journal, so that an interrupted run goes on. Costs two or three trainings a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.data.table import Table
+from sears_dsl.engine.matcher import Matcher, Scope, Unit
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.printer import print_rule
+from sears_dsl.models.predictor import Comparison, answers_equal
+from sears_dsl.repair.augmented import Augmented, Columns, augmented, duplicated
+from sears_dsl.repair.choice import ALL, Amount
+from sears_dsl.repair.expansion import Expansion, expand
+from sears_dsl.repair.measurement import Change, Estimate, Outcomes, change, estimate
+from sears_dsl.repair.trainers import Trainer
+from sears_dsl.runtime.journal import Journal
+
+__all__ = ["Measured", "OnTraining", "Repair", "RepairSettings", "RuleRepair", "Variant", "repair"]
+
+Variant: TypeAlias = Literal["original", "augmented", "control"]
+"""Trained on the rows as they are, with rewrites, or with random copies of rows."""
+
+OnTraining: TypeAlias = Callable[[Variant, int, int, int], None]
+"""Called before each training with variant, seed, how many are done and how many there are."""
+
+_Flags: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairSettings:
+    """The choices of a run.
+
+    Attributes:
+        seeds: how many trainings of each kind.
+        seed: the first of them; the others follow it.
+        amount: how many rewrites are added.
+        balanced: whether the rules take turns.
+        scope: rewrite the first instance of a rule in a unit, or all.
+        unit: what a rule sees at once.
+        comparison: how answers are compared with labels.
+        control: whether random copies are tried too.
+    """
+
+    seeds: int = 5
+    seed: int = 0
+    amount: Amount = ALL
+    balanced: bool = True
+    scope: Scope = "first"
+    unit: Unit = "text"
+    comparison: Comparison = "exact"
+    control: bool = True
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise UsageError(f"{self.seeds} seeds train nothing", help="give 1 or more")
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """What is trained for each seed."""
+        return ("original", "augmented", "control") if self.control else ("original", "augmented")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One error of all models.
+
+    Attributes:
+        original: of the models that were trained on the rows as they are.
+        augmented: of those trained with rewrites.
+        control: of those trained with random copies; None without.
+        change: from original to augmented.
+        control_change: from original to control; None without.
+    """
+
+    original: Estimate
+    augmented: Estimate
+    control: Estimate | None
+    change: Change
+    control_change: Change | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRepair:
+    """What became of one rule's rewrites.
+
+    Attributes:
+        id: of the rule.
+        text: the rule.
+        added: new training rows that count for it (of the first seed).
+        original: sensitivity of the original models to it.
+        augmented: sensitivity of those that were trained with rewrites.
+    """
+
+    id: str
+    text: str
+    added: int
+    original: Estimate
+    augmented: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """What was measured.
+
+    Attributes:
+        validation: error on the held-out rows as they are.
+        sensitivity: error on the rewrites of the held-out rows that the model itself has right:
+            how often a rule flips it.
+        same_rows: error on the rewrites of the held-out rows that the original model of the same
+            seed has right, whether or not the model itself has them right.
+        untouched: error on these rows as they are, each counted once for each of its rewrites. It
+            is 0 for the original models; of the others it says how many of these rows another
+            training moves, with no rule about.
+        rewritten: error on all rewrites of held-out rows.
+        rules: one by one.
+        training_rows: how many rows there were to train on.
+        added: how many were added to them.
+        wanted: how many were to be added; None for all.
+        held_out_rows: how many rows were held out.
+        rewritten_rows: how many of them a rule changes.
+        rewrites: how many distinct texts the rules make of these.
+        shared: held-out rows whose text is a training row's too.
+        left_out: reason → training rewrites without a known label.
+    """
+
+    validation: Measured
+    sensitivity: Measured
+    same_rows: Measured
+    untouched: Measured
+    rewritten: Measured
+    rules: tuple[RuleRepair, ...]
+    training_rows: int
+    added: int
+    wanted: int | None
+    held_out_rows: int
+    rewritten_rows: int
+    rewrites: int
+    shared: int
+    left_out: Mapping[str, int]
+
+
+def repair(
+    training: Table,
+    held_out: LabelledRows,
+    matcher: Matcher,
+    *,
+    columns: Columns,
+    trainer: Trainer,
+    folder: Path,
+    journal: Journal,
+    settings: RepairSettings = RepairSettings(),
+    rule_ids: Sequence[str] | None = None,
+    on_training: OnTraining | None = None,
+) -> Repair:
+    """Train on rows with and without rewrites, and compare.
+
+    Args:
+        training: the rows to train on.
+        held_out: labelled rows that nothing else has seen: neither the models nor whatever found
+            the rules.
+        matcher: the accepted rules.
+        columns: those of the training rows; the text's is the same in the held-out rows.
+        trainer: trains models.
+        folder: for the files of the trainings, one folder each.
+        journal: remembers answers.
+        settings: the choices.
+        rule_ids: what the rules are called, as `expand` takes them.
+        on_training: told before each training.
+
+    Raises:
+        DataError: no rule changes a training row or a held-out row, or the labels differ.
+        UsageError: the held-out rows have no labels.
+        ModelError: a training failed, or a model cannot be asked; answers so far are kept.
+    """
+    if held_out.labels is None or columns.label is None:
+        raise UsageError(
+            "an error needs labels to be measured against", help="name their column with --label"
+        )
+    labels = training.labels(columns.label)
+    known = list(dict.fromkeys(filter(None, labels)))
+    _check_labels(held_out, known, training.path)
+    rewritten_by = partial(
+        expand, matcher, known=known, rule_ids=rule_ids, scope=settings.scope, unit=settings.unit
+    )
+    added = rewritten_by(training.texts(columns.text), labels=labels)
+    asked = rewritten_by(held_out.texts, labels=[of_row[0] for of_row in held_out.labels])
+    added.require_some(training.path)
+    asked.require_some(held_out.path)
+    work = _Work(training, added, columns, settings)
+    seen = {*training.texts(columns.text)}
+    answers = _answers(
+        work, held_out, asked, trainer=trainer, folder=folder, journal=journal, tell=on_training
+    )
+    items = _Items(held_out, asked, settings.comparison)
+    wrong = {variant: items.wrong(each) for variant, each in answers.items()}
+    first = work.augmented(settings.seed)
+    own = {variant: items.right_before(rows) for variant, (rows, _) in wrong.items()}
+    same = dict.fromkeys(wrong, own["original"])
+    rewritten = {variant: rewrites for variant, (_, rewrites) in wrong.items()}
+    return Repair(
+        validation=_measured({v: Outcomes(w, np.ones_like(w), items.all_rows)
+                              for v, (w, _) in wrong.items()}),
+        sensitivity=_measured(items.outcomes(rewritten, own)),
+        same_rows=_measured(items.outcomes(rewritten, same)),
+        untouched=_measured(items.outcomes({v: ~right for v, right in own.items()}, same)),
+        rewritten=_measured(items.outcomes(rewritten)),
+        rules=tuple(
+            RuleRepair(
+                id=name,
+                text=print_rule(rule),
+                added=first.of_rule[name],
+                original=estimate(of_rule["original"]),
+                augmented=estimate(of_rule["augmented"]),
+            )
+            for number, (name, rule) in enumerate(zip(added.rule_ids, matcher.rules, strict=True))
+            for of_rule in [items.outcomes(rewritten, own, rule=number)]
+        ),
+        training_rows=len(training),
+        added=first.added,
+        wanted=first.wanted,
+        held_out_rows=len(held_out.rows),
+        rewritten_rows=asked.rows,
+        rewrites=len(asked),
+        shared=sum(text in seen for text in held_out.texts),
+        left_out=added.left_out,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is trained on."""
+
+    training: Table
+    expansion: Expansion
+    columns: Columns
+    settings: RepairSettings
+
+    def augmented(self, seed: int) -> Augmented:
+        return augmented(
+            self.training,
+            self.expansion,
+            columns=self.columns,
+            amount=self.settings.amount,
+            balanced=self.settings.balanced,
+            seed=seed,
+        )
+
+    def table(self, variant: Variant, seed: int) -> Table:
+        if variant == "original":
+            return self.training
+        done = self.augmented(seed)
+        if variant == "augmented":
+            return done.table
+        return duplicated(self.training, done.added, columns=self.columns, seed=seed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What a model says of held-out rows and of their rewrites."""
+
+    rows: Sequence[str]
+    rewrites: Sequence[str]
+
+
+def _answers(
+    work: _Work,
+    held_out: LabelledRows,
+    asked: Expansion,
+    *,
+    trainer: Trainer,
+    folder: Path,
+    journal: Journal,
+    tell: OnTraining | None,
+) -> dict[Variant, list[_Answers]]:
+    """Train every model that the journal has no answers of, and ask it."""
+    settings = work.settings
+    rewritten = [{**held_out.rows[each.row], held_out.column: each.text} for each in asked.rewrites]
+    found: dict[Variant, list[_Answers]] = {variant: [] for variant in settings.variants}
+    seeds = range(settings.seed, settings.seed + settings.seeds)
+    runs = list(product(seeds, settings.variants))
+    for done, (seed, variant) in enumerate(runs):
+        key = f"{variant}-{seed}"
+        kept = journal.get_many("answers", [key])
+        if not kept:
+            if tell is not None:
+                tell(variant, seed, done, len(runs))
+            place = folder / key
+            place.mkdir(parents=True, exist_ok=True)
+            model = trainer.train(work.table(variant, seed), seed=seed, place=place)
+            kept = {key: [model.predict(held_out.rows), model.predict(rewritten)]}
+            journal.put_many("answers", kept)
+        answers = kept[key]
+        whole = isinstance(answers, list) and list(map(len, answers)) == [
+            len(held_out.rows), len(rewritten),
+        ]  # fmt: skip
+        if not whole:
+            raise journal.damaged("answers")
+        found[variant].append(_Answers(*answers))
+    return found
+
+
+class _Items:
+    """Held-out rows and their rewrites, with the answers that are right."""
+
+    def __init__(self, held_out: LabelledRows, asked: Expansion, comparison: Comparison) -> None:
+        self._labels = held_out.labels or ()
+        self._rewrites = asked.rewrites
+        self._comparison = comparison
+        self.all_rows = np.arange(len(held_out.rows))
+        self._rows = np.array([each.row for each in asked.rewrites], np.int64)
+
+    def wrong(self, answers: Sequence[_Answers]) -> tuple[_Flags, _Flags]:
+        """Which rows (seeds, rows), and which rewrites (seeds, rewrites), each model has wrong."""
+        of_rewrites = [
+            self._labels[each.row] if each.label is None else (each.label,)
+            for each in self._rewrites
+        ]
+        rows = [self._differ(each.rows, self._labels) for each in answers]
+        return np.array(rows), np.array([self._differ(e.rewrites, of_rewrites) for e in answers])
+
+    def right_before(self, wrong: _Flags) -> _Flags:
+        """For each rewrite whether its row is right: bool (seeds, rewrites)."""
+        return ~wrong[:, self._rows]
+
+    def outcomes(
+        self,
+        wrong: Mapping[Variant, _Flags],
+        counted: Mapping[Variant, _Flags] | None = None,
+        *,
+        rule: int | None = None,
+    ) -> dict[Variant, Outcomes]:
+        """The rewrites that count, or all; only those of a rule where one is named."""
+        of_rule = np.array([rule is None or rule in each.rules for each in self._rewrites])
+        return {
+            variant: Outcomes(
+                flags,
+                np.ones_like(flags) & of_rule if counted is None else counted[variant] & of_rule,
+                self._rows,
+            )
+            for variant, flags in wrong.items()
+        }
+
+    def _differ(self, answers: Sequence[str], labels: Sequence[Sequence[str]]) -> list[bool]:
+        return [
+            not answers_equal(answer, right, comparison=self._comparison)
+            for answer, right in zip(answers, labels, strict=True)
+        ]
+
+
+def _measured(outcomes: Mapping[Variant, Outcomes]) -> Measured:
+    control = outcomes.get("control")
+    return Measured(
+        original=estimate(outcomes["original"]),
+        augmented=estimate(outcomes["augmented"]),
+        control=None if control is None else estimate(control),
+        change=change(outcomes["original"], outcomes["augmented"]),
+        control_change=None if control is None else change(outcomes["original"], control),
+    )
+
+
+def _check_labels(held_out: LabelledRows, known: Sequence[str], path: str) -> None:
+    there = {label for of_row in held_out.labels or () for label in of_row}
+    if not there & set(known):
+        raise DataError(
+            f"{held_out.path} and {path} have no label in common: {_some(there)}, and "
+            f"{_some(known)}",
+            help="do they mean the same? Write them alike",
+        )
+
+
+def _some(labels: Sequence[str] | set[str]) -> str:
+    return ", ".join(map(repr, sorted(labels)[:5])) or "none"

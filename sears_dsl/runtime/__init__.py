@@ -1,0 +1,1 @@
+"""The ground under everything: compiled kernels, processes, locks, files written whole."""

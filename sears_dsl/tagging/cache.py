@@ -1,0 +1,372 @@
+"""Tagged texts on disk, so that the same text is tagged once.
+
+In: texts and the `Tokens` that a tagger gave for them. Out: the same tokens. Always holds: the
+key is a hash of the text with the tagger's name and version, so another tagger or a newer one
+finds nothing of the old one's; the file holds places and tags, no text; what is read back is
+checked, and a file that is damaged or of another version is refused, never misread. Several
+processes may read and write at once, and one that is killed leaves a readable file (SQLite with a
+write-ahead log). A cache that cannot be used is an error: nothing is lost, and going on without
+it is the caller's choice.
+Costs about 12 bytes a token and 60 a text on disk and a microsecond a token to read. The file is
+bounded: beyond `max_bytes` the texts that were stored longest ago make room.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+from numpy.typing import NDArray
+
+from sears_dsl.errors import CacheError, TaggerError
+from sears_dsl.runtime.closing import Closing
+from sears_dsl.tagging.cache_file import PART_SUFFIXES, CacheFile, number_of, pragma, transaction
+from sears_dsl.tagging.tagger import ChunkTagger, Tagger
+from sears_dsl.tagging.tokens import Int32Array, Tokens, text_groups
+
+__all__ = ["CacheInfo", "CachedTagger", "TagCache"]
+
+FILE_NAME = "tags.sqlite3"
+# A token is three of these: first character, one past the last, number of its tag pair.
+_CELL = np.dtype("<i4")
+_TOKEN_BYTES = 3 * _CELL.itemsize
+_KEYS_A_QUERY = 1_000
+_TEXTS_A_TRANSACTION = 10_000
+# Tagged and stored before the next are: what is lost when a process is killed.
+_CHARACTERS_A_STEP = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What a cache holds.
+
+    Attributes:
+        path: the file.
+        entries: texts in it.
+        bytes: its size on disk.
+        taggers: ``name (version)`` → texts that it tagged.
+    """
+
+    path: Path
+    entries: int
+    bytes: int
+    taggers: dict[str, int]
+
+
+class TagCache(Closing):
+    """A file of tagged texts.
+
+    Args:
+        path: the folder of the file, made if need be; None takes the environment variable
+            SEARS_CACHE, else the user's cache folder.
+        max_bytes: size at which old entries make room.
+
+    Raises:
+        CacheError: the folder cannot be written, or the file is damaged or of another version.
+
+    Example:
+        >>> import tempfile
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> with tempfile.TemporaryDirectory() as folder, TagCache(Path(folder)) as cache:
+        ...     tokens = CachedTagger(PinnedTagger(), cache).tag(["It is red."])
+        ...     cache.info().taggers
+        {'pinned (1)': 1}
+    """
+
+    def __init__(self, path: Path | None = None, *, max_bytes: int = 4 << 30) -> None:
+        self._max_bytes = max_bytes
+        self.path = _folder(path) / FILE_NAME
+        # The meaning of numbers, good for the connection that it was read from.
+        self._pairs: dict[int, tuple[str, str]] = {}
+        self._pairs_of: sqlite3.Connection | None = None
+        self._file = CacheFile(self.path)
+
+    def get_many(
+        self, tagger: str, version: str, texts: Sequence[str]
+    ) -> tuple[NDArray[np.bool_], Tokens]:
+        """Which of the texts are there, and the tokens of those that are, in order.
+
+        Args:
+            tagger: the tagger's name.
+            version: its version.
+            texts: what to look up.
+
+        Raises:
+            CacheError: the file is damaged or cannot be read.
+        """
+        keys = _keys(tagger, version, texts)
+        stored: dict[bytes, bytes] = {}
+        with self._file.using("read") as connection:
+            wanted = list(dict.fromkeys(keys))
+            for first in range(0, len(wanted), _KEYS_A_QUERY):
+                some = wanted[first : first + _KEYS_A_QUERY]
+                marks = ",".join("?" * len(some))
+                query = f"SELECT key, checksum, tokens FROM texts WHERE key IN ({marks})"  # noqa: S608
+                for key, checksum, blob in connection.execute(query, some):
+                    if (
+                        not isinstance(blob, bytes)
+                        or zlib.crc32(blob) != checksum
+                        or len(blob) % _TOKEN_BYTES
+                    ):
+                        raise self._file.damaged()
+                    stored[key] = blob
+            found = np.array([key in stored for key in keys], np.bool_)
+            blobs = [stored[key] for key in keys if key in stored]
+            there = [text for text, key in zip(texts, keys, strict=True) if key in stored]
+            cells = np.frombuffer(b"".join(blobs), _CELL).reshape(-1, 3)
+            if not _lie_in_order(cells, blobs, there):
+                raise self._file.damaged()
+            numbers, tag_ids = np.unique(cells[:, 2], return_inverse=True)
+            pairs = self._tag_pairs(connection, numbers.tolist())
+        counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
+        return found, Tokens.from_spans(
+            there,
+            row_offsets=np.cumsum([0, *counts]).astype(np.int32),
+            starts=cells[:, 0].astype(np.int32),
+            ends=cells[:, 1].astype(np.int32),
+            tag_ids=tag_ids.astype(np.int32),
+            tag_pairs=pairs,
+        )
+
+    def put_many(self, tagger: str, version: str, tokens: Tokens) -> None:
+        """Store tagged texts; what is stored for them already is replaced.
+
+        Args:
+            tagger: the name of the tagger that gave the tokens.
+            version: its version.
+            tokens: tagged texts.
+
+        Raises:
+            CacheError: the file is damaged, or cannot be written: what was in it is untouched.
+        """
+        keys = _keys(tagger, version, tokens.texts)
+        for first in range(0, len(keys), _TEXTS_A_TRANSACTION):
+            rows = range(first, min(first + _TEXTS_A_TRANSACTION, len(keys)))
+            with self._file.using("written") as connection, transaction(connection):
+                blobs = self._blobs(connection, tokens, rows)
+                owner = number_of(connection, "taggers", ("name", "version"), (tagger, version))
+                now = time.time_ns() // 1_000_000
+                connection.executemany(
+                    "INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?, ?)",
+                    [
+                        (keys[row], owner, now, zlib.crc32(blob), blob)
+                        for row, blob in zip(rows, blobs, strict=True)
+                    ],
+                )
+                self._make_room(connection)
+
+    def info(self) -> CacheInfo:
+        """What the cache holds."""
+        with self._file.using("read") as connection:
+            counted = connection.execute(
+                "SELECT name, version, n FROM taggers JOIN (SELECT tagger, COUNT(*) AS n "
+                "FROM texts GROUP BY tagger) ON id = tagger ORDER BY name, version"
+            ).fetchall()
+        size = sum(file.stat().st_size for file in _parts(self.path) if file.exists())
+        taggers = {f"{name} ({version})": entries for name, version, entries in counted}
+        return CacheInfo(self.path, sum(taggers.values()), size, taggers)
+
+    def clear(self, tagger: str | None = None) -> None:
+        """Empty the cache, or forget what the taggers of this name tagged.
+
+        Raises:
+            CacheError: the file cannot be written.
+        """
+        with self._file.using("emptied") as connection:
+            with transaction(connection):
+                if tagger is None:
+                    connection.execute("DELETE FROM texts")
+                else:
+                    connection.execute(
+                        "DELETE FROM texts WHERE tagger IN (SELECT id FROM taggers WHERE name = ?)",
+                        (tagger,),
+                    )
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @classmethod
+    def remove(cls, path: Path | None = None) -> Path:
+        """Empty a cache in whatever state it is, damaged and foreign ones too; its file's path.
+
+        Raises:
+            CacheError: the file cannot be deleted.
+        """
+        file = _folder(path) / FILE_NAME
+        if not file.exists():
+            return file
+        try:
+            with cls(path) as cache:
+                cache.clear()
+        except CacheError:
+            try:
+                for part in _parts(file):
+                    part.unlink(missing_ok=True)
+            except OSError as error:
+                raise CacheError(
+                    f"the tag cache {file} could not be deleted: {error.strerror}",
+                    help="delete it by hand, or set SEARS_CACHE to a folder of your own",
+                ) from error
+        return file
+
+    def close(self) -> None:
+        """Close the file; using the cache again opens it again."""
+        self._file.close()
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        # Another process opens the file itself.
+        return partial(TagCache, max_bytes=self._max_bytes), (self.path.parent,)
+
+    def _tag_pairs(
+        self, connection: sqlite3.Connection, numbers: list[int]
+    ) -> list[tuple[str, str]]:
+        if self._pairs_of is not connection or not self._pairs.keys() >= set(numbers):
+            pairs = connection.execute("SELECT id, coarse, fine FROM tag_pairs")
+            self._pairs = {number: (coarse, fine) for number, coarse, fine in pairs}
+            self._pairs_of = connection
+        if not self._pairs.keys() >= set(numbers):
+            raise self._file.damaged()
+        return [self._pairs[number] for number in numbers]
+
+    def _blobs(self, connection: sqlite3.Connection, tokens: Tokens, rows: range) -> list[bytes]:
+        pairs = [(kind.coarse, kind.fine) for kind in tokens.types]
+        numbers = {
+            pair: number_of(connection, "tag_pairs", ("coarse", "fine"), pair)
+            for pair in dict.fromkeys(pairs)
+        }
+        of_type = np.array([numbers[pair] for pair in pairs], _CELL)
+        bounds = tokens.row_offsets[rows.start : rows.stop + 1].tolist()
+        here = slice(bounds[0], bounds[-1])
+        cells = np.empty((bounds[-1] - bounds[0], 3), _CELL)
+        cells[:, 0] = tokens.starts[here]
+        cells[:, 1] = tokens.ends[here]
+        cells[:, 2] = of_type[tokens.type_ids[here]]
+        packed = cells.tobytes()
+        cuts = [(bound - bounds[0]) * _TOKEN_BYTES for bound in bounds]
+        return [packed[low:high] for low, high in pairwise(cuts)]
+
+    def _make_room(self, connection: sqlite3.Connection) -> None:
+        """Where the file is full, drop the quarter of the texts that was stored longest ago."""
+        pages = pragma(connection, "page_count") - pragma(connection, "freelist_count")
+        if pages * pragma(connection, "page_size") > self._max_bytes:
+            connection.execute(
+                "DELETE FROM texts WHERE key IN (SELECT key FROM texts ORDER BY stored "
+                "LIMIT (SELECT COUNT(*) / 4 + 1 FROM texts))"
+            )
+
+
+class CachedTagger:
+    """A tagger that remembers what it tagged; its tokens are those of the tagger itself.
+
+    Args:
+        tagger: tags what is not in the cache.
+        cache: where tagged texts are kept.
+    """
+
+    def __init__(self, tagger: Tagger, cache: TagCache) -> None:
+        self.tagger = tagger
+        self.cache = cache
+
+    @property
+    def name(self) -> str:
+        """The tagger's name."""
+        return self.tagger.name
+
+    @property
+    def version(self) -> str:
+        """The tagger's version."""
+        return self.tagger.version
+
+    @property
+    def language(self) -> str:
+        """The tagger's language."""
+        return self.tagger.language
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        """The tokens of each text, without tags; not worth keeping."""
+        return self.tagger.tokenize(texts)
+
+    def tag(self, texts: Sequence[str]) -> Tokens:
+        """The tokens of each text with their tags, out of the cache where they are there."""
+        name, version = self.name, self.version
+        found, known = self.cache.get_many(name, version, texts)
+        if found.all():
+            return known
+        missing = np.flatnonzero(~found)
+        distinct = list(dict.fromkeys(texts[row] for row in missing.tolist()))
+        parts: list[Tokens] = []
+        for group in text_groups(distinct, characters=_CHARACTERS_A_STEP):
+            part = self.tagger.tag(group)
+            if list(part.texts) != list(group):
+                # A text with pinned tags, for one: what it gives cannot be kept under its name.
+                raise TaggerError(
+                    f"the tagger {name} gave other texts than it was asked for",
+                    help="use it without a cache",
+                )
+            self.cache.put_many(name, version, part)
+            parts.append(part)
+        places = {text: len(known) + place for place, text in enumerate(distinct)}
+        order = np.zeros(len(texts), np.int64)
+        order[found] = np.arange(len(known))
+        order[missing] = [places[texts[row]] for row in missing.tolist()]
+        return Tokens.concatenate([known, *parts]).select(order)
+
+    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """The tokens of each chunk, where the tagger can tell them."""
+        if isinstance(self.tagger, ChunkTagger):
+            return self.tagger.chunk_words(chunks)
+        return [None] * len(chunks)
+
+    def split(self, words: str) -> tuple[str, ...]:
+        """The tokens of a word of a rule."""
+        return self.tagger.split(words)
+
+    def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The sentences of each text."""
+        return self.tagger.sentences(texts)
+
+
+def _lie_in_order(cells: Int32Array, blobs: Sequence[bytes], texts: Sequence[str]) -> bool:
+    """Whether tokens lie in their texts, one behind the other; kernels rely on it."""
+    counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
+    row = np.repeat(np.arange(len(texts)), counts)
+    starts, ends = cells[:, 0], cells[:, 1]
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    behind = (starts[1:] >= ends[:-1]) | (row[1:] != row[:-1])
+    return bool(
+        (starts >= 0).all()
+        and (starts <= ends).all()
+        and (ends <= lengths[row]).all()
+        and behind.all()
+    )
+
+
+def _folder(path: Path | None) -> Path:
+    if path is not None:
+        return Path(path)
+    return Path(os.environ.get("SEARS_CACHE") or platformdirs.user_cache_dir("sears"))
+
+
+def _parts(file: Path) -> list[Path]:
+    """The file and what SQLite keeps beside it."""
+    return [file.with_name(file.name + suffix) for suffix in PART_SUFFIXES]
+
+
+def _keys(tagger: str, version: str, texts: Sequence[str]) -> list[bytes]:
+    """A hash of tagger and text for each text."""
+    seed = blake2b(f"{tagger}\0{version}\0".encode(), digest_size=16)
+    keys: list[bytes] = []
+    for text in texts:
+        digest = seed.copy()
+        digest.update(text.encode("utf-8", "surrogatepass"))
+        keys.append(digest.digest())
+    return keys

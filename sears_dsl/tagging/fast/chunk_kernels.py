@@ -1,0 +1,405 @@
+"""Kernels that cut new chunks as `cutting.Cutter` does, where that is certain.
+
+In: chunks as code points, and the tokenizer's tables as arrays. Out: where their tokens end. Always
+holds: a chunk is cut exactly as `Cutter` does, or left to it. Left are chunks with other characters
+than those of `Marks.classes`, with what may be a URL (a dot, and letters or three dots), and
+with tokens that the second pass may join. The infixes and the longer affixes of spaCy's English
+are written out here; tests hold them to the patterns.
+Costs some ten nanoseconds a character.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sears_dsl.runtime.kernels import kernel
+from sears_dsl.tagging.fast.tables import Tables
+from sears_dsl.tagging.fast.vocabulary import STRINGS, Words, hash_of, look_up
+
+__all__ = ["COUNT", "END", "FIRST", "WORD", "Marks", "describe", "marks_of"]
+
+# Columns of what is known about a chunk. Its tokens are entries, one after another.
+FIRST = 0
+COUNT = 1
+# Columns of an entry.
+END = 0
+WORD = 1
+
+# Classes of a character, see training/tokenizer_tables.py.
+KNOWN = 1
+PREFIX = 2
+SUFFIX = 4
+ALPHA = 8
+BEFORE = 16
+AFTER = 32
+CLOSES = 64
+CAPITAL = 128
+_NAMES = ("known", "prefix", "suffix", "alpha", "before", "after", "closes", "capital")
+
+# What a string of the tables is.
+SPECIAL = 1
+UNIT = 2
+
+_DOT = ord(".")
+_COMMA = ord(",")
+_PLUS = ord("+")
+_HYPHEN = ord("-")
+_EN_DASH = ord("–")
+_EM_DASH = ord("—")
+_TILDE = ord("~")
+_STAR = ord("*")
+_CARET = ord("^")
+_COLON = ord(":")
+_LESS = ord("<")
+_GREATER = ord(">")
+_EQUALS = ord("=")
+_SLASH = ord("/")
+_DOLLAR = ord("$")
+_QUOTE = ord("'")
+_APOSTROPHE = ord("’")
+_ELLIPSIS = ord("…")
+_ZERO = ord("0")
+_NINE = ord("9")
+_SMALL_S = ord("s")
+_LARGE_S = ord("S")
+_LARGE_U = ord("U")
+_LARGE_C = ord("C")
+_LARGE_A = ord("A")
+
+
+class Marks(NamedTuple):
+    """The tables of the tokenizer as `describe` sees them.
+
+    Attributes:
+        classes: uint8: what affixes do with a character, bits by code point.
+        strings: `Table` of the tokens that the second pass looks for, special cases and units.
+        kinds: uint8: what a string is, bits SPECIAL and UNIT.
+        offsets: int32: of each string: its tokens among ends, if it is a special case.
+        ends: int32: where the tokens of special cases end.
+        pairs: bool (n, n): whether the second pass looks for a run that begins with two tokens,
+            which are the first n of the strings.
+        longest: characters of the longest string.
+    """
+
+    classes: Any
+    strings: Any
+    kinds: Any
+    offsets: Any
+    ends: Any
+    pairs: Any
+    longest: int
+
+
+def marks_of(tables: Tables) -> Marks:
+    """Tables in the form of arrays."""
+    classes = np.zeros(max(map(ord, tables.classes["known"])) + 1, np.uint8)
+    for bit, name in enumerate(_NAMES):
+        classes[[ord(mark) for mark in tables.classes[name]]] |= np.uint8(1 << bit)
+    strings = Words(word for run in tables.joined.values() for word in run[:2])
+    pairs = np.zeros((len(strings), len(strings)), np.bool_)
+    for run in tables.joined.values():
+        if len(run) > 1:
+            pairs[strings.number(run[0]), strings.number(run[1])] = True
+    units = {strings.number(unit) for unit in tables.units}
+    specials = {strings.number(special): tokens for special, tokens in tables.specials.items()}
+    kinds = np.zeros(len(strings), np.uint8)
+    kinds[list(units)] |= np.uint8(UNIT)
+    kinds[list(specials)] |= np.uint8(SPECIAL)
+    ends: list[int] = []
+    offsets = [0]
+    for number in range(len(strings)):
+        place = 0
+        for token in specials.get(number, ()):
+            place += len(token)
+            ends.append(place)
+        offsets.append(len(ends))
+    return Marks(
+        classes=classes,
+        strings=strings.table,
+        kinds=kinds,
+        offsets=np.array(offsets, np.int32),
+        ends=np.array(ends, np.int32),
+        pairs=pairs,
+        longest=max(map(len, strings.texts(range(len(strings))))),
+    )
+
+
+@kernel
+def _class(code: Any, marks: Any) -> Any:
+    return int(marks.classes[code]) if code < len(marks.classes) else 0
+
+
+@kernel
+def _kind(codes: Any, start: Any, end: Any, marks: Any) -> Any:
+    """Number of a string of the tables, or -1."""
+    if end - start > marks.longest or end <= start:
+        return -1
+    strings = marks.strings
+    hashed = hash_of(codes, start, end)
+    slots = strings.slots
+    return max(-1, look_up(codes, start, end, hashed, strings.codes, strings.offsets, slots))
+
+
+@kernel
+def _special(codes: Any, start: Any, end: Any, marks: Any) -> Any:
+    """Number of a special case, or -1."""
+    number = _kind(codes, start, end, marks)
+    return number if number >= 0 and marks.kinds[number] & SPECIAL else -1
+
+
+@kernel
+def _is_digit(code: Any) -> Any:
+    return _ZERO <= code <= _NINE
+
+
+@kernel
+def _prefix(codes: Any, low: Any, high: Any, marks: Any) -> Any:
+    """Where the prefix of a string ends, its start if it has none."""
+    code = int(codes[low])
+    if _class(code, marks) & PREFIX:
+        return low + 1
+    following = int(codes[low + 1]) if low + 1 < high else 0
+    if code == _PLUS:
+        return low if _is_digit(following) else low + 1
+    if code == _DOT and following == _DOT:
+        after = low + 2
+        while after < high and codes[after] == _DOT:
+            after += 1
+        return after
+    if following == _DOLLAR and code in (_LARGE_C, _LARGE_A):
+        return low + 2
+    if code == _LARGE_U and following == _LARGE_S and low + 2 < high and codes[low + 2] == _DOLLAR:
+        return low + 3
+    return low
+
+
+@kernel
+def _suffix(codes: Any, low: Any, high: Any, digits: Any, marks: Any) -> Any:
+    """Where the suffix of a string starts, its end if it has none."""
+    if low >= high:
+        return high
+    code = int(codes[high - 1])
+    before = int(codes[high - 2]) if high - 2 >= low else 0
+    if code == _DOT:
+        if before == _DOT:
+            first = high - 2
+            while first > low and codes[first - 1] == _DOT:
+                first -= 1
+            return first
+        if before == 0:
+            return high
+        kind = _class(before, marks)
+        if kind & CLOSES:
+            return high - 1
+        if kind & CAPITAL and high - 3 >= low and _class(int(codes[high - 3]), marks) & CAPITAL:
+            return high - 1
+        return high
+    # A unit after a digit begins further left than anything else that may end here.
+    if digits and not _is_digit(code):
+        first = high - 1
+        while first > low and high - first < marks.longest and not _is_digit(int(codes[first - 1])):
+            first -= 1
+        if first > low and _is_digit(int(codes[first - 1])):
+            number = _kind(codes, first, high, marks)
+            if number >= 0 and marks.kinds[number] & UNIT:
+                return first
+    if code in (_SMALL_S, _LARGE_S) and before in (_QUOTE, _APOSTROPHE):
+        return high - 2
+    if code == _ELLIPSIS and before == _ELLIPSIS:
+        return high - 2
+    return high - 1 if _class(code, marks) & SUFFIX else high
+
+
+@kernel
+def _infix(codes: Any, at: Any, low: Any, high: Any, marks: Any) -> Any:
+    """Where an infix that starts at a place ends; that place if none does."""
+    code = int(codes[at])
+    kind = _class(code, marks)
+    if code == _ELLIPSIS:
+        return at + 1
+    # Letters and digits, which most characters are.
+    if (kind & ALPHA) or _is_digit(code) or at == low:
+        if code == _DOT and at + 1 < high and codes[at + 1] == _DOT:
+            pass
+        else:
+            return at
+    before = int(codes[at - 1]) if at > low else 0
+    after = int(codes[at + 1]) if at + 1 < high else 0
+    left = _class(before, marks)
+    right = _class(after, marks)
+    if code == _DOT:
+        if after == _DOT:
+            end = at + 2
+            while end < high and codes[end] == _DOT:
+                end += 1
+            return end
+        return at + 1 if left & BEFORE and right & AFTER else at
+    if (
+        code in (_PLUS, _HYPHEN, _STAR, _CARET)
+        and _is_digit(before)
+        and (_is_digit(after) or after == _HYPHEN)
+    ):
+        return at + 1
+    if code == _COMMA:
+        return at + 1 if left & ALPHA and right & ALPHA else at
+    if code in (_HYPHEN, _EM_DASH):
+        if not (left & ALPHA or _is_digit(before)):
+            return at
+        most = 3 if code == _HYPHEN else 2
+        end = at + 1
+        while end < high and end - at < most and codes[end] == code:
+            end += 1
+        return end if end < high and _class(int(codes[end]), marks) & ALPHA else at
+    if code in (_EN_DASH, _TILDE):
+        return at + 1 if (left & ALPHA or _is_digit(before)) and right & ALPHA else at
+    if code in (_COLON, _LESS, _GREATER, _EQUALS, _SLASH):
+        return at + 1 if (left & ALPHA or _is_digit(before)) and right & ALPHA else at
+    return at
+
+
+@kernel
+def _may_be_url(codes: Any, low: Any, high: Any, marks: Any) -> Any:
+    """Whether a string has what no URL is without: a dot, and small letters or three dots."""
+    dots = 0
+    small = False
+    for at in range(low, high):
+        code = int(codes[at])
+        if code == _DOT:
+            dots += 1
+        elif _class(code, marks) & BEFORE:
+            small = True
+    return dots > 2 or (dots > 0 and small)
+
+
+@kernel
+def _cut(  # noqa: PLR0915, PLR0917 - one loop
+    codes: Any, start: Any, end: Any, marks: Any, stack: Any, entries: Any, entry: Any
+) -> Any:
+    """Write the ends of the tokens of a chunk, counted from its start.
+
+    Returns:
+        The next free entry; -1 where the chunk is left to `cutting.Cutter`.
+    """
+    digits = False
+    common = KNOWN | ALPHA
+    for at in range(start, end):
+        code = int(codes[at])
+        common &= _class(code, marks)
+        if not common:
+            return -1
+        digits = digits or _is_digit(code)
+    if common & ALPHA and _special(codes, start, end, marks) < 0:
+        # No affix is made of plain letters.
+        entries[entry, END] = end - start
+        return entry + 1
+    low, high = start, end
+    suffixes = 0
+    special = -1
+    while low < high:
+        special = _special(codes, low, high, marks)
+        if special >= 0:
+            break
+        after = _prefix(codes, low, high, marks)
+        if low < after < high and _special(codes, after, high, marks) >= 0:
+            entries[entry, END] = after - start
+            entry += 1
+            low = after
+            continue
+        before = _suffix(codes, after, high, digits, marks)
+        if low < before < high and _special(codes, low, before, marks) >= 0:
+            stack[suffixes] = high - start
+            suffixes += 1
+            high = before
+            continue
+        if after == low and before == high:
+            break
+        if after > low:
+            entries[entry, END] = after - start
+            entry += 1
+            low = after
+        if before < high:
+            stack[suffixes] = high - start
+            suffixes += 1
+            high = before
+    if low < high and special >= 0:
+        for place in range(marks.offsets[special], marks.offsets[special + 1]):
+            entries[entry, END] = low - start + marks.ends[place]
+            entry += 1
+    elif low < high:
+        if _may_be_url(codes, low, high, marks):
+            return -1
+        last = low
+        at = low
+        while at < high:
+            after = _infix(codes, at, low, high, marks)
+            if after == at:
+                at += 1
+                continue
+            if at > low:
+                if at > last:
+                    entries[entry, END] = at - start
+                    entry += 1
+                entries[entry, END] = after - start
+                entry += 1
+                last = after
+            at = after
+        if last < high:
+            entries[entry, END] = high - start
+            entry += 1
+    while suffixes > 0:
+        suffixes -= 1
+        entries[entry, END] = stack[suffixes]
+        entry += 1
+    return entry
+
+
+@kernel
+def _may_be_joined(  # noqa: PLR0917
+    codes: Any, start: Any, marks: Any, entries: Any, first: Any, after: Any
+) -> Any:
+    """Whether the second pass may find something in the tokens of a chunk."""
+    left = -1
+    low = start
+    for entry in range(first, after):
+        high = start + int(entries[entry, END])
+        number = _kind(codes, low, high, marks)
+        if number >= len(marks.pairs):
+            number = -1
+        if left >= 0 and number >= 0 and marks.pairs[left, number]:
+            return True
+        left = number
+        low = high
+    return False
+
+
+@kernel
+def describe(  # noqa: PLR0917
+    chunks: Any, first: Any, marks: Any, stack: Any, known: Any, entries: Any, entry: Any
+) -> Any:
+    """Cut new chunks.
+
+    Args:
+        chunks: `Table` of the chunks.
+        first: the first one to cut; those after it follow.
+        marks: the tokenizer's tables.
+        stack: int32: room for as many numbers as the longest of them has characters.
+        known: int32 (chunks, 2), written: first entry and number of tokens of each; a number of
+            -1 leaves the chunk to `cutting.Cutter`.
+        entries: int32 (entries, 2), written: ends of tokens; room for one a character.
+        entry: the first free one.
+
+    Returns:
+        The next free entry.
+    """
+    for number in range(first, int(chunks.used[STRINGS])):
+        start = int(chunks.offsets[number])
+        end = int(chunks.offsets[number + 1])
+        known[number, FIRST] = entry
+        known[number, COUNT] = -1
+        after = _cut(chunks.codes, start, end, marks, stack, entries, entry)
+        if after >= 0 and not _may_be_joined(chunks.codes, start, marks, entries, entry, after):
+            known[number, COUNT] = after - entry
+            entry = after
+    return entry

@@ -1,0 +1,204 @@
+"""`FastTagger`: English tokens and tags at more than a million a second, without spaCy.
+
+In: texts. Out: `Tokens`: those of spaCy's English tokenizer, with the tags of a perceptron. Always
+holds: what a row gets depends on that row alone; the same version gives the same tokens and tags.
+Costs some tens of milliseconds to load; a few rows are done by plain Python (`runtime.kernels`).
+Threads may share one: what it has learnt about words is looked at by one of them at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from threading import RLock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.runtime.growing import Growing
+from sears_dsl.runtime.kernels import kernel
+from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.sentences import sentence_bounds
+from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
+from sears_dsl.tagging.fast.vocabulary import Words
+from sears_dsl.tagging.fast.weights import load
+from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
+
+__all__ = ["FastTagger"]
+
+# What this module does with the tags; to be raised whenever that changes.
+_ADAPTER = 1
+
+
+class FastTagger:
+    """The tagger that comes with the package; see MODEL_CARD.md beside this module.
+
+    Args:
+        perceptron: with other weights than those of the package.
+
+    Example:
+        >>> tokens = FastTagger().tag(["What color is it?"])
+        >>> [(token.text, token.coarse, token.fine) for token in tokens.row(0)][:2]
+        [('What', 'DET', 'WDT'), ('color', 'NOUN', 'NN')]
+    """
+
+    language = "en"
+
+    def __init__(self, *, perceptron: Perceptron | None = None) -> None:
+        self._given = perceptron
+        self._alone: AbstractContextManager[bool] = RLock()
+        self._tokenizer = FastTokenizer()
+        self._types = _Types(self._tokenizer.words, [("", "")])
+        self._tagged_types: _Types | None = None
+
+    @property
+    def name(self) -> str:
+        """``fast``."""
+        return "fast"
+
+    @property
+    def version(self) -> str:
+        """The versions of the tokenizer's tables, of the weights and of what is made of them."""
+        return f"{self._tokenizer.tables.version}, {self._perceptron.version}, adapter {_ADAPTER}"
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        """The tokens of each text, without tags."""
+        with self._alone:
+            cut = self._tokenizer.tokenize(texts)
+            if self._types.words is not self._tokenizer.words:
+                self._types = _Types(self._tokenizer.words, self._types.pairs)
+            return self._types.tokens(texts, cut, None)
+
+    def tag(self, texts: Sequence[str]) -> Tokens:
+        """The tokens of each text with their tags."""
+        with self._alone:
+            cut = self._tokenizer.tokenize(texts)
+            perceptron = self._perceptron
+            words = self._tokenizer.words
+            if self._tagged_types is None or self._tagged_types.words is not words:
+                pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
+                self._tagged_types = _Types(words, pairs)
+            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words)
+            pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
+            return self._tagged_types.tokens(texts, cut, pair_ids)
+
+    def split(self, words: str) -> tuple[str, ...]:
+        """The tokens of a word of a rule."""
+        with self._alone:
+            return self._tokenizer.split(words)
+
+    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """The tokens of each chunk, the same in every row; None where its neighbours decide."""
+        with self._alone:
+            return self._tokenizer.chunk_words(chunks)
+
+    def finder(self, wanted: Callable[[str], bool]) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
+        """What tells for each text whether it has a token of a kind.
+
+        Args:
+            wanted: whether a token is of the kind; asked once for each distinct one.
+
+        Example:
+            >>> has_film = FastTagger().finder(lambda token: token.lower() == "film")
+            >>> has_film(["Films.", "A film!"]).tolist()
+            [False, True]
+        """
+        kinds = _Kinds(wanted)
+
+        def rows(texts: Sequence[str]) -> NDArray[np.bool_]:
+            with self._alone:
+                cut = self._tokenizer.tokenize(texts)
+                found = kinds.of(self._tokenizer.words)[cut.words]
+            before = np.append(0, np.cumsum(found))[cut.row_offsets]
+            has: NDArray[np.bool_] = before[1:] > before[:-1]
+            return has
+
+        return rows
+
+    def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The sentences of each text."""
+        with self._alone:
+            return sentence_bounds(texts, self._tokenizer)
+
+    @cached_property
+    def _perceptron(self) -> Perceptron:
+        return Perceptron(load()) if self._given is None else self._given
+
+
+class _Kinds:
+    """Which of the words that were seen are wanted, as long as they keep their numbers."""
+
+    def __init__(self, wanted: Callable[[str], bool]) -> None:
+        self._wanted = wanted
+        self._words: Words | None = None
+        self._found = Growing(np.zeros(0, np.bool_))
+
+    def of(self, words: Words) -> NDArray[np.bool_]:
+        """For each word whether it is wanted."""
+        if self._words is not words:
+            self._words, self._found = words, Growing(np.zeros(0, np.bool_))
+        new = range(len(self._found), len(words))
+        if new:
+            self._found.extend(list(map(self._wanted, words.texts(new))))
+        found: NDArray[np.bool_] = self._found.array
+        return found
+
+
+class _Types:
+    """The distinct tokens that were seen, as long as the words keep their numbers."""
+
+    def __init__(self, words: Words, pairs: Sequence[tuple[str, str]]) -> None:
+        self.words = words
+        self.pairs = pairs
+        self._made: dict[int, TokenType] = {}
+
+    def tokens(self, texts: Sequence[str], cut: Cut, pair_ids: NDArray[np.int64] | None) -> Tokens:
+        """One batch; without tags where no pairs are given."""
+        codes = cut.words.astype(np.int64) * len(self.pairs)
+        if pair_ids is not None:
+            codes += pair_ids
+        distinct, type_ids = _number(codes)
+        made = self._made
+        listed = distinct.tolist()
+        unseen = [code for code in listed if code not in made]
+        spelled = self.words.texts([code // len(self.pairs) for code in unseen])
+        for code, text in zip(unseen, spelled, strict=True):
+            made[code] = TokenType(text, *self.pairs[code % len(self.pairs)])
+        return Tokens(
+            texts=texts,
+            row_offsets=cut.row_offsets,
+            starts=cut.starts,
+            ends=cut.ends,
+            type_ids=type_ids,
+            types=list(map(made.__getitem__, listed)),
+            tagged=pair_ids is not None,
+        )
+
+
+def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:
+    """The distinct codes, and for each code its place among them."""
+    size = 1 << max(4, (2 * len(codes)).bit_length())
+    distinct, numbers = _number_codes(codes, np.full(size, -1, np.int32))
+    return distinct, numbers
+
+
+@kernel
+def _number_codes(codes: Any, slots: Any) -> Any:
+    """Number codes in the order in which they first come, by a table of at least twice as many."""
+    mask = np.int64(len(slots) - 1)
+    distinct = np.empty(len(codes), np.int64)
+    numbers = np.empty(len(codes), np.int32)
+    count = 0
+    for place in range(len(codes)):
+        code = codes[place]
+        slot = (code ^ (code >> np.int64(15))) & mask
+        while slots[slot] >= 0 and distinct[slots[slot]] != code:
+            slot = (slot + 1) & mask
+        if slots[slot] < 0:
+            slots[slot] = count
+            distinct[count] = code
+            count += 1
+        numbers[place] = slots[slot]
+    return distinct[:count].copy(), numbers

@@ -1,0 +1,344 @@
+"""English tokens at some millions a second: spaCy's, without spaCy.
+
+In: rows. Out: a `Cut`, arrays with the places of their tokens and the numbers of their words.
+Always holds: these are the tokens of spaCy's English tokenizer, white space left out; those of a
+row depend on this row alone, whatever was seen before. A chunk between white space is cut once and
+then looked up. Where neighbours decide (`cutting` tells when), the chunk is cut in its row. What
+was learnt is forgotten when it passes a limit, and a new `Words` begins, so memory is bounded.
+Costs some 150 nanoseconds a token of fresh text, 100 of familiar text, on one core.
+Not to be used by two threads at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.runtime.kernels import compiles, expect
+from sears_dsl.tagging.fast.chunk_kernels import (
+    COUNT,
+    END,
+    FIRST,
+    WORD,
+    Marks,
+    describe,
+    marks_of,
+)
+from sears_dsl.tagging.fast.cutting import Cutter
+from sears_dsl.tagging.fast.scanning import SPACE, collect, find_chunks, number_words
+from sears_dsl.tagging.fast.tables import Tables, english
+from sears_dsl.tagging.fast.vocabulary import Words, code_points
+from sears_dsl.tagging.tokens import Int32Array, text_groups
+
+__all__ = ["Cut", "FastTokenizer"]
+
+Entry = TypeVar("Entry", np.int32, np.bool_)
+
+# Characters that are looked at together.
+_BLOCK = 1 << 20
+# Forget what was learnt beyond so many chunks or characters of them.
+_MOST_CHUNKS = 250_000
+_MOST_CHARACTERS = 8_000_000
+
+
+class Cut(NamedTuple):
+    """The tokens of a batch of rows.
+
+    Attributes:
+        row_offsets: int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1].
+        starts: int32 (tokens,): first character of each token in its row.
+        ends: int32 (tokens,): one past the last character.
+        words: int32 (tokens,): number of its text in the tokenizer's `Words`.
+    """
+
+    row_offsets: Int32Array
+    starts: Int32Array
+    ends: Int32Array
+    words: Int32Array
+
+
+class _Known:
+    """The chunks that were seen, and their tokens."""
+
+    def __init__(self) -> None:
+        self.chunks = Words()
+        self.words = Words()
+        self.described = 0  # chunks
+        self.entries_used = 0
+        self.known = np.zeros((0, 2), np.int32)  # see scanning.describe
+        self.entries = np.zeros((0, 2), np.int32)
+        self.in_context = np.zeros(0, np.bool_)  # of each chunk: whether neighbours may matter
+
+    def make_room(self) -> None:
+        """Room for the chunks that are not described yet, and for a token a character."""
+        count = len(self.chunks)
+        offsets = self.chunks.offsets
+        characters = int(offsets[count] - offsets[self.described])
+        self.known = _grown(self.known, self.described, count)
+        self.in_context = _grown(self.in_context, self.described, count)
+        self.entries = _grown(self.entries, self.entries_used, self.entries_used + characters)
+
+
+class FastTokenizer:
+    """Cuts rows as spaCy's English tokenizer does.
+
+    Args:
+        tables: the rules; those of the package if None.
+        most_chunks: how many chunks are remembered before all are forgotten; a batch may go
+            beyond it.
+        most_characters: likewise, characters of them.
+
+    Attributes:
+        words: the words that the last `Cut` has numbers of. It is another object after what was
+            learnt has been forgotten, which happens only when `tokenize`, `chunk_words` or `split`
+            begins.
+
+    Example:
+        >>> tokenizer = FastTokenizer()
+        >>> cut = tokenizer.tokenize(["Don't stop!", "It is."])
+        >>> cut.row_offsets.tolist(), cut.starts.tolist(), cut.ends.tolist()
+        ([0, 4, 7], [0, 2, 6, 10, 0, 3, 5], [2, 5, 10, 11, 2, 5, 6])
+        >>> tokenizer.words.texts(cut.words.tolist())
+        ['Do', "n't", 'stop', '!', 'It', 'is', '.']
+    """
+
+    def __init__(
+        self,
+        tables: Tables | None = None,
+        *,
+        most_chunks: int = _MOST_CHUNKS,
+        most_characters: int = _MOST_CHARACTERS,
+    ) -> None:
+        self.tables = english() if tables is None else tables
+        self._most_chunks = most_chunks
+        self._most_characters = most_characters
+        self._cutter = Cutter(self.tables)
+        self._marks: Marks | None = None
+        self._known = _Known()
+
+    @property
+    def words(self) -> Words:
+        """See the class."""
+        return self._known.words
+
+    def tokenize(self, texts: Sequence[str]) -> Cut:
+        """The tokens of each row."""
+        self._forget()
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        row_starts = np.append(0, np.cumsum(lengths + 1))  # with a line break between rows
+        blocks: list[Cut] = []
+        first = 0
+        while first < len(texts):
+            last = int(np.searchsorted(row_starts, row_starts[first] + _BLOCK))
+            last = min(max(last, first + 1), len(texts))
+            block = row_starts[first : last + 1] - row_starts[first]
+            blocks.append(self._block(texts[first:last], block))
+            first = last
+        if len(blocks) == 1:
+            return blocks[0]
+        nothing = np.zeros(0, np.int32)
+        offsets = [np.zeros(1, np.int32)]
+        total = 0
+        for block in blocks:
+            offsets.append(block.row_offsets[1:] + np.int32(total))
+            total += len(block.starts)
+        return Cut(
+            np.concatenate(offsets),
+            np.concatenate([nothing, *(block.starts for block in blocks)]),
+            np.concatenate([nothing, *(block.ends for block in blocks)]),
+            np.concatenate([nothing, *(block.words for block in blocks)]),
+        )
+
+    def split(self, word: str) -> tuple[str, ...]:
+        """The tokens of a word of a rule.
+
+        Example:
+            >>> FastTokenizer().split("What's")
+            ('What', "'s")
+        """
+        return tuple(self.words.texts(self.tokenize([word]).words.tolist()))
+
+    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """The tokens of each chunk wherever it stands; None where its neighbours may decide.
+
+        Args:
+            chunks: runs of characters without white space, none of them empty.
+
+        Example:
+            >>> FastTokenizer().chunk_words(["it's", "x:)"])
+            [('it', "'s"), None]
+        """
+        self._forget()
+        found: list[tuple[str, ...] | None] = []
+        for block in text_groups(chunks, characters=_BLOCK):
+            _, numbers = self._look_up(code_points("\n".join(block)))
+            known = self._known
+            rows = known.known[numbers]
+            for number, (first, count) in zip(numbers.tolist(), rows.tolist(), strict=True):
+                entries = known.entries[first : first + count, WORD]
+                alone = not known.in_context[number]
+                found.append(tuple(self.words.texts(entries.tolist())) if alone else None)
+        return found
+
+    def _forget(self) -> None:
+        chunks = self._known.chunks
+        if len(chunks) > self._most_chunks or chunks.characters > self._most_characters:
+            self._known = _Known()
+
+    def _block(self, texts: Sequence[str], row_starts: NDArray[np.int64]) -> Cut:
+        codes = code_points("\n".join(texts))
+        chunk_starts, numbers = self._look_up(codes)
+        known = self._known
+        tokens = int(known.known[numbers, COUNT].sum())
+        row_offsets = np.zeros(len(texts) + 1, np.int32)
+        columns = np.zeros((3, tokens), np.int32)
+        collect(chunk_starts, numbers, row_starts, known.known, known.entries, row_offsets, columns)
+        cut = Cut(row_offsets, columns[0], columns[1], columns[2])
+        suspects = np.flatnonzero(known.in_context[numbers])
+        if not len(suspects):
+            return cut
+        rows = np.searchsorted(row_starts, chunk_starts[suspects], side="right") - 1
+        places = chunk_starts[suspects] - row_starts[rows]
+        return self._with_context(texts, cut, rows, places, numbers[suspects])
+
+    def _look_up(self, codes: Int32Array) -> tuple[Int32Array, Int32Array]:
+        """Where the chunks of a text start, and their numbers; all are described."""
+        expect(len(codes) // 4)
+        known = self._known
+        starts = np.zeros(len(codes) // 2 + 1, np.int32)
+        numbers = np.zeros(len(codes) // 2 + 1, np.int32)
+        try:
+            position = found = 0
+            while True:
+                position, found = find_chunks(
+                    codes, position, SPACE, known.chunks.table, starts, numbers, found
+                )
+                if position >= len(codes):
+                    break
+                known.chunks.make_room(len(codes) - position)
+            if len(known.chunks) > known.described:
+                self._describe()
+        except BaseException:
+            # Numbered but not described: nothing may be looked up in there any more.
+            self._known = _Known()
+            raise
+        return starts[:found], numbers[:found]
+
+    def _describe(self) -> None:
+        """Cut the new chunks, and number their words."""
+        known = self._known
+        known.make_room()
+        first, count = known.described, len(known.chunks)
+        if compiles():
+            if self._marks is None:
+                self._marks = marks_of(self.tables)
+            longest = int(np.diff(known.chunks.offsets[first : count + 1]).max())
+            known.entries_used = describe(
+                known.chunks.table,
+                first,
+                self._marks,
+                np.zeros(longest, np.int32),
+                known.known,
+                known.entries,
+                known.entries_used,
+            )
+        else:
+            known.known[first:count, COUNT] = -1
+        self._describe_slowly(first + np.flatnonzero(known.known[first:count, COUNT] < 0))
+        position = first
+        while position < count:
+            position = number_words(
+                known.chunks.table, position, known.known, known.entries, known.words.table
+            )
+            if position < count:
+                known.words.make_room(known.chunks.characters)
+        known.described = count
+
+    def _describe_slowly(self, chunks: NDArray[np.int64]) -> None:
+        known = self._known
+        ends: list[int] = []
+        counts: list[int] = []
+        in_context: list[bool] = []
+        for text in known.chunks.texts(chunks.tolist()):
+            places, joined = self._cutter.chunk(text)
+            ends.extend(places)
+            counts.append(len(places))
+            in_context.append(joined)
+        known.known[chunks, FIRST] = known.entries_used + np.cumsum([0, *counts])[:-1]
+        known.known[chunks, COUNT] = counts
+        known.in_context[chunks] = in_context
+        known.entries[known.entries_used : known.entries_used + len(ends), END] = ends
+        known.entries_used += len(ends)
+
+    def _with_context(
+        self,
+        texts: Sequence[str],
+        cut: Cut,
+        rows: NDArray[np.int64],
+        places: NDArray[np.int64],
+        numbers: Int32Array,
+    ) -> Cut:
+        """The tokens after chunks that neighbours may change are looked at in their rows.
+
+        Args:
+            texts: the rows.
+            cut: their tokens, each chunk cut as it is alone.
+            rows: of each such chunk: its row.
+            places: where it starts in there.
+            numbers: which chunk it is.
+        """
+        known = self._known
+        lengths = np.diff(known.chunks.offsets[: len(known.chunks) + 1])[numbers]
+        changes: list[tuple[int, int, list[int], int, str]] = []
+        for row, place, length, number in zip(
+            rows.tolist(), places.tolist(), lengths.tolist(), numbers.tolist(), strict=True
+        ):
+            text = texts[row]
+            ends = self._cutter.in_context(text, place, place + length)
+            if ends is None:
+                continue
+            first, count = known.known[number].tolist()
+            if ends == known.entries[first : first + count, END].tolist():
+                continue
+            low, high = cut.row_offsets[row], cut.row_offsets[row + 1]
+            token = int(low + np.searchsorted(cut.starts[low:high], place))
+            changes.append((token, count, ends, row, text[place : place + length]))
+        return self._changed(cut, changes) if changes else cut
+
+    def _changed(self, cut: Cut, changes: list[tuple[int, int, list[int], int, str]]) -> Cut:
+        """The tokens with those of some chunks replaced.
+
+        Args:
+            cut: the tokens.
+            changes: of each chunk, in order: its first token, how many it has, where those that
+                it ought to have end, its row, its text.
+        """
+        parts: list[NDArray[np.int32]] = []
+        columns = np.array([cut.starts, cut.ends, cut.words])
+        grown = np.zeros(len(cut.row_offsets), np.int64)
+        done = 0
+        for token, count, ends, row, chunk in changes:
+            starts = [0, *ends[:-1]]
+            words = [
+                self.words.number(chunk[start:end]) for start, end in zip(starts, ends, strict=True)
+            ]
+            place = cut.starts[token]
+            parts.append(columns[:, done:token])
+            parts.append(np.array([np.array(starts) + place, np.array(ends) + place, words]))
+            grown[row + 1] += len(ends) - count
+            done = token + count
+        parts.append(columns[:, done:])
+        starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32)
+        return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
+
+
+def _grown(values: NDArray[Entry], used: int, needed: int) -> NDArray[Entry]:
+    """An array with room for so many entries along its first axis."""
+    if needed <= len(values):
+        return values
+    grown = np.zeros((max(needed, 2 * len(values)), *values.shape[1:]), values.dtype)
+    grown[:used] = values[:used]
+    return grown

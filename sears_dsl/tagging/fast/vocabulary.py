@@ -1,0 +1,230 @@
+"""Distinct strings with numbers: an arena of code points and a table to look them up in.
+
+In: runs of code points. Out: their numbers, in order of appearance. Always holds: a number stands
+for one string as long as the object lives; strings are compared character by character, never by
+hash alone. Lone surrogates are code points like others.
+Costs four bytes a character, eight a string, and sixteen to thirty-two for its place in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.runtime.kernels import kernel
+
+__all__ = [
+    "CHARACTERS",
+    "HASH_START",
+    "NUMBER_BITS",
+    "NUMBER_MASK",
+    "STRINGS",
+    "Table",
+    "Words",
+    "code_points",
+]
+
+HASH_START = 2166136261
+HASH_FACTOR = 16777619
+HASH_MASK = 0xFFFFFFFF
+
+# Entries of Table.used.
+STRINGS = 0
+CHARACTERS = 1
+
+# Low bits of a slot are a number, high bits a hash.
+NUMBER_BITS = 31
+NUMBER_MASK = (1 << NUMBER_BITS) - 1
+
+_FEWEST_SLOTS = 256
+
+
+class Table(NamedTuple):
+    """What kernels see of `Words`.
+
+    Attributes:
+        codes: int32: code points of all strings, one string after another.
+        offsets: int64: where they start; string n ends where n + 1 starts.
+        slots: int64, a power of two of them: hash << 31 | number, or -1; at most half are taken.
+        used: int64 (2,): strings and characters so far.
+    """
+
+    codes: Any
+    offsets: Any
+    slots: Any
+    used: Any
+
+
+@kernel
+def hash_of(codes: Any, start: Any, end: Any) -> Any:
+    """The hash of a run of code points, which begins with HASH_START."""
+    hashed = HASH_START
+    for at in range(start, end):
+        hashed = ((hashed ^ int(codes[at])) * HASH_FACTOR) & HASH_MASK
+    return hashed
+
+
+@kernel
+def look_up(  # noqa: PLR0917
+    text: Any, start: Any, end: Any, hashed: Any, codes: Any, offsets: Any, slots: Any
+) -> Any:
+    """The number of text[start:end] in the table of the last three, or ~slot where it would stand.
+
+    They are given one by one, since a `Table` costs more to pass on than the look-up itself.
+    """
+    mask = len(slots) - 1
+    at = (hashed ^ (hashed >> 15)) & mask
+    while True:
+        slot = int(slots[at])
+        if slot < 0:
+            return ~at
+        if slot >> NUMBER_BITS == hashed:
+            number = slot & NUMBER_MASK
+            first = int(offsets[number])
+            size = int(offsets[number + 1]) - first
+            if size == end - start:
+                place = 0
+                while place < size and codes[first + place] == text[start + place]:
+                    place += 1
+                if place == size:
+                    return number
+        at = (at + 1) & mask
+
+
+@kernel
+def intern(text: Any, start: Any, end: Any, hashed: Any, table: Any) -> Any:
+    """The number of text[start:end], a new one if it is new; -1 where there is no room for it."""
+    codes, offsets, slots, used = table.codes, table.offsets, table.slots, table.used
+    number = look_up(text, start, end, hashed, codes, offsets, slots)
+    if number >= 0:
+        return number
+    slot = ~number
+    number = int(used[STRINGS])
+    first = int(used[CHARACTERS])
+    if 2 * (number + 1) > len(slots) or first + end - start > len(codes):
+        return -1
+    for place in range(end - start):
+        codes[first + place] = text[start + place]
+    offsets[number + 1] = first + end - start
+    slots[slot] = (hashed << NUMBER_BITS) | number
+    used[STRINGS] = number + 1
+    used[CHARACTERS] = first + end - start
+    return number
+
+
+@kernel
+def _move(old: Any, new: Any) -> None:
+    """Put the slots of a table into a larger one."""
+    mask = len(new) - 1
+    for place in range(len(old)):
+        slot = int(old[place])
+        if slot >= 0:
+            hashed = slot >> NUMBER_BITS
+            at = (hashed ^ (hashed >> 15)) & mask
+            while new[at] >= 0:
+                at = (at + 1) & mask
+            new[at] = slot
+
+
+class Words:
+    """Distinct strings, numbered in order of appearance.
+
+    Attributes:
+        codes: uint32: code points of all strings, one string after another, and room at the end.
+        offsets: int64 (at least len + 1,): string w is ``codes[offsets[w]:offsets[w + 1]]``.
+
+    Both are replaced by larger arrays as strings are added, so ask for them anew.
+
+    Example:
+        >>> words = Words()
+        >>> words.number("is"), words.number("red"), words.number("is")
+        (0, 1, 0)
+        >>> words.texts([1, 0]), len(words)
+        (['red', 'is'], 2)
+    """
+
+    def __init__(self, strings: Iterable[str] = ()) -> None:
+        self.table = Table(
+            codes=np.zeros(8 * _FEWEST_SLOTS, np.int32),
+            offsets=np.zeros(_FEWEST_SLOTS // 2 + 1, np.int64),
+            slots=np.full(_FEWEST_SLOTS, -1, np.int64),
+            used=np.zeros(2, np.int64),
+        )
+        self._strings: dict[int, str] = {}
+        for string in strings:
+            self.number(string)
+
+    @property
+    def codes(self) -> NDArray[np.uint32]:
+        """See the class."""
+        codes: NDArray[np.uint32] = self.table.codes.view(np.uint32)
+        return codes
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """See the class."""
+        offsets: NDArray[np.int64] = self.table.offsets
+        return offsets
+
+    @property
+    def characters(self) -> int:
+        """Characters of all strings."""
+        return int(self.table.used[CHARACTERS])
+
+    def __len__(self) -> int:
+        return int(self.table.used[STRINGS])
+
+    def number(self, text: str) -> int:
+        """The number of a string, which is added if it is new."""
+        codes = code_points(text)
+        while True:
+            hashed = hash_of(codes, 0, len(codes))
+            number = int(intern(codes, 0, len(codes), hashed, self.table))
+            if number >= 0:
+                return number
+            self.make_room(len(codes))
+
+    def text(self, word: int) -> str:
+        """The string with a number."""
+        return self.texts([word])[0]
+
+    def texts(self, words: Iterable[int]) -> list[str]:
+        """The strings with these numbers; each is made once."""
+        asked = list(words)
+        made = self._strings
+        codes, offsets = self.codes, self.offsets
+        for word in set(asked).difference(made):
+            start, end = offsets[word], offsets[word + 1]
+            made[word] = codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
+        return [made[word] for word in asked]
+
+    def make_room(self, characters: int) -> None:
+        """Have room for so many characters more, and at least for twice the strings."""
+        table = self.table
+        count, held = len(self), self.characters
+        slots, offsets, codes = table.slots, table.offsets, table.codes
+        if 4 * (count + 1) > len(slots):
+            slots = np.full(2 * len(slots), -1, np.int64)
+            _move(table.slots, slots)
+            offsets = np.zeros(len(slots) // 2 + 1, np.int64)
+            offsets[: count + 1] = table.offsets[: count + 1]
+        if held + characters > len(codes):
+            codes = np.zeros(max(held + characters, 2 * len(codes)), np.int32)
+            codes[:held] = table.codes[:held]
+        self.table = Table(codes, offsets, slots, table.used)
+
+
+def code_points(text: str) -> NDArray[np.int32]:
+    """The characters of a text as numbers.
+
+    Example:
+        >>> code_points("aé").tolist()
+        [97, 233]
+    """
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii"), np.uint8).astype(np.int32)
+    # A copy, which can be written to: kernels would be compiled once more for what cannot.
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32).copy()

@@ -1,0 +1,358 @@
+"""The file of the tagger's weights: read, checked, laid out for lookups; and written.
+
+In: an .npz file of plain arrays, the shipped one unless another is named. Out: `Weights`. Always
+holds: what was loaded is what was written, since the file ends with the hash of the rest, which is
+checked before anything is read; nothing in the file is code. `training` writes it, and nothing
+else does.
+
+A row of weights is a run of (tag, weight) entries. Rows of features that are hashed come first, in
+the order of their keys, then those of small numbers: contexts and classes on each of four sides,
+pairs of tags, casings. Keys are stored as differences, the bytes of equal rank together, which a
+compressor shrinks to half.
+Costs some 40 ms to load and 30 MB in memory, once in a process.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sears_dsl.errors import TaggerError
+from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.tagging.fast.features import CASING_PAIRS, CASING_TRIPLES, FEATURES, TAGS
+
+__all__ = ["FORMAT", "SIDES", "Stored", "Tables", "Weights", "bucketed", "load", "save"]
+
+#: Version of the file's format.
+FORMAT = 2
+
+#: Neighbours whose context counts: one and two to the left, one and two to the right.
+SIDES = 4
+
+SHIPPED = Path(__file__).with_name("tagger_en.npz")
+
+# Letters of the hash.
+_DIGEST = 32
+
+_TAG_PAIRS = (TAGS + 1) ** 2
+_REINSTALL = "install sears-dsl anew; in a checkout python -m training.tagger makes the file"
+
+
+class Tables(NamedTuple):
+    """What the kernels read. A bucket holds the keys that agree in their first bits.
+
+    Attributes:
+        lexicon_starts: int32 (buckets + 1,): of the lexicon.
+        lexicon_keys: uint32: sorted keys of word forms and suffixes.
+        lexicon_shift: int64: bits of a key behind those of its bucket.
+        lexicon_contexts: uint16: the context of words with that key.
+        lexicon_certain: uint8: their only tag, or 255.
+        context_classes: uint16 (contexts,): the class of a context.
+        slots: int64: rows of features that are hashed, by key, with free slots (-1) between them:
+            key << 32 | first entry << 6 | number of entries.
+        slot_shift: int64: bits of a key behind those of its first slot.
+        entries: int16: weight << 6 | tag.
+        around: int16 (contexts, SIDES, TAGS): scores by a neighbour's context.
+        tags_before: int16 ((TAGS + 1)², TAGS): by the last tag and the one before it.
+        casing_pairs: int16 (CASING_PAIRS, TAGS).
+        casing_triples: int16 (CASING_TRIPLES, TAGS).
+        coarse_starts: int32 (buckets + 1,): of words with coarse tags of their own.
+        coarse_keys: uint32: sorted `features.spelling_key`s of theirs.
+        coarse_shift: int64.
+        coarse_groups: uint8: the group of each.
+        coarse_of: uint8 (groups, TAGS): the coarse tag by group and fine tag; group 0 is the rest.
+    """
+
+    lexicon_starts: Any
+    lexicon_keys: Any
+    lexicon_shift: Any
+    lexicon_contexts: Any
+    lexicon_certain: Any
+    context_classes: Any
+    slots: Any
+    slot_shift: Any
+    entries: Any
+    around: Any
+    tags_before: Any
+    casing_pairs: Any
+    casing_triples: Any
+    coarse_starts: Any
+    coarse_keys: Any
+    coarse_shift: Any
+    coarse_groups: Any
+    coarse_of: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """The content of a file.
+
+    Attributes:
+        about: what it is: tags, training data, licence, seed.
+        lexicon_keys: uint32, sorted.
+        lexicon_contexts: uint16.
+        lexicon_certain: uint8.
+        context_classes: uint16 (contexts,).
+        row_keys: uint32, sorted.
+        row_sizes: uint8: entries of each row: those of `row_keys`, then (side, context),
+            (side, class), (tag, tag before it), tags one and two before, casings.
+        entry_tags: uint8.
+        entry_weights: int8.
+        coarse_keys: uint32, sorted.
+        coarse_groups: uint8.
+        coarse_of: uint8 (groups, TAGS).
+    """
+
+    about: dict[str, Any]
+    lexicon_keys: Any
+    lexicon_contexts: Any
+    lexicon_certain: Any
+    context_classes: Any
+    row_keys: Any
+    row_sizes: Any
+    entry_tags: Any
+    entry_weights: Any
+    coarse_keys: Any
+    coarse_groups: Any
+    coarse_of: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """Weights that are ready for use.
+
+    Attributes:
+        tables: what the kernels read.
+        fine: names of the fine tags.
+        coarse: names of the coarse tags.
+        about: what the file says of itself.
+        digest: hash of the file.
+    """
+
+    tables: Tables
+    fine: tuple[str, ...]
+    coarse: tuple[str, ...]
+    about: dict[str, Any]
+    digest: str
+
+    @property
+    def version(self) -> str:
+        """Format and hash: tags may differ between versions, and only then."""
+        return f"{FORMAT}.{self.digest[:12]}"
+
+
+def load(path: Path | None = None) -> Weights:
+    """Read weights; those that were read last are the same object, as long as the file is.
+
+    Args:
+        path: the file; None for the one that is shipped.
+
+    Raises:
+        TaggerError: the file is missing, damaged, of another format or for other features.
+
+    Example:
+        >>> weights = load()
+        >>> len(weights.fine), weights.about["licence"]
+        (48, 'CC BY-SA 4.0')
+    """
+    place = SHIPPED if path is None else path
+    try:
+        there = place.stat()
+        return _load(place, there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
+    except OSError as error:
+        raise TaggerError(
+            f"the tagger's weights {place} could not be read: {error.strerror or error}",
+            help=_REINSTALL,
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def _load(place: Path, *_version: int) -> Weights:
+    content = place.read_bytes()
+    digest = _digest(content[: -2 - _DIGEST])
+    if content[-_DIGEST:] != digest.encode("ascii"):
+        raise TaggerError(
+            f"{place} is damaged or no file of tagger weights: it does not agree with its hash",
+            help=_REINSTALL,
+        )
+    try:
+        return _read(content, place, digest)
+    # It agrees with the hash in it, which anybody can write.
+    except (KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
+        raise TaggerError(
+            f"{place} holds no weights of a tagger: {error}", help=_REINSTALL
+        ) from error
+
+
+def _read(content: bytes, place: Path, digest: str) -> Weights:
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        about = json.loads(bytes(file["about"]))
+        if about["format"] != FORMAT:
+            raise TaggerError(
+                f"{place} has weights of format {about['format']}, and this version of sears "
+                f"reads {FORMAT}",
+                help=_REINSTALL,
+            )
+        if about["features"] != FEATURES:
+            raise TaggerError(
+                f"{place} has weights for features of version {about['features']}, and this "
+                f"version of sears makes those of version {FEATURES}",
+                help=_REINSTALL,
+            )
+        arrays = {name: file[name] for name in file.files if name != "about"}
+    stored = Stored(
+        about=about,
+        **{
+            name: _keys(array) if name.endswith("_keys") else array
+            for name, array in arrays.items()
+        },
+    )
+    return Weights(
+        tables=_tables(stored),
+        fine=tuple(about["fine"]),
+        coarse=tuple(about["coarse"]),
+        about=about,
+        digest=digest,
+    )
+
+
+def save(stored: Stored, path: Path) -> str:
+    """Write weights to a file, the same bytes for the same weights; gives back their hash.
+
+    Raises:
+        DataError: the file could not be written.
+    """
+    versions = {"format": FORMAT, "features": FEATURES}
+    about = json.dumps(versions | stored.about, ensure_ascii=False, sort_keys=True)
+    arrays = {name: getattr(stored, name) for name in Stored.__slots__}
+    arrays["about"] = np.frombuffer(about.encode(), np.uint8)
+    file = io.BytesIO()
+    np.savez_compressed(
+        file,
+        **{
+            name: _planes(array) if name.endswith("_keys") else array
+            for name, array in arrays.items()
+        },
+    )
+    # The archive ends with the length of its comment, which is the hash of what is before.
+    content = file.getvalue()[:-2]
+    digest = _digest(content)
+    comment = digest.encode("ascii")
+    write_atomically(path, content + len(comment).to_bytes(2, "little") + comment)
+    return digest
+
+
+def bucketed(keys: Any) -> tuple[Any, Any]:
+    """Where the keys of each bucket begin, and the bits of a key behind those of its bucket.
+
+    Args:
+        keys: sorted numbers below 2**31.
+    """
+    bits = max(4, len(keys).bit_length())
+    shift = np.int64(31 - bits)
+    counts = np.bincount(keys.astype(np.int64) >> shift, minlength=1 << bits)
+    return np.append(0, np.cumsum(counts)).astype(np.int32), shift
+
+
+def _tables(stored: Stored) -> Tables:
+    """Weights laid out for the kernels."""
+    lexicon_starts, lexicon_shift = bucketed(stored.lexicon_keys)
+    coarse_starts, coarse_shift = bucketed(stored.coarse_keys)
+    hashed = len(stored.row_keys)
+    entry_starts = np.append(0, np.cumsum(stored.row_sizes, dtype=np.int32)).astype(np.int32)
+    kinds = stored.context_classes
+    contexts = len(kinds)
+    classes = int(kinds.max(initial=0)) + 1
+    sizes = [
+        SIDES * contexts,
+        SIDES * classes,
+        _TAG_PAIRS,
+        TAGS + 1,
+        TAGS + 1,
+        CASING_PAIRS,
+        CASING_TRIPLES,
+    ]
+    places = np.cumsum([hashed, *sizes])
+    dense = [
+        _dense(stored, entry_starts, first, last)
+        for first, last in zip(places[:-1].tolist(), places[1:].tolist(), strict=True)
+    ]
+    around = dense[0].reshape(contexts, SIDES, TAGS)
+    around += dense[1].reshape(classes, SIDES, TAGS)[kinds]
+    tags_before = dense[2].reshape(TAGS + 1, TAGS + 1, TAGS)
+    tags_before += dense[3][:, None, :]
+    tags_before += dense[4][None, :, :]
+    last_entry = int(entry_starts[hashed])
+    slots, slot_shift = _slots(stored.row_keys, entry_starts, stored.row_sizes)
+    weights = stored.entry_weights.astype(np.int16)
+    return Tables(
+        lexicon_starts=lexicon_starts,
+        lexicon_keys=stored.lexicon_keys,
+        lexicon_shift=lexicon_shift,
+        lexicon_contexts=stored.lexicon_contexts,
+        lexicon_certain=stored.lexicon_certain,
+        context_classes=kinds,
+        slots=slots,
+        slot_shift=slot_shift,
+        entries=weights[:last_entry] << 6 | stored.entry_tags[:last_entry],
+        around=around,
+        tags_before=tags_before.reshape(_TAG_PAIRS, TAGS),
+        casing_pairs=dense[5],
+        casing_triples=dense[6],
+        coarse_starts=coarse_starts,
+        coarse_keys=stored.coarse_keys,
+        coarse_shift=coarse_shift,
+        coarse_groups=stored.coarse_groups,
+        coarse_of=stored.coarse_of,
+    )
+
+
+def _slots(keys: Any, entry_starts: Any, sizes: Any) -> tuple[Any, Any]:
+    """Sorted keys in an open table: each in the first free slot from its own on.
+
+    Since keys are in order and a key's first bits are its own slot, key i is at slot
+    max(own slot of i, slot of i - 1, + 1), and a search may end at the first larger key.
+    """
+    bits = max(6, len(keys).bit_length() + 1)
+    shift = np.int64(31 - bits)
+    numbers = np.arange(len(keys))
+    key = keys.astype(np.int64)
+    places = np.maximum.accumulate((key >> shift) - numbers) + numbers
+    room = max(1 << bits, int(places.max(initial=0)) + 1) + 1
+    slots = np.full(room, -1, np.int64)
+    first = entry_starts[: len(keys)].astype(np.int64)
+    slots[places] = key << 32 | first << 6 | sizes[: len(keys)].astype(np.int64)
+    return slots, shift
+
+
+def _dense(stored: Stored, entry_starts: Any, first: int, last: int) -> Any:
+    """Rows first up to last as scores by tag."""
+    scores = np.zeros((last - first, TAGS), np.int16)
+    entries = slice(entry_starts[first], entry_starts[last])
+    rows = np.repeat(np.arange(last - first), stored.row_sizes[first:last])
+    scores[rows, stored.entry_tags[entries]] = stored.entry_weights[entries]
+    return scores
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=_DIGEST // 2).hexdigest()
+
+
+def _planes(keys: Any) -> Any:
+    """Sorted keys as bytes of their differences, (4, keys): the first bytes of all, and so on."""
+    differences = np.diff(keys.astype("<u4"), prepend=np.uint32(0)).astype("<u4")
+    return np.ascontiguousarray(differences.view(np.uint8).reshape(-1, 4).T)
+
+
+def _keys(planes: Any) -> Any:
+    """The keys that `_planes` took apart."""
+    differences = np.ascontiguousarray(planes.T).view("<u4").reshape(-1)
+    return np.cumsum(differences, dtype=np.uint32)

@@ -1,0 +1,1 @@
+"""English (or another language's) tokens and tags by spaCy."""

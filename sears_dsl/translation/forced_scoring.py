@@ -1,0 +1,322 @@
+"""Log-probabilities of many rewrites of a few texts, as far as they are needed.
+
+In: a decoder, encoded sources, for each its original target, and rewrites of these targets. Out:
+log P(rewrite | source) for each. What always holds: a returned number is the full float32 sum of
+log-softmax values of teacher forcing; a rewrite is given up only when what it has lost already puts
+it under its floor.
+
+What makes it fast. Rewrites of one text form a tree of prefixes that grows out of the original's
+path: the encoder, the original and every shared prefix are computed once, and the piece in which a
+rewrite first differs is read off the original's own distribution. The tree is walked level by
+level, all texts together. With floors, each level asks first for an upper bound: the
+normalizer over the few pieces that were likely anywhere in the originals is less than the one over
+the whole vocabulary, and the log-probabilities still to come are at most 0. The whole output layer
+is computed only for the rewrites that the bound leaves over.
+
+Cost: for each distinct prefix a decoder step and, unless given up, an output layer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sears_dsl.translation.network import Memory, State, TranslationModel
+
+__all__ = ["Originals", "join_originals", "read_originals", "total_log_probabilities"]
+
+# Pieces at least so likely at some position of an original make up the bound's vocabulary.
+_LIKELY = math.log(1e-3)
+# Rounding of float32 sums; a rewrite this close to its floor is not given up by a bound.
+_SLACK = 1e-3
+# The rows of the output layer at a time while an original's likely pieces are looked for.
+_BLOCK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """The targets whose rewrites are scored, with the decoder's way through them.
+
+    Attributes:
+        memory: the encoded sources, text by text.
+        pieces: of each original, ``</s>`` included.
+        states: the state after each position; the hypotheses are the originals of that length or
+            longer, in the order of ``places``.
+        places: (B,), where an original is among the hypotheses of a state.
+        hidden: (B, T, W), hidden vectors.
+        normalizers: (B, T), log-normalizers.
+        so_far: (B, T + 1), log-probability of each prefix, float64.
+        likely: (K,), pieces that are likely somewhere in the originals.
+    """
+
+    memory: Memory
+    pieces: Sequence[Sequence[int]]
+    states: Sequence[State]
+    places: NDArray[np.int64]
+    hidden: Tensor
+    normalizers: Tensor
+    so_far: NDArray[np.float64]
+    likely: Tensor
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        """The log-probability (B,) of each original."""
+        lengths = [len(pieces) for pieces in self.pieces]
+        return self.so_far[np.arange(len(lengths)), lengths]
+
+
+@torch.no_grad()
+def read_originals(
+    model: TranslationModel, sources: Sequence[str], targets: Sequence[Sequence[int]]
+) -> Originals:
+    """Encode the sources and follow their originals.
+
+    Args:
+        model: the decoder.
+        sources: B texts of its source language.
+        targets: piece ids of the original of each, ``</s>`` included.
+    """
+    memory = model.encode(sources)
+    count, longest = len(targets), max(map(len, targets))
+    order = sorted(range(count), key=lambda row: -len(targets[row]))
+    places = np.empty(count, np.int64)
+    places[order] = np.arange(count)
+    padded = torch.from_numpy(_padded([targets[row] for row in order])).to(model.device)
+    lengths = np.array([len(targets[row]) for row in order])
+    state = model.start(memory, torch.as_tensor(order, device=model.device))
+    states, vectors, wanted = [], [], []
+    for position in range(longest):
+        alive = int((lengths > position).sum())
+        if alive < len(state):
+            state = state.select(torch.arange(alive, device=model.device))
+        last = padded[:alive, position - 1] if position else None
+        hidden_here, state = model.advance(memory, state, last)
+        states.append(state)
+        vectors.append(hidden_here)
+        wanted.append(padded[:alive, position])
+    flat = torch.cat(vectors)
+    flat_normalizers, likely = _normalizers_and_likely(model, flat)
+    scores = model.piece_logits(flat, torch.cat(wanted)) - flat_normalizers
+    hidden = flat.new_zeros(count, longest, flat.shape[1])
+    normalizers = flat.new_zeros(count, longest)
+    by_position = np.zeros((count, longest + 1))
+    at = 0
+    for position, here in enumerate(vectors):
+        rows = slice(at, at + len(here))
+        alive_rows = order[: len(here)]
+        hidden[alive_rows, position] = here
+        normalizers[alive_rows, position] = flat_normalizers[rows]
+        by_position[alive_rows, position + 1] = scores[rows].double().cpu().numpy()
+        at += len(here)
+    so_far = by_position.cumsum(1)
+    return Originals(memory, targets, states, places, hidden, normalizers, so_far, likely)
+
+
+def join_originals(parts: Sequence[Originals]) -> Originals:
+    """Originals that were read one by one, as a batch; to the last bit what was read."""
+    order = sorted(range(len(parts)), key=lambda number: -len(parts[number].pieces[0]))
+    places = np.empty(len(parts), np.int64)
+    places[order] = np.arange(len(parts))
+    longest = len(parts[order[0]].states)
+    states = []
+    for position in range(longest):
+        alive = [number for number in order if len(parts[number].states) > position]
+        state = State.join([parts[number].states[position] for number in alive])
+        rows = torch.tensor(alive, device=state.rows.device)
+        states.append(State(rows, state.position, state.cells))
+    so_far = np.zeros((len(parts), longest + 1))
+    for number, part in enumerate(parts):
+        so_far[number, : part.so_far.shape[1]] = part.so_far[0]
+    return Originals(
+        memory=Memory.join([part.memory for part in parts]),
+        pieces=[part.pieces[0] for part in parts],
+        states=states,
+        places=places,
+        hidden=nn.utils.rnn.pad_sequence([part.hidden[0] for part in parts], batch_first=True),
+        normalizers=nn.utils.rnn.pad_sequence(
+            [part.normalizers[0] for part in parts], batch_first=True
+        ),
+        so_far=so_far,
+        likely=_distinct([part.likely for part in parts]),
+    )
+
+
+def _distinct(pieces: Sequence[Tensor]) -> Tensor:
+    """The distinct ids of several tensors, in order."""
+    distinct = np.unique(np.concatenate([some.cpu().numpy() for some in pieces]))
+    return torch.from_numpy(distinct).to(pieces[0].device)
+
+
+def _normalizers_and_likely(model: TranslationModel, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-normalizers (N,), and the pieces that are likely for one of the hidden vectors."""
+    normalizers: list[Tensor] = []
+    likely = torch.zeros(0, dtype=torch.bool, device=hidden.device)
+    for block in torch.split(hidden, _BLOCK):
+        logits = model.logits(block)
+        normalizer = logits.logsumexp(1)
+        normalizers.append(normalizer)
+        here = (logits > (normalizer[:, None] + _LIKELY)).any(0)
+        likely = here | likely if len(likely) else here
+    return torch.cat(normalizers), likely.nonzero()[:, 0]
+
+
+@torch.no_grad()
+def total_log_probabilities(
+    model: TranslationModel,
+    originals: Originals,
+    rows: Sequence[int],
+    rewrites: Sequence[Sequence[int]],
+    *,
+    floors: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Log P(rewrite | source) of C rewrites.
+
+    Args:
+        model: the decoder that read the originals.
+        originals: what `read_originals` gave.
+        rows: for each rewrite, which original it rewrites.
+        rewrites: piece ids, ``</s>`` included.
+        floors: (C,), log-probabilities under which a rewrite's number is not wanted.
+
+    Returns:
+        (C,), natural logarithms; −inf for the rewrites that are certainly under their floor.
+    """
+    if not rewrites:
+        return np.zeros(0)
+    device = model.device
+    pieces = _padded(rewrites)
+    lengths = np.array([len(rewrite) for rewrite in rewrites])
+    row_of = np.asarray(rows, np.int64)
+    branch = np.array(
+        [
+            _first_difference(originals.pieces[row], rewrite)
+            for row, rewrite in zip(rows, rewrites, strict=True)
+        ]
+    )
+    totals = originals.so_far[row_of, branch]
+    # Where the rewrite is its original to the last piece nothing is left to do.
+    differs = np.flatnonzero(branch < lengths)
+    if len(differs):
+        at_row = torch.from_numpy(row_of[differs]).to(device)
+        at_place = torch.from_numpy(branch[differs]).to(device)
+        first = torch.from_numpy(pieces[differs, branch[differs]]).to(device)
+        scores = model.piece_logits(originals.hidden[at_row, at_place], first)
+        scores = scores - originals.normalizers[at_row, at_place]
+        totals[differs] += scores.double().cpu().numpy()
+    walk = _Walk(model, originals, pieces, lengths, originals.places[row_of], branch)
+    return walk.run(totals, floors)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The tree of prefixes of C rewrites, level by level.
+
+    Attributes:
+        pieces: (C, T), padded.
+        lengths: (C,), without the padding.
+        places: (C,), where each one's original is among the hypotheses of the originals' states.
+        branch: (C,), the first position in which each differs from its original.
+        node: (C,), the prefix of each at the level last walked.
+        state: of the prefixes of that level; None before the first.
+    """
+
+    model: TranslationModel
+    originals: Originals
+    pieces: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    places: NDArray[np.int64]
+    branch: NDArray[np.int64]
+    node: NDArray[np.int64] = field(init=False)
+    state: State | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.node = np.zeros(len(self.branch), np.int64)
+
+    def run(
+        self, totals: NDArray[np.float64], floors: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """The log-probabilities, from those up to the piece in which each rewrite differs."""
+        bounds = totals.copy()
+        alive = np.ones(len(totals), bool) if floors is None else bounds >= floors - _SLACK
+        hidden: list[Tensor] = []
+        logits: list[Tensor] = []
+        of_rewrite: list[NDArray[np.int64]] = []
+        of_node: list[NDArray[np.int64]] = []
+        nodes = 0
+        likely = self.model.output_rows(self.originals.likely)
+        for position in range(1, self.pieces.shape[1]):
+            active = np.flatnonzero(alive & (self.branch < position) & (self.lengths > position))
+            if not len(active):
+                self.state = None
+                continue
+            vectors = self._step(active, position)
+            node = torch.from_numpy(self.node[active]).to(vectors.device)
+            wanted = torch.from_numpy(self.pieces[active, position]).to(vectors.device)
+            logit = self.model.piece_logits(vectors[node], wanted)
+            hidden.append(vectors)
+            logits.append(logit)
+            of_rewrite.append(active)
+            of_node.append(self.node[active] + nodes)
+            nodes += len(vectors)
+            if floors is not None:
+                partial = functional.linear(vectors, *likely).logsumexp(1)
+                bounds[active] += (logit - partial[node]).clamp(max=0).double().cpu().numpy()
+                alive[active] = bounds[active] >= floors[active] - _SLACK
+        totals = np.where(alive, totals, -np.inf)
+        if hidden:
+            entries = np.concatenate(of_rewrite)
+            kept = np.flatnonzero(alive[entries])
+            needed, which = np.unique(np.concatenate(of_node)[kept], return_inverse=True)
+            index = torch.from_numpy(needed).to(self.model.device)
+            normalizers = self.model.log_normalizers(torch.cat(hidden)[index])
+            chosen = torch.from_numpy(kept).to(index)
+            scores = torch.cat(logits)[chosen] - normalizers[torch.from_numpy(which).to(index)]
+            np.add.at(totals, entries[kept], scores.double().cpu().numpy())
+        if floors is not None:
+            totals[totals < floors] = -np.inf
+        return totals
+
+    def _step(self, active: NDArray[np.int64], position: int) -> Tensor:
+        """Hidden vectors of the distinct prefixes of this level; notes the node of each rewrite."""
+        before = 0 if self.state is None else len(self.state)
+        fresh = self.branch[active] == position - 1
+        parents = np.where(fresh, before + self.places[active], self.node[active])
+        # Two rewrites are at the same node if they come from the same one by the same piece.
+        pairs = np.stack([parents, self.pieces[active, position - 1]], 1)
+        distinct, which = np.unique(pairs, axis=0, return_inverse=True)
+        self.node[active] = which.reshape(-1)
+        device = self.model.device
+        from_tree = torch.from_numpy(distinct[distinct[:, 0] < before, 0]).to(device)
+        from_original = torch.from_numpy(distinct[distinct[:, 0] >= before, 0] - before).to(device)
+        parts = []
+        if self.state is not None and len(from_tree):
+            parts.append(self.state.select(from_tree))
+        if len(from_original):
+            parts.append(self.originals.states[position - 1].select(from_original))
+        state = parts[0] if len(parts) == 1 else State.join(parts)
+        last = torch.from_numpy(distinct[:, 1]).to(device)
+        hidden, self.state = self.model.advance(self.originals.memory, state, last)
+        return hidden
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Piece ids as one array (N, T), zeros at the end of the shorter ones."""
+    padded = np.zeros((len(rows), max(map(len, rows))), np.int64)
+    for number, row in enumerate(rows):
+        padded[number, : len(row)] = row
+    return padded
+
+
+def _first_difference(original: Sequence[int], rewrite: Sequence[int]) -> int:
+    """The first position in which they differ; the length if they are equal."""
+    for position, (one, other) in enumerate(zip(original, rewrite, strict=False)):
+        if one != other:
+            return position
+    return min(len(original), len(rewrite))

@@ -1,0 +1,85 @@
+"""Texts that are longer than what models of translation and of sentences are made for.
+
+In: texts, and pairs (original, rewrite). Out: the sentences of a text; of a long pair the part
+around what differs. Always holds: what is left out of a pair is the same on both sides; a part is
+its own part; short pairs stay what they are. Costs some microseconds a long text.
+
+A translation model is made for sentences, and a sentence encoder reads 256 pieces: of a review of
+300 words neither sees a change in its last sentence, and "sees nothing" would count as "means the
+same". τ was fitted on pairs of sentences too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sears_dsl.tagging.fast.sentences import sentence_bounds
+from sears_dsl.tagging.fast.tokenizer import FastTokenizer
+
+__all__ = ["differing_parts", "sentences_of"]
+
+Pair = tuple[str, str]
+
+# Words from which on a pair is compared by the sentences that differ, and words on each side of
+# what differs where a sentence itself has more than twice as many.
+_LONG = 50
+_AROUND = 75
+_WORD = re.compile(r"\S+")
+
+
+def sentences_of(texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """Of each text its sentences, as (start, end) in characters."""
+    return sentence_bounds(texts, FastTokenizer())
+
+
+def differing_parts(pairs: Sequence[Pair]) -> list[Pair]:
+    """Each pair, a long one cut to the sentences in which it differs.
+
+    Example:
+        >>> same = "It is a long review. " * 20
+        >>> differing_parts([(f"{same}A good film. {same}", f"{same}A good movie. {same}")])
+        [('A good film.', 'A good movie.')]
+        >>> differing_parts([("A film. It is good.", "A movie. It is good.")])
+        [('A film. It is good.', 'A movie. It is good.')]
+    """
+    long = {
+        original: None
+        for original, rewrite in pairs
+        if original != rewrite and max(_words(original), _words(rewrite)) > _LONG
+    }
+    if not long:
+        return list(pairs)
+    sentences = dict(zip(long, sentences_of(list(long)), strict=True))
+    return [
+        _part(*pair, sentences[pair[0]])
+        if pair[0] != pair[1] and max(map(_words, pair)) > _LONG
+        else pair
+        for pair in pairs
+    ]
+
+
+def _words(text: str) -> int:
+    return text.count(" ") + 1
+
+
+def _part(original: str, rewrite: str, sentences: Sequence[tuple[int, int]]) -> Pair:
+    """The sentences that hold what differs; of a very long one the words around it."""
+    shorter = min(len(original), len(rewrite))
+    pairs = enumerate(zip(original, rewrite, strict=False))
+    first = next((place for place, (one, other) in pairs if one != other), shorter)
+    after = 0
+    while after < shorter - first and original[-1 - after] == rewrite[-1 - after]:
+        after += 1
+    last = len(original) - after
+    # A change between two sentences belongs to both.
+    touched = [(start, end) for start, end in sentences if end >= first and start <= last]
+    start = min([first, *(begin for begin, _ in touched)])
+    end = max([last, *(finish for _, finish in touched)])
+    before = [each.start() for each in _WORD.finditer(original, start, first)]
+    behind = [each.end() for each in _WORD.finditer(original, last, end)]
+    if len(before) > _AROUND:
+        start = before[-_AROUND]
+    if len(behind) > _AROUND:
+        end = behind[_AROUND - 1]
+    return original[start:end], rewrite[start : end + len(rewrite) - len(original)]

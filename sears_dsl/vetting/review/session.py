@@ -1,0 +1,397 @@
+"""One reviewer at work: what she sees, and what becomes of what she decides.
+
+In: questions and decisions, as the page sends them. Out: JSON-able views. Always holds: a decision
+is in the journal before it has any effect; a decision that was made looking at an older state (in
+another tab) is refused with `Outdated`, so that nothing is decided twice or over something unseen;
+what is shown follows from the journal alone. Costs, for a decision, one selection and one fsync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from sears_dsl.errors import SearsError, UsageError
+from sears_dsl.vetting.decisions import REASONS, State, Task, replay
+from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.review.entries import Entries, text_of
+from sears_dsl.vetting.review.explanation import explained, in_words, sides
+from sears_dsl.vetting.review.marking import marked
+from sears_dsl.vetting.review.picking import Choice
+from sears_dsl.vetting.review.proposals import Proposal, proposals
+from sears_dsl.vetting.review.queue import order
+from sears_dsl.vetting.review.trials import Trials
+from sears_dsl.vetting.review.workbench import Effects, Example, Workbench
+
+__all__ = ["Outdated", "Session"]
+
+View: TypeAlias = dict[str, Any]
+
+
+class Outdated(SearsError):  # noqa: N818 - nothing went wrong: somebody was faster
+    """A decision about a state that is not the present one."""
+
+
+class Session:
+    """The work of one reviewer.
+
+    Args:
+        bench: rows, model and rules; shared between reviewers.
+        journal: of this reviewer.
+        most: how many rules may be accepted, the budget B of the paper.
+        choices: sentences with adversaries to pick from.
+    """
+
+    def __init__(
+        self, bench: Workbench, journal: Journal, *, most: int = 20, choices: Sequence[Choice] = ()
+    ) -> None:
+        self.bench = bench
+        self.journal = journal
+        self.most = most
+        self.choices = tuple(choices)
+        self.trials = Trials(bench)
+        self._entries = Entries(bench, self.trials)
+        self.state: State = replay(journal.entries)
+        self._ids = {name: place for place, name in enumerate(bench.ruleset.rule_ids)}
+        self._all = lru_cache(8)(self._effects_with)
+        # So that no page waits: asks the model about rules of an earlier sitting, and reads a first
+        # rule, which brings grammar, kernels and the lemmas of all words.
+        self.overview()
+        self.typed("lemma=be -> is")
+
+    # ------------------------------------------------------------ everything at a glance
+
+    def overview(self) -> View:
+        """Where the reviewer stands in all three tasks."""
+        bench, state = self.bench, self.state
+        return {
+            "revision": state.revision,
+            "reviewer": self.journal.reviewer,
+            "journal": str(self.journal.path),
+            "ruleset": {
+                "name": bench.ruleset.name or bench.ruleset.path,
+                "path": bench.ruleset.path,
+                "rules": len(bench.ruleset.rules),
+            },
+            "data": {
+                "path": bench.data.path,
+                "rows": len(bench.data.rows),
+                "right": int(bench.right.sum()),
+            },
+            "model": bench.predictor.identity,
+            "scorer": None if bench.scorer is None else bench.scorer.name,
+            "tau": bench.tau,
+            "reasons": dict(REASONS),
+            "judge": self._judging(),
+            "write": self._writing(),
+            "pick": self._picking(),
+        }
+
+    def _judging(self) -> View:
+        state = self.state
+        decided = [
+            self._item(self._ids[each.rule], each.verdict, new=each.new)
+            for each in state.with_verdict("accept", "edit", "reject")
+            if each.rule in self._ids
+        ]
+        skipped = [
+            self._ids[each.rule] for each in state.with_verdict("skip") if each.rule in self._ids
+        ]
+        accepted, rejected, replaced, effects = self._in_and_out()
+        places = order(
+            effects.coverage,
+            rules=len(self._ids),
+            most=self.most,
+            accepted=accepted,
+            rejected=rejected,
+            replaced=replaced,
+            skipped=skipped,
+        )
+        ids = self.bench.ruleset.rule_ids
+        open_items = [
+            self._item(place.rule, "skip" if place.rule in skipped else "", gain=place.gain)
+            | {"twin": None if place.twin is None else effects.texts[place.twin]}
+            for place in places
+        ]
+        flipped: set[int] = set()
+        for rule in accepted:
+            flipped |= effects.rows_flipped(rule)
+        return {
+            "items": decided + open_items,
+            "next": ids[places[0].rule] if places else None,
+            "accepted": len(accepted),
+            "rejected": len(rejected),
+            "left": len(places),
+            "most": self.most,
+            "mistakes": len(flipped),
+            "undo": self._undo("judge"),
+            "undo_rule": self._last_rule(),
+        }
+
+    def _last_rule(self) -> str | None:
+        """The rule that undo would be about, so that the page can go there."""
+        last = self.state.last.get("judge")
+        name = None if last is None else last.content.get("rule")
+        return name if name in self._ids else None
+
+    def _item(self, rule: int, verdict: str, *, gain: float = 0.0, new: str = "") -> View:
+        bench = self.bench
+        summary = bench.summary(bench.effects, rule)
+        return {
+            "id": bench.ruleset.rule_ids[rule],
+            "text": bench.effects.texts[rule],
+            "verdict": verdict,
+            "new": new,
+            "gain": gain,
+            "changed": summary.changed,
+            "flips": summary.flips,
+        }
+
+    def _in_and_out(self) -> tuple[list[int], list[int], list[int], Effects]:
+        """Positions accepted, rejected and replaced; effects of the rules and replacements."""
+        accepted: list[int] = []
+        replaced: list[int] = []
+        new: list[str] = []
+        for each in self.state.with_verdict("accept", "edit"):
+            if each.rule not in self._ids:
+                continue
+            if each.verdict == "accept":
+                accepted.append(self._ids[each.rule])
+            else:
+                replaced.append(self._ids[each.rule])
+                if each.new not in new:
+                    accepted.append(len(self._ids) + len(new))
+                    new.append(each.new)
+        rejected = [
+            self._ids[each.rule] for each in self.state.with_verdict("reject")
+            if each.rule in self._ids
+        ]  # fmt: skip
+        return accepted, rejected, replaced, self._all(tuple(new))
+
+    def _effects_with(self, texts: tuple[str, ...]) -> Effects:
+        """Effects of all rules of the ruleset and of some written instead of others.
+
+        Those of the ruleset are known: an edit costs what the new rule costs, however many there
+        are.
+        """
+        effects = self.bench.effects
+        for text in texts:
+            effects = effects.joined_to(self.trials.known(text))
+        return effects
+
+    def _writing(self) -> View:
+        flipped: set[int] = set()
+        saved = []
+        for written in self.state.written:
+            effects = self.trials.known(written.text)
+            own = effects.rows_flipped(0)
+            summary = self.bench.summary(effects, 0)
+            saved.append(
+                {
+                    "text": written.text,
+                    "changed": summary.changed,
+                    "flips": summary.flips,
+                    "added": len(own - flipped),
+                }
+            )
+            flipped |= own
+        return {"rules": saved, "mistakes": len(flipped), "undo": self._undo("write")}
+
+    def _picking(self) -> View:
+        done = [choice.original in self.state.picks for choice in self.choices]
+        return {
+            "sentences": len(self.choices),
+            "done": sum(done),
+            "next": done.index(False) if False in done else None,
+            "undo": self._undo("pick"),
+        }
+
+    def _undo(self, task: Task) -> str | None:
+        """What undo would take back, for a person."""
+        last = self.state.last.get(task)
+        if last is None:
+            return None
+        told = str(last.content.get("rule", last.content.get("text", "")))
+        place = self._ids.get(told)
+        text = told if place is None else self.bench.effects.texts[place]
+        return f"{last.kind} {text}".strip()
+
+    # ------------------------------------------------------------ one rule
+
+    def rule(self, name: str) -> View:
+        """All about one rule but its examples.
+
+        Raises:
+            UsageError: there is no such rule.
+        """
+        bench, place = self.bench, self._place(name)
+        rule = bench.ruleset.rules[place]
+        summary = bench.summary(bench.effects, place)
+        verdict = self.state.rules.get(name)
+        expect = rule.metadata.expect
+        written = sides(rule)
+        return {
+            "id": name,
+            "text": bench.effects.texts[place],
+            **written._asdict(),
+            "words": in_words(rule),
+            "signs": [
+                {"sign": sign, "meaning": meaning}
+                for sign, meaning in explained(rule, bench.ruleset)
+            ],
+            "why": rule.metadata.why or "",
+            "expect": "same" if expect is None else f"{expect.kind} {expect.label}".strip(),
+            "summary": asdict(summary),
+            "verdict": None if verdict is None else asdict(verdict),
+            "differing": self._differing(place),
+            "narrowed": [asdict(each) for each in self._narrowed(place)],
+        }
+
+    def _differing(self, rule: int) -> int:
+        """How many pairs of a rule were marked as differing."""
+        done = self.bench.effects.applications
+        pairs = self.state.pairs
+        return sum(pairs.get(pair) is False for pair in done.pairs(done.of_rule(rule)))
+
+    def _narrowed(self, rule: int) -> list[Proposal]:
+        return proposals(self.bench, self.trials, rule, self.state.pairs)
+
+    def examples(self, name: str, *, mistakes: bool, first: int, most: int) -> View:
+        """Rows that a rule changes.
+
+        Raises:
+            UsageError: there is no such rule.
+        """
+        total, found = self.bench.examples(
+            self.bench.effects, self._place(name), mistakes=mistakes, first=first, most=most
+        )
+        return {"total": total, "examples": [self._example(each) for each in found]}
+
+    def _example(self, example: Example) -> View:
+        same = self.state.pairs.get((example.original, example.rewritten))
+        return asdict(example) | {"pieces": list(example.pieces), "same": same}
+
+    def _place(self, name: str) -> int:
+        if name not in self._ids:
+            raise UsageError(f"there is no rule {name!r}", help="load the page again")
+        return self._ids[name]
+
+    # ------------------------------------------------------------ a rule that is typed
+
+    def typed(self, text: str, *, most: int = 20) -> View:
+        """What a typed rule says and where it applies; the model is not asked."""
+        read = self.trials.reader.read(text)
+        findings = [{"severity": each.severity, "text": each.render()} for each in read.findings]
+        if read.rule is None:
+            return {"text": "", "findings": findings, "changed": 0, "examples": []}
+        effects = self.trials.applied(text)
+        total, found = self.bench.examples(effects, 0, mistakes=False, most=most)
+        return {
+            "text": read.text,
+            "words": in_words(read.rule),
+            "signs": [
+                {"sign": sign, "meaning": meaning}
+                for sign, meaning in explained(read.rule, self.bench.ruleset)
+            ],
+            "findings": findings,
+            "changed": total,
+            "examples": [self._example(each) for each in found],
+        }
+
+    def mistakes(self, text: str, *, deadline: float, most: int = 20) -> View:
+        """What a typed rule does to the model, as far as the time allows.
+
+        Args:
+            text: the rule.
+            deadline: of ``time.monotonic()``; at least some rows are asked about, and what was
+                answered is kept, so that asking again goes on from there.
+            most: examples.
+
+        Raises:
+            UsageError: it is no rule.
+            ModelError: the model failed.
+        """
+        bench = self.bench
+        effects = self.trials.asked(text, deadline)
+        asked = sum(answer is not None for answer in effects.answers)
+        saved: set[int] = set()
+        for written in self.state.written:
+            if written.text != text:
+                saved |= self.trials.known(written.text).rows_flipped(0)
+        total, found = bench.examples(effects, 0, mistakes=True, most=most)
+        _, rows = bench.examples(effects, 0, mistakes=False, most=most)
+        return {
+            "complete": effects.complete,
+            "asked": asked,
+            "of": len(effects.answers),
+            "summary": asdict(bench.summary(effects, 0)),
+            "flips": total,
+            "mistakes": len(saved),
+            "with_this": len(saved | effects.rows_flipped(0)),
+            "examples": [self._example(each) for each in found],
+            "rows": [self._example(each) for each in rows],
+        }
+
+    def prepare(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Ask the model what a decision will need, before it is made; this may take its time.
+
+        Raises:
+            UsageError: the rule of an edit or a saved one means nothing.
+            ModelError: the model failed.
+        """
+        if kind == "edit":
+            self.trials.known(text_of(content, "new"))
+        elif kind == "save":
+            self.trials.known(text_of(content, "text"))
+
+    # ------------------------------------------------------------ sentences with adversaries
+
+    def choice(self, number: int) -> View:
+        """One sentence with its adversaries.
+
+        Raises:
+            UsageError: there is none of this number.
+        """
+        if not 0 <= number < len(self.choices):
+            raise UsageError(f"there is no sentence {number}", help="load the page again")
+        choice = self.choices[number]
+        pick = self.state.picks.get(choice.original)
+        return {
+            "number": number,
+            "original": choice.original,
+            "label": choice.label,
+            "adversaries": [
+                asdict(each) | {"pieces": list(marked(choice.original, each.text))}
+                for each in choice.adversaries
+            ],
+            "picked": pick is not None,
+            "choice": None if pick is None else pick.choice,
+        }
+
+    # ------------------------------------------------------------ decisions
+
+    def decide(self, kind: str, content: Mapping[str, Any], *, revision: int) -> View:
+        """Make a decision; what is seen then.
+
+        Args:
+            kind: of entry, see `sears_dsl.vetting.decisions`.
+            content: rule, reason, note, new; text; rule, row, same; number, choice;
+                task, of an undo.
+            revision: of the state that the reviewer looked at.
+
+        Raises:
+            Outdated: another decision was made meanwhile.
+            UsageError: a decision that means nothing.
+            DataError: the journal could not be written; nothing was decided.
+        """
+        if revision != self.state.revision:
+            raise Outdated(
+                "something was decided meanwhile, in another tab or window",
+                help="look at what is shown now, and decide again",
+            )
+        entry = self._entries.entry(kind, content, self.state, self.choices)
+        self.journal.append(kind, entry)
+        self.state = replay(self.journal.entries)
+        return self.overview()

@@ -1,0 +1,120 @@
+"""A rule while it is being typed: what it says, or what is wrong with it and where.
+
+In: one line of rule text. Out: `Typed`: a rule, or findings with carets. Always holds: the line is
+read under the options, sets and imports of the ruleset that is vetted, so that what is saved means
+the same in it; exactly one rule comes out, or at least one finding. Costs some hundred
+microseconds, and the reading of the ruleset's imports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.errors import Diagnostic, RuleSyntaxError
+from sears_dsl.language.parsing.parser import parse_lines
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.tagging.tagger import Tagger
+
+__all__ = ["RuleReader", "Typed"]
+
+_LONGEST = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What came of a line.
+
+    Attributes:
+        rule: the rule; None where there are errors.
+        text: its canonical text; empty where there are errors.
+        findings: errors, or warnings about a rule that can be used.
+    """
+
+    rule: Rule | None
+    text: str
+    findings: tuple[Diagnostic, ...]
+
+
+class RuleReader:
+    """Reads single rules in the context of a ruleset.
+
+    Args:
+        ruleset: gives options, sets and imports.
+        tagger: says how words are split.
+
+    Example:
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> reader = RuleReader(parse("option tagset = sears2018"), tagger=PinnedTagger())
+        >>> reader.read("What VERB -> So  what VERB").text
+        'What VERB -> So what VERB'
+        >>> print(reader.read("What VREB -> So what").findings[0].render())
+        rule:1:6: error[E201]: `VREB` is no tag
+          |
+        1 | What VREB -> So what
+          |      ^^^^
+          = help: did you mean VERB?
+                  as a literal it is quoted: `"VREB"`
+    """
+
+    def __init__(self, ruleset: Ruleset, *, tagger: Tagger) -> None:
+        # Without its name: a published ruleset asks for tests, a rule on its way has none.
+        bare = replace(ruleset, rules=(), layout=(), trailing=(), name=None, version=None)
+        self._above = bare.format()
+        self._lines = self._above.count("\n")
+        self._path = ruleset.path
+        self._ruleset = ruleset
+        self._tagger = tagger
+        # Decisions and questions to the model come from two threads.
+        self._lock = Lock()
+
+    def read(self, line: str) -> Typed:
+        """What a line says."""
+        with self._lock:
+            return self._read(line)
+
+    def _read(self, line: str) -> Typed:
+        if len(line) > _LONGEST:
+            return _wrong("E101", f"a rule of {len(line):,} characters is too long to be typed")
+        if len(line.splitlines()) > 1:
+            return _wrong("E101", "a rule is one line")
+        if any(not isinstance(entry.node, Rule) for entry in parse_lines(line).entries):
+            # Before it is read in its context: an import would open a file.
+            return _no_rule()
+        try:
+            # What the ruleset imports was allowed when it was loaded; a line that is typed
+            # cannot import.
+            text = f"{self._above}{line}\n"
+            parsed = parse(text, path=self._path, allow_imports_outside=True)
+            rules = [rule for rule in parsed.rules if self._is_here(rule)]
+            if len(rules) != 1 or len(parsed.sets) != len(self._ruleset.sets):
+                return _no_rule()
+            compile_rules([replace(self._ruleset, rules=tuple(rules))], tagger=self._tagger)
+        except RuleSyntaxError as error:
+            return Typed(None, "", tuple(self._moved(error.diagnostics)))
+        warnings = tuple(self._moved(parsed.warnings))
+        return Typed(rules[0], print_rule(rules[0]), warnings)
+
+    def _is_here(self, rule: Rule) -> bool:
+        return rule.span is not None and rule.span.line == self._lines + 1
+
+    def _moved(self, findings: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+        """The findings about the line, as if it stood alone."""
+        for each in findings:
+            if each.span is None:
+                yield replace(each, path="rule")
+            elif each.span.line > self._lines:
+                line = each.span.line - self._lines
+                yield replace(each, path="rule", span=replace(each.span, line=line))
+
+
+def _no_rule() -> Typed:
+    return _wrong("E101", "this is no rule", help="write: antecedent -> consequent")
+
+
+def _wrong(code: str, message: str, *, help: str = "") -> Typed:  # noqa: A002 - the field's term
+    return Typed(None, "", (Diagnostic(code, message, help=help, path="rule"),))

@@ -1,0 +1,377 @@
+"""What rules do to the rows and to the model: the facts that a reviewer looks at.
+
+In: a ruleset, labelled and tagged rows, a model, perhaps a scorer. Out: `Effects` of the ruleset's
+rules and of rules that a reviewer writes. Always holds: the model is asked once for each distinct
+row; a flip is a row that the model has right and then has not. Costs, at the start, a prediction
+for every row and every distinct rewrite; later only what a new rule adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.selection import Coverage, coverage_of
+from sears_dsl.effects.applications import Applications, applications_of
+from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.predictor import Comparison, Row
+from sears_dsl.statistics import wilson_interval
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.vetting.review.marking import Piece, marked
+
+if TYPE_CHECKING:
+    from sears_dsl.meaning.scorers import Scorer
+
+__all__ = ["Effects", "Example", "RuleSummary", "Workbench"]
+
+# The least rows of a question while somebody waits.
+_AT_ONCE = 32
+
+OnProgress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSummary:
+    """What a rule does, in numbers.
+
+    Attributes:
+        changed: rows that it changes.
+        right: those of them that the model has right.
+        flips: those of these that the model then has wrong.
+        interval: 95% (Wilson) of flips over right.
+    """
+
+    changed: int
+    right: int
+    flips: int
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A row that a rule changes.
+
+    Attributes:
+        row: its number, from 1.
+        original: the text.
+        rewritten: what the rule makes of it.
+        pieces: both in one, the change marked.
+        labels: what counts as right.
+        before: what the model says of the original.
+        after: what it says of the rewrite; None where it was not asked yet.
+        right: whether the model has the original right.
+        flip: whether it has the rewrite wrong then.
+        score: S; None where nothing scored it.
+    """
+
+    row: int
+    original: str
+    rewritten: str
+    pieces: tuple[Piece, ...]
+    labels: tuple[str, ...]
+    before: str
+    after: str | None
+    right: bool
+    flip: bool
+    score: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """What some rules do.
+
+    Attributes:
+        rules: the rules.
+        texts: their canonical texts.
+        applications: what they make of all rows.
+        answers: for each distinct rewrite what the model says; None where it was not asked.
+        flips: bool (rewrites,): those that flip the model.
+        scores: float64 (rewrites,): S of those that flip, NaN of others; None without a scorer.
+        tau: S from which on a flip counts; 0 without a scorer.
+    """
+
+    rules: tuple[Rule, ...]
+    texts: tuple[str, ...]
+    applications: Applications
+    answers: tuple[str | None, ...]
+    flips: NDArray[np.bool_]
+    scores: NDArray[np.float64] | None
+    tau: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether the model was asked about everything."""
+        return None not in self.answers
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """What each rule covers, for Equation 3; without a scorer each flip counts as S = 1."""
+        scores = self.scores
+        if scores is None:
+            scores = np.ones(len(self.flips))
+        return coverage_of(
+            self.rules, self.texts, self.applications, flips=self.flips, scores=scores, tau=self.tau
+        )
+
+    def rows_flipped(self, rule: int) -> frozenset[int]:
+        """The rows that a rule flips."""
+        rewrites = self.applications.of_rule(rule)
+        return frozenset(self.applications.rows[rewrites[self.flips[rewrites]]].tolist())
+
+    def joined_to(self, others: Effects) -> Effects:
+        """These rules and after them other ones, on the same rows; nothing is applied or asked.
+
+        Example:
+            >>> import numpy as np
+            >>> def effects(texts, rewrites, flips):
+            ...     done = Applications(np.array([0, len(rewrites)]), np.array(rewrites, np.int32),
+            ...         np.arange(len(texts), dtype=np.int32), texts, ["a", "b"])
+            ...     answers = ("no",) * len(texts)
+            ...     return Effects((), ("rule",), done, answers, np.array(flips), None, 0.0)
+            >>> one, other = effects(["x", "y"], [0], [True, False]), effects(["x"], [0], [True])
+            >>> both = one.joined_to(other)
+            >>> both.texts, both.rows_flipped(1), len(both.answers)
+            (('rule', 'rule'), frozenset({0}), 2)
+        """
+        done = self.applications.joined_to(others.applications)
+        count = len(self.answers)
+        there = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
+        places = {pair: place for place, pair in enumerate(there)}
+        own = zip(done.rows[count:].tolist(), done.texts[count:], strict=True)
+        new = [places[pair] for pair in own]
+        scores = None
+        if self.scores is not None and others.scores is not None:
+            scores = np.concatenate([self.scores, others.scores[new]])
+        return Effects(
+            rules=(*self.rules, *others.rules),
+            texts=(*self.texts, *others.texts),
+            applications=done,
+            answers=(*self.answers, *(others.answers[place] for place in new)),
+            flips=np.concatenate([self.flips, others.flips[new]]),
+            scores=scores,
+            tau=self.tau,
+        )
+
+
+class Workbench:
+    """Rows, model and tagger, ready for questions.
+
+    Args:
+        ruleset: the rules to vet; rules that reviewers write are read under its options and sets.
+        data: the rows.
+        predictor: the model.
+        tokens: the rows, tagged.
+        tagger: the one that tagged them; says how words of rules are split.
+        scorer: S; None counts every flip the same.
+        tau: S from which on a flip counts; None for the scorer's own.
+        comparison: how answers are compared with labels.
+        on_progress: told (stage, done, total).
+
+    Raises:
+        DataError: the model has no row right.
+        ModelError: the model failed; what it answered is kept.
+    """
+
+    def __init__(
+        self,
+        ruleset: Ruleset,
+        data: LabelledRows,
+        predictor: CachedPredictor,
+        *,
+        tokens: Tokens,
+        tagger: Tagger,
+        scorer: Scorer | None = None,
+        tau: float | None = None,
+        comparison: Comparison = "exact",
+        on_progress: OnProgress = lambda _stage, _done, _total: None,
+    ) -> None:
+        self.ruleset = ruleset
+        self.data = data
+        self.predictor = predictor
+        self.tagger = tagger
+        self.scorer = scorer
+        self.tau = 0.0 if scorer is None else scorer.tau if tau is None else tau
+        self._scores: dict[tuple[str, str], float] = {}
+        self.tokens = tokens
+        self.before = predictor.predict(
+            data.rows, on_progress=lambda done, total: on_progress("asking the model", done, total)
+        )
+        self._right = RightRows(data, predictor, comparison=comparison)
+        self._number = {row: number for number, row in enumerate(self._right.positions)}
+        self.right = np.zeros(len(data.rows), np.bool_)
+        self.right[self._right.positions] = True
+        self.effects = self.effects_of(ruleset.rules, on_progress=on_progress)
+
+    # ------------------------------------------------------------ rules
+
+    def apply(self, rules: Sequence[Rule]) -> Effects:
+        """What rules make of the rows; the model is not asked.
+
+        Raises:
+            RuleSyntaxError: a rule that cannot be compiled.
+        """
+        scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
+        matcher = compile_rules([scoped], tagger=self.tagger)
+        done = applications_of(matcher, self.tokens)
+        count = len(done.texts)
+        return Effects(
+            rules=tuple(rules),
+            texts=tuple(map(print_rule, rules)),
+            applications=done,
+            answers=(None,) * count,
+            flips=np.zeros(count, np.bool_),
+            scores=None,
+            tau=self.tau,
+        )
+
+    def asked(
+        self,
+        effects: Effects,
+        *,
+        on_progress: OnProgress = lambda _stage, _done, _total: None,
+    ) -> Effects:
+        """The same effects with what the model says.
+
+        Raises:
+            ModelError: the model failed; what it answered before is kept.
+        """
+        answers = self.predictor.predict(
+            self._rows(effects, 0, len(effects.answers)),
+            on_progress=lambda done, total: on_progress("asking the model", done, total),
+        )
+        return self._with_answers(effects, answers)
+
+    def asked_until(self, effects: Effects, deadline: float) -> Effects:
+        """The same effects with more of what the model says: at least some, the more in time.
+
+        Args:
+            effects: as `apply` or this gave them.
+            deadline: of ``time.monotonic()``.
+
+        Raises:
+            ModelError: the model failed; what it answered before is kept.
+        """
+        answers = list(effects.answers)
+        place = answers.index(None) if None in answers else len(answers)
+        size = _AT_ONCE
+        while place < len(answers):
+            begun = monotonic()
+            end = min(place + size, len(answers))
+            answers[place:end] = self.predictor.predict(self._rows(effects, place, end))
+            now = monotonic()
+            if now >= deadline:
+                break
+            # As many more as fit into the time that is left, if they are as quick as these.
+            fitting = int((end - place) * (deadline - now) / max(now - begun, 1e-6))
+            place, size = end, max(_AT_ONCE, min(2 * size, fitting))
+        return self._with_answers(effects, answers)
+
+    def _rows(self, effects: Effects, first: int, last: int) -> list[Row]:
+        """The rows of some distinct rewrites, as the model reads them."""
+        done, column = effects.applications, self.data.column
+        return [
+            {**self.data.rows[row], column: text}
+            for row, text in zip(
+                done.rows[first:last].tolist(), done.texts[first:last], strict=True
+            )
+        ]
+
+    def _with_answers(self, effects: Effects, answers: Sequence[str | None]) -> Effects:
+        rows = effects.applications.rows.tolist()
+        flips = [
+            answer is not None and row in self._number and self._flipped(row, answer)
+            for row, answer in zip(rows, answers, strict=True)
+        ]
+        return replace(effects, answers=tuple(answers), flips=np.array(flips, np.bool_))
+
+    def effects_of(
+        self,
+        rules: Sequence[Rule],
+        *,
+        on_progress: OnProgress = lambda _stage, _done, _total: None,
+    ) -> Effects:
+        """What rules do: applied, asked and, with a scorer, scored."""
+        effects = self.asked(self.apply(rules), on_progress=on_progress)
+        if self.scorer is None:
+            return effects
+        flipping = np.flatnonzero(effects.flips)
+        on_progress("scoring", 0, len(flipping))
+        scores = np.full(len(effects.flips), np.nan)
+        scores[flipping] = self._scored(effects.applications.pairs(flipping))
+        return replace(effects, scores=scores)
+
+    def _scored(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """S of pairs; each is scored once, since a reviewer comes back to the same rules."""
+        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._scores]
+        if self.scorer is not None and missing:
+            found = self.scorer.scores(missing).tolist()
+            self._scores.update(zip(missing, found, strict=True))
+        return [self._scores[pair] for pair in pairs]
+
+    def _flipped(self, row: int, answer: str) -> bool:
+        return self._right.flipped(self._number[row], answer)
+
+    # ------------------------------------------------------------ what is shown
+
+    def summary(self, effects: Effects, rule: int) -> RuleSummary:
+        """The numbers of one rule."""
+        rewrites = effects.applications.of_rule(rule)
+        right = int(self.right[effects.applications.rows[rewrites]].sum())
+        flips = int(effects.flips[rewrites].sum())
+        low, high = wilson_interval(flips, right)
+        return RuleSummary(len(rewrites), right, flips, (float(low), float(high)))
+
+    def examples(
+        self, effects: Effects, rule: int, *, mistakes: bool, first: int = 0, most: int = 20
+    ) -> tuple[int, list[Example]]:
+        """Rows that a rule changes, flips first, of these the best scored first.
+
+        Args:
+            effects: of the rule.
+            rule: its position there.
+            mistakes: flips only.
+            first: leave out so many.
+            most: give at most so many.
+
+        Returns:
+            How many there are, and those asked for.
+        """
+        rewrites = effects.applications.of_rule(rule)
+        flips = effects.flips[rewrites]
+        if mistakes:
+            rewrites, flips = rewrites[flips], flips[flips]
+        scores = np.zeros(len(rewrites)) if effects.scores is None else effects.scores[rewrites]
+        right = self.right[effects.applications.rows[rewrites]]
+        order = np.lexsort((rewrites, ~right, -np.nan_to_num(scores), ~flips))
+        chosen = rewrites[order[first : first + most]].tolist()
+        return len(rewrites), [self._example(effects, rewrite) for rewrite in chosen]
+
+    def _example(self, effects: Effects, rewrite: int) -> Example:
+        row = int(effects.applications.rows[rewrite])
+        original, rewritten = self.data.texts[row], effects.applications.texts[rewrite]
+        score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
+        return Example(
+            row=row + 1,
+            original=original,
+            rewritten=rewritten,
+            pieces=marked(original, rewritten),
+            labels=(self.before[row],) if self.data.labels is None else self.data.labels[row],
+            before=self.before[row],
+            after=effects.answers[rewrite],
+            right=bool(self.right[row]),
+            flip=bool(effects.flips[rewrite]),
+            score=None if np.isnan(score) else score,
+        )

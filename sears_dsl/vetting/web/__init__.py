@@ -1,0 +1,1 @@
+"""The page: who may talk to it, what it asks, and the server that answers."""

@@ -1,0 +1,231 @@
+"""The page and what it asks: files, questions, decisions.
+
+In: sessions, one a reviewer. Out: an ASGI application. Always holds: only the files listed here are
+served, so no path leads outside; questions change nothing; decisions are made one after another in
+one thread, the model is asked in another one, so that a slow model never keeps a decision waiting;
+every error is answered in JSON with what to do. Costs a thread each.
+
+    GET  /, /vetting.css, /*.js       the page
+    GET  /api/overview                where the reviewer stands
+    GET  /api/rule?id=                one rule
+    GET  /api/examples?id=&only=mistakes|all&first=
+    GET  /api/choice?number=          one sentence with adversaries
+    POST /api/typed {text}            what a typed rule says, where it applies
+    POST /api/mistakes {text}         what it does to the model, as far as the time allowed
+    POST /api/decide {kind, revision, …}
+    POST /api/write                   write the vetted ruleset
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from importlib.resources import files
+from time import monotonic
+from typing import Any, TypeAlias
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
+from sears_dsl.vetting.review.session import Outdated, Session
+from sears_dsl.vetting.web.security import Guard
+
+__all__ = ["application"]
+
+Write: TypeAlias = Callable[[], str]
+"""Writes what the reviewers decided; says where."""
+
+# Seconds that a question about a typed rule may ask the model for, before it says how far it got.
+_PATIENCE = 0.08
+_EXAMPLES = 20
+_MOST_EXAMPLES = 200
+
+_FILES = {
+    "": ("index.html", "text/html; charset=utf-8"),
+    "vetting.css": ("vetting.css", "text/css; charset=utf-8"),
+    **{
+        name: (name, "text/javascript; charset=utf-8")
+        for name in ("main.js", "server.js", "parts.js", "judge.js", "write.js", "pick.js")
+    },
+    "icon.svg": ("icon.svg", "image/svg+xml"),
+}
+
+Answer: TypeAlias = Callable[["_Asked"], Awaitable[object]]
+
+
+class _Asked:
+    """A question: whose it is, and what is asked."""
+
+    def __init__(self, session: Session, query: Mapping[str, str], content: Mapping[str, Any]):
+        self.session = session
+        self.query = query
+        self.content = content
+
+    def number(self, name: str, most: int) -> int:
+        """A whole number of the query, 0 where it is missing."""
+        found = self.query.get(name, "0")
+        if not found.isdecimal() or len(found) > 12:
+            raise UsageError(f"{name} is {found!r}", help="load the page again")
+        return min(int(found), most)
+
+    def text(self, name: str) -> str:
+        """A text of the body."""
+        found = self.content.get(name)
+        if not isinstance(found, str):
+            raise UsageError(f"{name} is {found!r}, no text", help="load the page again")
+        return found
+
+
+class _Questions:
+    """The questions, each answered in the thread that it needs."""
+
+    def __init__(self, write: Write, quick: Executor, model: Executor) -> None:
+        self._write = write
+        self._quick = quick
+        self._model = model
+
+    async def _now(self, do: Callable[[], object]) -> object:
+        return await asyncio.get_running_loop().run_in_executor(self._quick, do)
+
+    async def _asking(self, do: Callable[[], object]) -> object:
+        return await asyncio.get_running_loop().run_in_executor(self._model, do)
+
+    async def overview(self, asked: _Asked) -> object:
+        return await self._now(asked.session.overview)
+
+    async def rule(self, asked: _Asked) -> object:
+        return await self._now(lambda: asked.session.rule(asked.query.get("id", "")))
+
+    async def examples(self, asked: _Asked) -> object:
+        return await self._now(
+            lambda: asked.session.examples(
+                asked.query.get("id", ""),
+                mistakes=asked.query.get("only") != "all",
+                first=asked.number("first", 1_000_000_000),
+                most=asked.number("most", _MOST_EXAMPLES) or _EXAMPLES,
+            )
+        )
+
+    async def choice(self, asked: _Asked) -> object:
+        return await self._now(lambda: asked.session.choice(asked.number("number", 1_000_000_000)))
+
+    async def typed(self, asked: _Asked) -> object:
+        return await self._now(lambda: asked.session.typed(asked.text("text")))
+
+    async def mistakes(self, asked: _Asked) -> object:
+        text = asked.text("text")
+        return await self._asking(
+            lambda: asked.session.mistakes(text, deadline=monotonic() + _PATIENCE)
+        )
+
+    async def decide(self, asked: _Asked) -> object:
+        kind, revision = asked.text("kind"), asked.content.get("revision")
+        if not isinstance(revision, int):
+            raise UsageError(f"revision is {revision!r}", help="load the page again")
+        if kind in ("edit", "save"):
+            await self._asking(lambda: asked.session.prepare(kind, asked.content))
+        return await self._now(lambda: asked.session.decide(kind, asked.content, revision=revision))
+
+    async def write(self, asked: _Asked) -> object:
+        return await self._now(lambda: {"written": self._write()})
+
+
+def application(
+    sessions: Mapping[str, Session],
+    *,
+    tokens: Mapping[str, str],
+    hosts: frozenset[str],
+    write: Write,
+) -> ASGIApp:
+    """The application behind the page.
+
+    Args:
+        sessions: reviewer → session.
+        tokens: token → reviewer.
+        hosts: what the Host header may be.
+        write: writes the vetted ruleset.
+    """
+    quick = ThreadPoolExecutor(1, thread_name_prefix="decisions")
+    model = ThreadPoolExecutor(1, thread_name_prefix="model")
+    questions = _Questions(write, quick, model)
+    routes = [
+        Route("/api/overview", _answering(questions.overview, sessions)),
+        Route("/api/rule", _answering(questions.rule, sessions)),
+        Route("/api/examples", _answering(questions.examples, sessions)),
+        Route("/api/choice", _answering(questions.choice, sessions)),
+        Route("/api/typed", _answering(questions.typed, sessions), methods=["POST"]),
+        Route("/api/mistakes", _answering(questions.mistakes, sessions), methods=["POST"]),
+        Route("/api/decide", _answering(questions.decide, sessions), methods=["POST"]),
+        Route("/api/write", _answering(questions.write, sessions), methods=["POST"]),
+        Route("/{name:path}", _file),
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _failed})
+    return Guard(app, tokens=tokens, hosts=hosts)
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        return await _failed(_request, error)
+    told = {"error": error.detail, "help": ""}
+    return JSONResponse(told, status_code=error.status_code, headers=error.headers)
+
+
+async def _failed(_request: Request, error: Exception) -> Response:
+    """A defect: told on the page, and with its trace where the command runs."""
+    told = {
+        "error": f"this went wrong inside sears: {type(error).__name__}: {error}",
+        "help": "decisions made before are in the journal; please report it",
+    }
+    return JSONResponse(told, status_code=500)
+
+
+def _answering(
+    answer: Answer, sessions: Mapping[str, Session]
+) -> Callable[[Request], Awaitable[Response]]:
+    async def answered(request: Request) -> Response:
+        try:
+            content = await _content(request) if request.method == "POST" else {}
+            asked = _Asked(sessions[request.state.reviewer], request.query_params, content)
+            return JSONResponse(await answer(asked))
+        except SearsError as error:
+            told = {"error": error.message, "help": error.help}
+            return JSONResponse(told, status_code=_status(error))
+
+    return answered
+
+
+async def _content(request: Request) -> dict[str, Any]:
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise UsageError("the request is no JSON", help="load the page again")
+    try:
+        found = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the request is no JSON: {error}", help="load the page again") from error
+    if not isinstance(found, dict):
+        raise UsageError("the request is no JSON object", help="load the page again")
+    return found
+
+
+def _status(error: SearsError) -> int:
+    if isinstance(error, Outdated):
+        return 409
+    if isinstance(error, ModelError):
+        return 502
+    return 507 if isinstance(error, DataError) else 400
+
+
+async def _file(request: Request) -> Response:
+    known = _FILES.get(request.path_params["name"])
+    if known is None:
+        told = {"error": "there is nothing at this address", "help": "use the printed one"}
+        return JSONResponse(told, status_code=404)
+    name, kind = known
+    content = files(__package__).joinpath("pages", name).read_bytes()
+    return Response(content, headers={"Content-Type": kind})

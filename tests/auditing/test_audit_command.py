@@ -1,0 +1,178 @@
+"""``sears audit`` and ``sears compare`` as a user and as continuous integration run them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sears_dsl.cli.audit import audit_command, compare_command
+from sears_dsl.errors import DataError, ModelError, UsageError
+
+MODEL = """\
+import pathlib
+
+def predict(texts):
+    with open("asked.txt", "a") as file:
+        file.writelines(text + "\\n" for text in texts)
+    return [("no" if "film 3" in text or "film 7" in text else "yes", 0.95) for text in texts]
+
+def better(texts):
+    return ["yes"] * len(texts)
+
+def failing(texts):
+    if any("film 5" in text for text in texts) and not pathlib.Path("room").exists():
+        raise MemoryError("no room")
+    return predict(texts)
+"""
+FILES = ("audit.html", "audit.json", "audit.md", "junit.xml")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Forty rows; the model flips those that end in 3 or 7: one in five."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "brittle_films.py").write_text(MODEL, "utf-8")
+    (tmp_path / "rules.sear").write_text("rule film: movie -> film\n", "utf-8")
+    with (tmp_path / "test.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label", "part"])
+        writer.writerows([f"part {k // 10} movie {k % 10}", "yes", "ab"[k % 2]] for k in range(40))
+    return tmp_path
+
+
+def audit(*more: str, model: str = "predict", output: str = "out") -> Result:
+    arguments = ["rules.sear", "--model", f"brittle_films:{model}", "--data", "test.csv",
+                 "--column", "text", "--label", "label", "--tagger", "pinned", "--scorer", "none",
+                 "-o", output, *more]  # fmt: skip
+    return CliRunner().invoke(audit_command, arguments)
+
+
+def found(folder: Path, name: str = "out") -> dict:
+    return json.loads((folder / name / "audit.json").read_text("utf-8"))
+
+
+def test_an_audit_finds_the_rate_that_was_built_in_and_writes_the_same_bytes(folder: Path) -> None:
+    done = audit("--slice", "part")
+    assert done.exit_code == 0, done.output
+    assert "8 of 40" in done.output
+    assert "verdict: measured" in done.output
+    document = found(folder)
+    assert document["rules"][0]["flips"]["rate"] == 0.2
+    assert document["rules"][0]["confidence"]["sure_flips"] == 8
+    assert document["together"]["accuracy"]["worst"]["rate"] == 0.8
+    assert {each["slicing"] for each in document["slices"]} >= {"label", "length", "part"}
+    assert not (folder / "out.partial").exists()
+    written = {name: (folder / "out" / name).read_bytes() for name in FILES}
+    again = audit("--slice", "part", "--quiet")
+    assert (again.exit_code, again.output) == (0, "")
+    assert {name: (folder / "out" / name).read_bytes() for name in FILES} == written
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [(["--max-flip-rate", "0.2"], 0), (["--max-flip-rate", "19%"], 1),
+     (["--gate", "film=20%"], 0), (["--gate", "film=0.1"], 1),
+     (["--max-flip-rate", "1%", "--gate", "film=50%"], 0),
+     (["--max-rows-flipped", "10%"], 1), (["--max-rows-flipped", "30%"], 0),
+     (["--max-flip-rate", "0.5", "--min-support", "41"], 1),
+     (["--max-flip-rate", "0.19", "--judge-by", "evidence"], 0),
+     (["--max-flip-rate", "0.25", "--judge-by", "proof"], 1)],
+)  # fmt: skip
+def test_the_exit_code_is_that_of_the_gate(folder: Path, gate: list[str], code: int) -> None:
+    done = audit(*gate)
+    assert done.exit_code == code, done.output
+    assert f"verdict: {found(folder)['verdict']['outcome']}" in done.output
+
+
+def test_json_is_all_that_is_printed_on_standard_output(folder: Path) -> None:
+    done = audit("--json", "--quiet")
+    assert json.loads(done.stdout) == found(folder)
+
+
+def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
+    done = audit("--batch-size", "10", model="failing")
+    assert isinstance(done.exception, ModelError)
+    assert "no room" in str(done.exception)
+    assert "what was found out so far is in out.partial: --resume goes on" in done.stderr
+    assert not (folder / "out").exists()
+    assert (folder / "out.partial" / "predictions.sqlite3").exists()
+    asked = folder / "asked.txt"
+    assert len(asked.read_text().splitlines()) == 40
+    (folder / "room").touch()
+    done = audit("--batch-size", "10", model="failing")
+    assert isinstance(done.exception, UsageError), "hours of work are not removed unasked"
+    assert "out.partial holds an interrupted run, last at work" in done.exception.message
+    assert "--resume goes on with it, --restart removes it" in done.exception.help
+    done = audit("--batch-size", "10", "--resume", model="failing")
+    assert done.exit_code == 0, done.output
+    # The forty rows were not asked about again, only their rewrites.
+    assert len(asked.read_text().splitlines()) == 80
+    assert found(folder)["rules"][0]["flips"]["count"] == 8
+    assert not (folder / "out.partial").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "told"),
+    [(["--gate", "flim=5%"], UsageError, "the gate flim has no rule"),
+     (["--gate", "5%"], UsageError, "is no gate"),
+     (["--slice", "prat"], DataError, "did you mean 'part'"),
+     (["--label", "lable"], DataError, "did you mean 'label'")],
+)  # fmt: skip
+def test_wrong_use_is_told(
+    folder: Path, arguments: list[str], error: type[Exception], told: str
+) -> None:
+    done = audit(*arguments)
+    assert isinstance(done.exception, error)
+    assert told in str(done.exception)
+    assert not (folder / "out").exists()
+
+
+def test_a_gate_for_no_rule_is_told_before_the_model_is_asked(folder: Path) -> None:
+    assert isinstance(audit("--gate", "flim=5%").exception, UsageError)
+    assert not (folder / "asked.txt").exists()
+
+
+def test_a_column_that_is_named_twice_is_one_slicing(folder: Path) -> None:
+    done = audit("--slice", "part", "--slice", "part")
+    assert done.exit_code == 0, done.output
+    parts = [each["value"] for each in found(folder)["slices"] if each["slicing"] == "part"]
+    assert parts == ["a", "b"]
+
+
+def test_the_current_folder_can_be_the_output(folder: Path) -> None:
+    done = audit(output=".")
+    assert done.exit_code == 0, done.output
+    assert all((folder / name).exists() for name in FILES)
+
+
+def test_names_in_brackets_are_printed_as_they_are(folder: Path) -> None:
+    assert "written: run[a]/audit.html" in audit(output="run[a]").output
+
+
+def test_a_rate_that_is_none_is_wrong_use(folder: Path) -> None:
+    done = audit("--max-flip-rate", "500%")
+    assert done.exit_code == 2
+    assert "500% is no rate" in done.output
+
+
+def test_two_models_are_compared_on_the_same_rows(folder: Path) -> None:
+    assert audit(output="before").exit_code == 0
+    assert audit(model="better", output="after").exit_code == 0
+    run = CliRunner().invoke
+    done = run(compare_command, ["before", "after", "-o", "both", "--fail-if-worse"])
+    assert done.exit_code == 0, done.output
+    assert "better" in done.output
+    document = json.loads((folder / "both" / "comparison.json").read_text("utf-8"))
+    assert document["rules"][0]["failures"]["only_first"] == 8
+    assert document["rules"][0]["failures"]["p_value"] == pytest.approx(2 * 0.5**8)
+    assert {path.name for path in (folder / "both").iterdir()} == {
+        "comparison.html", "comparison.json", "comparison.md"
+    }  # fmt: skip
+    assert run(compare_command, ["after", "before", "--fail-if-worse", "--quiet"]).exit_code == 1
+    assert run(compare_command, ["after", "before", "--quiet"]).exit_code == 0
+    printed = run(compare_command, ["before", "after/audit.json", "--json"])
+    assert json.loads(printed.stdout) == document

@@ -1,0 +1,388 @@
+"""What the reports say is what the document says, and nothing in a row or rule can break them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from audited import audited, rows_of
+
+from sears_dsl.auditing.comparison import compare
+from sears_dsl.auditing.conclusion import conclusion
+from sears_dsl.auditing.document import AuditDocument, read_audit, write_audit
+from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.reports.code_cells import code_cell
+from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
+from sears_dsl.auditing.reports.junit import junit_xml
+from sears_dsl.auditing.reports.markdown import audit_markdown
+from sears_dsl.auditing.reports.page import audit_page
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.ruleset import parse
+from sears_dsl.statistics import binomial_tail
+
+RULES = parse(
+    'rule film: movie -> film\n  why: "<b>Words</b> & such"\n'
+    "rule tape: movie -> tape\n  severity: high\n"
+    "rule show: play -> show\n"
+    "rule turn: movie -> reel\n  expect: flip\n"
+)
+GATES = Gates(flip_rate=0.1, rows_flipped=0.5)
+
+
+@pytest.fixture(scope="module")
+def document() -> AuditDocument:
+    return audited(rows_of("k" * 30 + "fffggw"), rules=RULES, gates=GATES, sure=(0.95, 0.93))
+
+
+@pytest.fixture(scope="module")
+def hostile() -> AuditDocument:
+    """Rows that are markup in HTML, XML and Markdown, with controls and a lone surrogate."""
+    text = '<script>alert(1)</script> ]]> | `x` \x00\x1b \ud83d & "it\'s" 0 f movie'
+    data = LabelledRows(({"text": text},) * 25, "text", (("yes",),) * 25, "a.csv")
+    return audited(data, rules=RULES, gates=GATES)
+
+
+def test_a_document_comes_back_as_it_went(tmp_path: Path, document: AuditDocument) -> None:
+    write_audit(document, tmp_path / "audit.json")
+    assert read_audit(tmp_path / "audit.json") == document
+    assert read_audit(tmp_path) == document
+    first = (tmp_path / "audit.json").read_bytes()
+    write_audit(read_audit(tmp_path), tmp_path / "audit.json")
+    assert (tmp_path / "audit.json").read_bytes() == first
+
+
+def test_what_is_no_audit_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="could not be read"):
+        read_audit(tmp_path)
+    (tmp_path / "audit.json").write_text('{"format": "sears-audit", "version": 2}')
+    with pytest.raises(DataError, match="no audit of this version"):
+        read_audit(tmp_path)
+
+
+def test_junit_is_read_by_a_parser_of_continuous_integration(document: AuditDocument) -> None:
+    junitparser = pytest.importorskip("junitparser")
+    suites = junitparser.JUnitXml.fromstring(junit_xml(document))
+    [suite] = list(suites)
+    cases = {case.name: case for case in suite}
+    short = {name.partition(":")[0]: case for name, case in cases.items()}
+    assert list(cases) == [
+        "film: movie -> film", "tape: movie -> tape", "show: play -> show", "turn: movie -> reel",
+        "all rules",
+    ]  # fmt: skip
+    # A skipped case says which rule it is and why nothing is said of it.
+    assert "play -> show" in short["show"].result[0].text
+    assert "nothing to test on: it changes no row" in short["show"].result[0].text
+    cases = short
+    assert (suite.tests, suite.failures, suite.skipped, suite.errors) == (5, 1, 1, 0)
+    assert isinstance(cases["turn"].result[0], junitparser.Failure)
+    assert "30 of 33 fail (91%), clearly above 10%" in cases["turn"].result[0].message
+    assert "row 1: row 0 k movie -> row 0 k reel" in cases["turn"].result[0].text
+    assert isinstance(cases["show"].result[0], junitparser.Skipped)
+    assert "it changes no row" in cases["show"].result[0].message
+    assert cases["film"].is_passed
+    assert cases["all rules"].is_passed
+
+
+def test_junit_holds_whatever_rows_hold(hostile: AuditDocument) -> None:
+    root = ElementTree.fromstring(junit_xml(hostile))  # noqa: S314 - our own
+    told = root.findall(".//failure")
+    assert len(told) == 3
+    assert "<script>alert(1)</script> ]]>" in (told[0].text or "")
+    assert "\\x00\\x1b \ufffd" in (told[0].text or "")
+    whole = root.find(".//testcase[@name='all rules']/failure")
+    assert whole is not None
+    suite = root.find("testsuite")
+    assert suite is not None
+    assert suite.get("failures") == "3"
+
+
+def test_rules_without_a_limit_are_skipped_in_junit_and_never_passed() -> None:
+    document = audited(rows_of("k" * 30), rules=RULES)
+    root = ElementTree.fromstring(junit_xml(document))  # noqa: S314 - our own
+    assert len(root.findall(".//skipped")) == len(root.findall(".//testcase")) == 4
+
+
+@pytest.mark.parametrize(("required", "kind"), [(False, "skipped"), (True, "failure")])
+def test_all_rules_on_too_few_rows_are_never_passed_in_junit(required: bool, kind: str) -> None:
+    gates = Gates(rows_flipped=0.5, require_support=required)
+    root = ElementTree.fromstring(  # noqa: S314 - our own
+        junit_xml(audited(rows_of("kkk"), gates=gates))
+    )
+    told = root.find(f".//testcase[@name='all rules']/{kind}")
+    assert told is not None
+    assert "too little support: 3 rows tested" in told.attrib["message"]
+    assert root.attrib["skipped" if kind == "skipped" else "failures"] == "3"
+
+
+def test_a_model_that_has_no_row_right_is_told_why_that_may_be() -> None:
+    data = LabelledRows(({"text": "0 k movie"},) * 25, "text", (("1",),) * 25, "a.csv")
+    document = audited(data, gates=GATES)
+    assert document.verdict.outcome == "not judged"
+    assert "The model has no row right. It says 'yes'; the labels are '1'." in document.notes[0]
+
+
+def test_a_label_that_nobody_knows_is_told() -> None:
+    rules = parse("movie -> film\n  expect: label ye\nmovie -> reel\n  expect: label no\n")
+    notes = audited(rows_of("k" * 25 + "w"), rules=rules).notes
+    told = [each for each in notes if "expects the label" in each]
+    assert len(told) == 1
+    assert "expects the label 'ye', which no row has and the model says of none." in told[0]
+
+
+class Page(HTMLParser):
+    """What a browser would make of the file, as far as it matters here."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(content)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in ("meta", "input", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def pages(document: AuditDocument) -> list[str]:
+    return [audit_page(document), comparison_page(compare(document, document))]
+
+
+def test_pages_are_whole_and_ask_nobody_for_anything(
+    document: AuditDocument, hostile: AuditDocument
+) -> None:
+    for content in (*pages(document), *pages(hostile)):
+        page = Page(content)
+        assert not page.open
+        assert page.tags.count("script") == page.tags.count("style") == 1
+        assert not {"link", "img", "iframe", "object"} & set(page.tags)
+        names = {name for name, _ in page.attributes}
+        assert not {name for name in names if name.startswith("on") or name in ("style", "src")}
+        assert all(
+            (value or "").startswith("#") for name, value in page.attributes if name == "href"
+        )
+        assert not re.search(r"https?://|@import|url\(", content)
+        assert "default-src 'none'" in content
+
+
+def test_text_of_rows_stays_text(hostile: AuditDocument) -> None:
+    content = audit_page(hostile)
+    assert "<script>alert" not in content
+    assert "<b>Words" not in content
+    assert "<script>alert(1)</script>" in Page(content).text
+    assert "\x00" not in content
+    for line in audit_markdown(hostile).splitlines():
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 11
+
+
+def test_pages_say_what_the_document_says(document: AuditDocument) -> None:
+    text = Page(audit_page(document)).text
+    assert "The model fails" in text
+    assert "4 rules: 1 failed, 2 passed, 1 not judged" in text
+    assert "movie -> reel (turn): 30 of 33 fail (91%), clearly above 10%" in text
+    assert "of the 33 rows among them that the model has right, 3 get a wrong" in text.lower()
+    assert "1 rule changed no row" in text
+    assert "flips it is sure of (≥ 90%)" in text
+    assert "S not given" in text
+    unsure = Page(audit_page(audited(rows_of("k" * 30), rules=RULES))).text
+    assert "confidence not given" in unsure
+    assert "nothing was demanded" in unsure
+
+
+def test_every_row_of_the_table_leads_to_its_details(document: AuditDocument) -> None:
+    page = Page(audit_page(document))
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    targets = {(value or "")[1:] for name, value in page.attributes if name == "href"}
+    assert targets <= set(filter(None, ids))
+    assert len(targets) == 3
+
+
+def test_code_in_a_table_is_left_whole() -> None:
+    assert code_cell("a|b `c`") == "`` a\\|b `c` ``"
+
+
+def test_half_a_character_does_not_stop_a_document(tmp_path: Path, hostile: AuditDocument) -> None:
+    write_audit(hostile, tmp_path / "audit.json")
+    example = read_audit(tmp_path).rules[0].examples[0]
+    assert "\ufffd" in example.original
+    assert [example.original[start:end] for start, end, *_ in example.edits] == ["movie"]
+
+
+# ---------------------------------------------------------------- comparisons
+
+
+def test_comparing_pairs_the_rows_that_both_have_right() -> None:
+    data = rows_of("k" * 60)
+    first, second = audited(data), audited(data)
+    # In the second audit the model flips rows 1 to 9, and has row 60 wrong before the rule.
+    film = second.rules[0]
+    changed = replace(film, outcomes="f" * 9 + "k" * 50 + "w")
+    second = second.model_copy(
+        update={"rules": (changed, *second.rules[1:]), "right_rows": "1" * 59 + "0"}
+    )
+    found = compare(first, second)
+    pair = found.rules[0].failures
+    assert (pair.rows, pair.first, pair.second, pair.only_second) == (59, 0, 9, 9)
+    assert pair.p_value == pytest.approx(2 * 0.5**9)
+    assert found.rules[0].outcome == "worse"
+    assert found.worse
+    assert found.rules[1].outcome == "not compared"
+    assert found.worst_accuracy is not None
+    assert (found.worst_accuracy.first, found.worst_accuracy.second) == (60, 50)
+    back = compare(second, first)
+    assert back.rules[0].outcome == "better"
+    assert not back.worse
+    assert "worse" in comparison_markdown(found)
+
+
+def test_an_audit_compared_with_itself_shows_no_difference(document: AuditDocument) -> None:
+    found = compare(document, document)
+    assert not found.worse
+    assert {each.outcome for each in found.rules} == {"no evidence", "not compared"}
+    assert all(each.failures.first == each.failures.second for each in found.rules)
+
+
+def test_rules_of_one_audit_alone_are_listed() -> None:
+    data = rows_of("k" * 30)
+    found = compare(
+        audited(data, rules=parse("rule a: movie -> film\nrule b: movie -> tape")),
+        audited(data, rules=parse("rule b: movie -> disk\nrule c: movie -> reel")),
+    )
+    notes = {each.id: each.note for each in found.rules}
+    assert list(notes) == ["b", "c", "a"]
+    assert notes["b"] == "the rule was movie -> tape"
+    assert notes["c"] == "only the second audit has it"
+    assert notes["a"] == "only the first audit has it"
+    apart = compare(
+        audited(data, rules=parse("rule a: movie -> film")),
+        audited(data, rules=parse("rule c: movie -> reel")),
+    )
+    assert apart.worst_accuracy is None
+    assert apart.rows_flipped.second == 0
+
+
+def test_a_rule_that_one_audit_alone_has_does_not_make_a_model_worse() -> None:
+    data = rows_of("k" * 60)
+    short, long = (
+        parse("rule b: movie -> tape"),
+        parse("rule a: movie -> film\nrule b: movie -> tape"),
+    )
+    first, second = audited(data, rules=short), audited(data, rules=long)
+    failing = replace(second.rules[0], outcomes="f" * 60)
+    second = second.model_copy(update={"rules": (failing, second.rules[1])})
+    found = compare(first, second)
+    assert not found.worse
+    assert (found.rows_flipped.rows, found.rows_flipped.second) == (60, 0)
+    assert found.worst_accuracy is not None
+    assert found.worst_accuracy.second == 60
+
+
+def test_audits_of_other_rows_are_not_compared() -> None:
+    with pytest.raises(UsageError, match="other rows: 2 rows"):
+        compare(audited(rows_of("kk")), audited(rows_of("kf")))
+    one = audited(rows_of("kk"))
+    with pytest.raises(UsageError, match="differ in scope: first and all"):
+        compare(one, one.model_copy(update={"scope": "all"}))
+
+
+@pytest.mark.parametrize("better", [0, 10])
+def test_a_gate_on_comparisons_fails_by_mistake_in_at_most_one_of_twenty(better: int) -> None:
+    """Two models that do not differ, but for rules on which the second is much better."""
+    lines = "".join(f"rule r{place}: movie -> film{place}\n" for place in range(20))
+    plain = audited(rows_of("k" * 60), rules=parse(lines))
+    draw = np.random.default_rng(1)
+
+    def outcomes(rule: int, improved: bool) -> str:
+        rate = (0.02 if improved else 0.6) if rule < better else 0.3
+        return "".join("f" if flips else "k" for flips in draw.random(60) < rate)
+
+    def drawn(improved: bool) -> AuditDocument:
+        rules = tuple(
+            replace(each, outcomes=outcomes(place, improved))
+            for place, each in enumerate(plain.rules)
+        )
+        right = "".join("1" if each else "0" for each in draw.random(60) < 0.9)
+        return plain.model_copy(update={"rules": rules, "right_rows": right})
+
+    times = 150
+    found = [compare(drawn(False), drawn(True)) for _ in range(times)]
+    alarms = sum(each.worse for each in found)
+    assert binomial_tail(alarms, times, 0.05) > 0.01
+    if better:
+        named = sum(rule.outcome == "better" for each in found for rule in each.rules[:better])
+        assert named > 0.9 * better * times
+
+
+def test_one_worse_rule_among_many_is_seen() -> None:
+    lines = "".join(f"rule r{place}: movie -> film{place}\n" for place in range(50))
+    first = audited(rows_of("k" * 60), rules=parse(lines))
+    worse = replace(first.rules[7], outcomes="f" * 12 + "k" * 48)
+    rules = (*first.rules[:7], worse, *first.rules[8:])
+    found = compare(first, first.model_copy(update={"rules": rules}))
+    assert [each.id for each in found.rules if each.outcome == "worse"] == ["r7"]
+    assert found.worse
+
+
+# ---------------------------------------------------------------- in one sentence
+
+
+@pytest.mark.parametrize(
+    ("letters", "gates", "wanted"),
+    [("k" * 30, Gates(), "No rule clearly flips more than 10% of its tested rows; 1 rule could "
+      "not be judged for want of rows."),
+     ("f" * 12 + "k" * 18, Gates(), "1 of 1 rule clearly flips more than 10% of its tested rows: "
+      "movie -> film (film), 12 of 30, 40%; 1 rule could not be judged for want of rows."),
+     ("k" * 30, Gates(flip_rate=0.05), "The model passes: no rule flips more than 5.0% of its "
+      "tested rows; 1 rule could not be judged for want of rows."),
+     ("f" * 2 + "k" * 28, Gates(flip_rate=0.05), "The model fails: 1 of 1 rule flips more than "
+      "5.0% of its tested rows: movie -> film (film), 2 of 30, 6.7%, though it may be chance; "
+      "1 rule could not be judged for want of rows."),
+     ("fff", Gates(flip_rate=0.05), "Too little was tested to think anything of the model: the "
+      "rule that was tested most has 3 rows, and 20 are needed."),
+     ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said about the model: no rule changes a row "
+      "that tells whether it does as it should."),
+     ("k" * 30, Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "The model cannot be judged by "
+      "these rows: gate show: no rule was tested on enough rows to be judged."),
+     ("f" * 12 + "k" * 18, Gates(rows_flipped=0.05), "The model fails: all rules together flip "
+      "more rows than they may, 12 of 30 (40%); 1 rule could not be judged for want of rows.")],
+)  # fmt: skip
+def test_an_audit_ends_in_a_sentence(letters: str, gates: Gates, wanted: str) -> None:
+    document = audited(rows_of(letters), gates=gates)
+    assert conclusion(document) == wanted
+    assert wanted in Page(audit_page(document)).text
+    plain = audit_markdown(document).replace("\\", "")
+    assert f"**{wanted}**" in plain
+
+
+def test_reports_call_rules_by_text_and_id() -> None:
+    document = audited(rows_of("k" * 30), rules=parse("not -> ~n't\nrule wh: play -> show"))
+    [note] = [
+        each for each in document.notes if "changes no row" in each or "change no row" in each
+    ]
+    assert note.endswith(f"not -> ~n't ({document.rules[0].id}), play -> show (wh).")

@@ -1,0 +1,112 @@
+"""The tests and intervals of audits against SciPy and statsmodels, and against their promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.auditing.shares import share_of, told
+from sears_dsl.errors import UsageError
+from sears_dsl.statistics import (
+    binomial_tail,
+    fisher_exact,
+    mcnemar_exact,
+    paired_difference_interval,
+    q_values,
+)
+
+counts = st.integers(0, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@settings(deadline=None)
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_mcnemars_test_is_that_of_statsmodels(first: int, second: int) -> None:
+    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
+    wanted = tables.mcnemar([[5, first], [second, 7]], exact=True).pvalue
+    assert float(mcnemar_exact(first, second)) == pytest.approx(min(1.0, wanted), rel=1e-9)
+
+
+def test_mcnemars_test_of_nothing_finds_nothing() -> None:
+    assert float(mcnemar_exact(0, 0)) == 1.0
+    with pytest.raises(UsageError):
+        mcnemar_exact(-1, 2)
+
+
+@settings(deadline=None)
+@given(counts, counts)
+def test_fishers_test_is_that_of_scipy(one: tuple[int, int], other: tuple[int, int]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    table = [[one[0], one[1] - one[0]], [other[0], other[1] - other[0]]]
+    wanted = stats.fisher_exact(table).pvalue
+    assert float(fisher_exact(*one, *other)) == pytest.approx(wanted, rel=1e-7)
+
+
+def test_fishers_test_takes_arrays() -> None:
+    found = fisher_exact([8, 8], [10, 10], [1, 8], [10, 10])
+    assert found.shape == (2,)
+    assert found[0] < 0.01 < found[1]
+
+
+@settings(deadline=None)
+@given(counts, st.floats(0.01, 0.99))
+def test_the_test_against_a_limit_is_that_of_scipy(count: tuple[int, int], limit: float) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    if count[1]:
+        wanted = stats.binomtest(*count, limit, alternative="greater").pvalue
+        assert float(binomial_tail(*count, limit)) == pytest.approx(wanted, rel=1e-9, abs=1e-300)
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100))
+def test_the_interval_of_a_paired_difference_is_walds_of_a_table_with_halves(
+    first: int, second: int, same: int
+) -> None:
+    rows = first + second + same
+    low, high = map(float, paired_difference_interval(first, second, rows))
+    assert -1 <= low <= high <= 1
+    mirrored = paired_difference_interval(second, first, rows)
+    assert (-high, -low) == pytest.approx(tuple(map(float, mirrored)), abs=1e-12)
+    if rows:
+        # Wald's interval is that of the mean of -1, 0 and 1, with the variance over n.
+        table = np.array([first + 0.5, same + 1.0, second + 0.5])
+        values = np.array([-1.0, 0.0, 1.0])
+        mean = float((table * values).sum() / table.sum())
+        spread = float((table * (values - mean) ** 2).sum() / table.sum())
+        half = 1.959964 * (spread / table.sum()) ** 0.5
+        assert low == pytest.approx(max(-1.0, mean - half), abs=1e-6)
+        assert high == pytest.approx(min(1.0, mean + half), abs=1e-6)
+
+
+def test_intervals_hold_what_they_promise() -> None:
+    """Of models whose flip rates are known, 95% have them within their intervals, or nearly so."""
+    draw = np.random.default_rng(7)
+    for rate in (0.02, 0.1, 0.5):
+        flips = draw.binomial(80, rate, 600)
+        shares = [share_of(int(each), 80) for each in flips]
+        assert np.mean([each.low <= rate <= each.high for each in shares]) > 0.92
+    pairs = draw.multinomial(120, [0.08, 0.14, 0.78], 600)
+    low, high = paired_difference_interval(pairs[:, 0], pairs[:, 1], 120)
+    assert np.mean((low <= 0.06) & (high >= 0.06)) > 0.92
+
+
+def test_false_discoveries_are_under_control() -> None:
+    """Forty rules at the limit and ten far above: few of the forty are called failures."""
+    draw = np.random.default_rng(11)
+    false, missed = [], []
+    for _ in range(100):
+        rates = np.array([0.05] * 40 + [0.3] * 10)
+        found = q_values(binomial_tail(draw.binomial(100, rates), 100, 0.05)) <= 0.05
+        false.append(found[:40].sum() / max(1, found.sum()))
+        missed.append((~found[40:]).sum())
+    assert np.mean(false) <= 0.05
+    assert np.mean(missed) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [(None, "–"), (0.0, "0%"), (0.0004, "0.04%"), (0.05, "5.0%"), (0.234, "23%"),
+     (0.999, "99.9%"), (1.0, "100%")],
+)  # fmt: skip
+def test_rates_are_told_with_the_digits_that_count(rate: float | None, words: str) -> None:
+    assert told(rate) == words

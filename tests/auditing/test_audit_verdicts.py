@@ -1,0 +1,178 @@
+"""When a model passes, when it fails, and when nobody can tell."""
+
+from __future__ import annotations
+
+import pytest
+from audited import audited, effects_of, rows_of
+
+from sears_dsl.auditing.gates import Gate, Gates, read_gate
+from sears_dsl.auditing.shares import share_of
+from sears_dsl.auditing.verdicts import judge_share
+from sears_dsl.errors import UsageError
+from sears_dsl.language.ruleset import parse
+
+FIVE = Gates(flip_rate=0.05)
+
+
+def outcome(letters: str, gates: Gates = FIVE) -> tuple[str, str]:
+    document = audited(rows_of(letters), gates=gates)
+    return document.rules[0].judgement.outcome, document.verdict.outcome
+
+
+def test_a_rate_above_the_limit_fails_and_one_at_it_passes() -> None:
+    assert outcome("k" * 38 + "ff") == ("passed", "passed")
+    assert outcome("k" * 37 + "fff") == ("failed", "failed")
+    assert outcome("k" * 37 + "fff", Gates(flip_rate=0.1)) == ("passed", "passed")
+    assert outcome("k" * 40 + "f", Gates(flip_rate=0.0)) == ("failed", "failed")
+
+
+def test_few_rows_are_not_judged() -> None:
+    assert outcome("k" * 19) == ("not judged", "not judged")
+    assert outcome("k" * 20) == ("passed", "passed")
+    # Whatever they say: a rule that fails 3 of 3 or 5 of 8 is no more judged than one that fails 1.
+    assert outcome("f") == ("not judged", "not judged")
+    assert outcome("fff") == ("not judged", "not judged")
+    assert outcome("kkkfffff") == ("not judged", "not judged")
+    assert outcome("kkkfffff", Gates(flip_rate=0.05, support=8)) == ("failed", "failed")
+    few = audited(rows_of("kkkfffff"), gates=FIVE)
+    assert few.rules[0].judgement.reason == (
+        "too little support: 8 rows tested, 20 are needed; 5 of 8 fail"
+    )
+    for judge_by in ("evidence", "proof"):
+        gates = Gates(rows_flipped=0.05, judge_by=judge_by)  # type: ignore[arg-type]
+        assert audited(rows_of("fff"), gates=gates).verdict.outcome == "not judged"
+    assert outcome("kkkkf") == ("not judged", "not judged")
+    assert outcome("www") == ("not judged", "not judged")
+
+
+def test_without_a_limit_nothing_passes() -> None:
+    document = audited(rows_of("k" * 30))
+    assert (document.rules[0].judgement.outcome, document.verdict.outcome) == ("measured",) * 2
+    assert document.rules[0].judgement.limit is None
+    assert document.rules[0].judgement.against == 0.1
+
+
+@pytest.mark.parametrize(
+    ("judge_by", "failures", "wanted"),
+    [("rate", 4, "failed"), ("evidence", 4, "passed"), ("evidence", 12, "failed"),
+     ("proof", 0, "passed"), ("proof", 4, "failed"), ("rate", 3, "passed"), ("proof", 3, "failed")],
+)  # fmt: skip
+def test_what_counts_as_a_failure_can_be_chosen(judge_by: str, failures: int, wanted: str) -> None:
+    gates = Gates(flip_rate=0.05, judge_by=judge_by)  # type: ignore[arg-type]
+    assert outcome("f" * failures + "k" * (75 - failures), gates)[0] == wanted
+
+
+def test_the_most_particular_limit_counts() -> None:
+    rules = parse(
+        "rule a: movie -> film\n  severity: high\n  tags: words\n"
+        "rule b: movie -> tape\n  severity: high\n"
+        "rule c: movie -> reel\n"
+        "rule d: movie -> clip\n  expect: flip\n"
+    )
+    gates = Gates(
+        flip_rate=0.5,
+        miss_rate=0.6,
+        own=(Gate("a", 0.1), Gate("tag:words", 0.2), Gate("severity:high", 0.3)),
+    )
+    effects = effects_of(rows_of("k"), rules=rules).rules
+    limits = [gates.limit_of(effect) for effect in effects]
+    assert [limit and limit.rate for limit in limits] == [0.1, 0.3, 0.5, 0.6]
+    same = Gates(flip_rate=0.5).limit_of(effects[3])
+    assert same is not None
+    assert same.rate == 0.5
+
+
+def test_a_gate_that_gates_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="the gate flim has no rule") as error:
+        audited(rows_of("k"), gates=Gates(own=(Gate("flim", 0.1),)))
+    assert "did you mean film" in error.value.help
+
+
+@pytest.mark.parametrize(
+    "written", ["0.1", "a=", "a=x", "a=200%", "severity:huge=1%", "=0.1", "a=nan"]
+)
+def test_what_is_no_gate_is_told(written: str) -> None:
+    with pytest.raises(UsageError, match="is no gate"):
+        read_gate(written)
+
+
+def test_gates_hold_only_what_can_be() -> None:
+    with pytest.raises(UsageError):
+        Gates(flip_rate=1.5)
+    with pytest.raises(UsageError):
+        Gates(support=0)
+    with pytest.raises(UsageError, match="the gate a is there twice"):
+        Gates(own=(Gate("a", 0.0), Gate("a", 1.0)))
+
+
+def test_all_rules_together_have_a_limit_of_their_own() -> None:
+    rules = parse("rule one: movie -> film\nrule two: play -> show\n")
+    data = rows_of("k" * 18 + "ff")
+    assert audited(data, rules=rules, gates=Gates(rows_flipped=0.1)).verdict.outcome == "passed"
+    failed = audited(data, rules=rules, gates=Gates(rows_flipped=0.05)).verdict
+    assert failed.outcome == "failed"
+    assert failed.reasons == (
+        "all rules together: 2 of 20 fail (10%), above 5.0%, though it may be chance",
+    )
+    few = audited(rows_of("kkk"), rules=rules, gates=Gates(rows_flipped=0.05)).verdict
+    assert few.outcome == "not judged"
+
+
+TWO = parse("rule film: movie -> film\nrule show: play -> show\n  expect: flip\n")
+
+
+@pytest.mark.parametrize(
+    ("gates", "reason"),
+    [(Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "gate show: no rule was tested"),
+     (Gates(flip_rate=0.05, miss_rate=0.1), "maximum miss rate: no rule was tested"),
+     (Gates(flip_rate=0.05, miss_rate=0.1, require_support=True), "play -> show (show): nothing"),
+     (Gates(miss_rate=0.1), "maximum miss rate: no rule was tested")],
+)  # fmt: skip
+def test_a_gate_of_which_nothing_was_judged_is_not_passed_by_the_others(
+    gates: Gates, reason: str
+) -> None:
+    verdict = audited(rows_of("k" * 30), rules=TWO, gates=gates).verdict
+    assert verdict.outcome == ("failed" if gates.require_support else "not judged")
+    assert verdict.reasons[0].startswith(reason)
+
+
+def test_too_few_rows_for_all_rules_together_are_not_passed_by_a_rule_that_has_enough() -> None:
+    rules = parse("rule film: movie -> film\nrule turn: movie -> reel\n  expect: label no\n")
+    data = rows_of("k" * 3 + "w" * 30)  # 33 rows tell about the label, 3 about flips
+    gates = Gates(rows_flipped=0.5, own=(Gate("turn", 1.0),))
+    verdict = audited(data, rules=rules, gates=gates).verdict
+    assert verdict.all_rules == "not judged"
+    assert verdict.outcome == "not judged"
+    assert verdict.reasons == (
+        "all rules together: too little support: 3 rows tested, 20 are needed; 0 of 3 fail",
+    )
+
+
+def test_rules_that_cannot_be_judged_fail_where_that_is_demanded() -> None:
+    document = audited(rows_of("k" * 30), gates=Gates(flip_rate=0.05, require_support=True))
+    assert document.verdict.outcome == "failed"
+    assert document.verdict.reasons == (
+        "play -> show (show): nothing to test on: it changes no row",
+    )
+    assert audited(rows_of("k" * 30), gates=FIVE).verdict.outcome == "passed"
+
+
+def test_q_takes_all_rules_into_account() -> None:
+    lines = "".join(f"rule r{place}: movie -> film{place}\n" for place in range(10))
+    many = audited(rows_of("k" * 26 + "ffff"), rules=parse(lines), gates=FIVE).rules[0].judgement
+    one = audited(rows_of("k" * 26 + "ffff"), gates=FIVE).rules[0].judgement
+    assert many.p_value == one.p_value
+    assert many.q_value is not None
+    assert one.q_value is not None
+    assert many.q_value >= one.q_value
+    assert one.p_value == pytest.approx(0.0608, abs=1e-4)  # scipy.stats.binom.sf(3, 30, 0.05)
+
+
+def test_nothing_is_said_about_nothing() -> None:
+    found = judge_share(
+        share_of(0, 0), limit=0.1, q_value=None, support=1, judge_by="rate", changed=4
+    )
+    assert found == (
+        "not judged",
+        "nothing to test on: the model has none of the rows that it changes right",
+    )

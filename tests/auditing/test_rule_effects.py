@@ -1,0 +1,257 @@
+"""What rules do to a model is what the model was built to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audited import Known, audited, effects_of, rows_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.auditing.audit import Circumstances, audit
+from sears_dsl.auditing.slices import question_type, slicings
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.effects.rule_effects import rule_effects
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.language.ruleset import distinct_ids, parse
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.predictor import Row, RowsRefused
+from sears_dsl.models.store import PredictionStore
+from sears_dsl.tagging.pinned import PinnedTagger
+
+kinds = st.text("kfgw", min_size=1, max_size=25)
+
+
+@settings(deadline=None, max_examples=40)
+@given(kinds)
+def test_flips_are_those_that_the_model_was_built_with(letters: str) -> None:
+    document = audited(rows_of(letters))
+    film, show = document.rules
+    count = letters.count
+    assert (film.changed, film.right) == (len(letters), count("k") + count("f"))
+    assert (film.flips.count, film.flips.total) == (count("f"), count("k") + count("f"))
+    assert film.flips.rate == (count("f") / film.right if film.right else None)
+    assert film.gained == count("g")
+    assert film.outcomes == letters
+    assert film.rows == " ".join(str(row + 1) for row in range(len(letters)))
+    assert (show.changed, show.flips.rate, show.judgement.outcome) == (0, None, "not judged")
+    accuracy = document.together.accuracy
+    assert accuracy is not None
+    assert accuracy.before.count == count("k") + count("f")
+    assert accuracy.worst.count == count("k")
+    assert accuracy.mean == pytest.approx((count("k") + count("g")) / len(letters))
+    assert len(film.examples) == min(10, len(letters))
+    assert sum(each.failed for each in film.examples) == min(10, count("f"))
+
+
+def test_each_expectation_is_judged_by_its_own_test() -> None:
+    rules = parse(
+        "rule same: movie -> film\n"
+        "rule flip: movie -> tape\n  expect: flip\n"
+        "rule label: movie -> reel\n  expect: label no\n"
+    )
+    same, flip, label = audited(rows_of("kkkffgw"), rules=rules).rules
+    assert [(each.judgement.failures.count, each.judgement.failures.total) for each in
+            (same, flip, label)] == [(2, 5), (3, 5), (4, 7)]  # fmt: skip
+    assert label.outcomes == "fffkkwg"
+
+
+class Refusing:
+    """A model that refuses the row 2 and the rewrite of row 1; a film is a flip."""
+
+    identity = "refusing"
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        texts = [row["text"] for row in rows]
+        if {"movie 2", "film 1"}.intersection(texts):
+            raise RowsRefused("content filter")
+        return ["no" if "film" in text else "yes" for text in texts]
+
+
+def test_what_a_model_refuses_is_no_flip_and_is_counted() -> None:
+    rows = tuple({"text": f"movie {number}"} for number in range(30))
+    data = LabelledRows(rows, "text", (("yes",),) * 30, "a.csv")
+    rules = parse("movie -> film")
+    with pytest.raises(ModelError, match="content filter"):
+        rule_effects([rules], data, CachedPredictor(Refusing()), tagger=PinnedTagger())
+    model = CachedPredictor(Refusing(), on_error="skip")
+    effects = rule_effects([rules], data, model, tagger=PinnedTagger())
+    [film] = effects.rules
+    assert [row for row in range(30) if row not in film.rows] == [1, 2]
+    assert film.flipped.sum() == 28
+    assert (effects.right.sum(), effects.refused) == (29, 2)
+    who = Circumstances(rulesets=(rules,), model="refusing", tagger="pinned")
+    assert any(
+        note.startswith("The model refused 1 of 30 rows, which count as wrong; 2 rewrites are left")
+        for note in audit(effects, circumstances=who).notes
+    )
+
+
+def test_rows_flipped_by_any_rule_are_counted_once() -> None:
+    rules = parse("rule one: movie -> film\nrule two: movie -> tape\nrule three: play -> show\n")
+    movies, plays = rows_of("kkff"), rows_of("f", word="play")
+    data = LabelledRows((*movies.rows, *plays.rows), "text", (("yes",),) * 5, "known.csv")
+    document = audited(data, rules=rules)
+    whole = document.together
+    assert (whole.changed, whole.flipped.count, whole.flipped.total) == (5, 3, 5)
+    assert [(each.first, each.second, each.both, each.either) for each in whole.overlaps] == [
+        ("one", "two", 2, 2)
+    ]
+    assert [each.flips_alone for each in document.rules] == [0, 0, 1]
+
+
+def test_without_labels_the_models_own_answers_count_and_accuracy_is_not_given() -> None:
+    labelled = rows_of("kfgw")
+    data = LabelledRows(labelled.rows, "text", None, "known.csv")
+    document = audited(data)
+    film = document.rules[0]
+    assert (film.flips.count, film.flips.total) == (2, 4)  # g changes its answer too
+    assert document.together.accuracy is None
+    assert all(each.accuracy is None for each in document.slices)
+    assert any("no labels" in note for note in document.notes)
+    assert all(each.label is None for each in film.examples)
+
+
+def test_confidence_is_that_of_the_answers_and_not_given_without() -> None:
+    film = audited(rows_of("kkf"), sure=(0.95, 0.75)).rules[0]
+    found = film.confidence
+    assert found is not None
+    assert found.rows == 3
+    assert (found.before, found.after) == pytest.approx((0.95, 0.75))
+    assert found.change == pytest.approx(-0.2)
+    assert found.change_kept == pytest.approx(-0.2)
+    assert found.change_interval == pytest.approx((-0.2, -0.2))
+    assert found.sure_flips == 0
+    surer = audited(rows_of("kkf"), sure=(0.95, 0.92)).rules[0].confidence
+    assert surer is not None
+    assert surer.sure_flips == 1
+    document = audited(rows_of("kkf"))
+    assert document.rules[0].confidence is None
+    assert any("confidence is not given" in note for note in document.notes)
+
+
+class Lengths:
+    """A scorer: the longer the rewrite, the more it means the same."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[str, str]] = []
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        self.pairs += pairs
+        return np.array([len(after) / 100 for _, after in pairs])
+
+
+def test_scores_of_a_sample_say_how_large_it_is() -> None:
+    data, scorer = rows_of("k" * 30), Lengths()
+    rules = [parse("movie -> film")]
+    first = rule_effects(
+        rules, data, Known(), tagger=PinnedTagger(), scorer=scorer, score_at_most=5
+    )
+    again = rule_effects(
+        [*rules, parse("play -> show")], data, Known(), tagger=PinnedTagger(), scorer=Lengths(),
+        score_at_most=5,
+    )  # fmt: skip
+    scores = first.rules[0].scores
+    assert scores is not None
+    assert np.isfinite(scores).sum() == len(scorer.pairs) == 5
+    # Which rows are drawn does not depend on the other rules.
+    assert again.rules[0].scores == pytest.approx(scores, nan_ok=True)
+    assert effects_of(data).rules[0].scores is None
+
+
+def test_rules_that_change_the_meaning_are_in_doubt() -> None:
+    rules = parse("rule short: movie -> tv\nrule long: movie -> cinematography")
+    data = rows_of("kf" * 25)
+    effects = rule_effects([rules], data, Known(), tagger=PinnedTagger(), scorer=Lengths())
+    who = Circumstances(rulesets=(rules,), model="m", tagger="t", scorer="lengths", tau=0.2)
+    document = audit(effects, circumstances=who)
+    short, long = (each.meaning for each in document.rules)
+    assert short is not None
+    assert long is not None
+    assert (short.at_tau.count, short.flips_at_tau.total, short.in_doubt) == (0, 25, True)
+    assert (long.at_tau.count, long.flips_at_tau.count, long.in_doubt) == (50, 25, False)
+    [note] = [each for each in document.notes if "meaning" in each and "short" in each]
+    assert "long" not in note
+
+
+def test_rules_of_one_name_in_two_files_are_told_apart() -> None:
+    twice = [parse("rule x: a -> b", path="one.sear"), parse("rule x: b -> c", path="two/one.sear")]
+    assert distinct_ids(twice) == ("one/x", "two/one/x")
+    numbered = [parse("rule x: a -> b\nrule x-2: b -> c", path="one.sear")] * 2
+    assert len(set(distinct_ids(numbered))) == 4
+    assert len(rule_effects(twice, rows_of("k"), Known(), tagger=PinnedTagger()).rules) == 2
+
+
+def test_a_model_that_fails_half_way_loses_nothing(tmp_path: Path) -> None:
+    class Failing(Known):
+        def __init__(self, most: int) -> None:
+            super().__init__()
+            self.most = most
+
+        def predict_with_confidence(self, rows: Sequence[Row]) -> list:
+            if self.asked + len(rows) > self.most:
+                raise ModelError("out of memory")
+            return super().predict_with_confidence(rows)
+
+    data, rules = rows_of("kf" * 10), [parse("movie -> film")]
+
+    def run(model: Known) -> int:
+        with PredictionStore(tmp_path / "p.sqlite3") as store:
+            cached = CachedPredictor(model, store=store, batch_size=4)
+            found = rule_effects(rules, data, cached, tagger=PinnedTagger())
+        return int(found.rules[0].flipped.sum())
+
+    failing = Failing(30)
+    with pytest.raises(ModelError, match="out of memory"):
+        run(failing)
+    whole = Known()
+    assert run(whole) == 10
+    assert failing.asked + whole.asked == 2 * len(data.rows)
+
+
+def test_slices_hold_every_row_once() -> None:
+    data = rows_of("kfkw" * 20)
+    columns = {"n": list(range(80)), "odd": [str(place % 2) for place in range(80)],
+               "some": [None, "a"] * 40, "many": [f"v{place}" for place in range(80)]}  # fmt: skip
+    parts = slicings(data, columns)
+    assert set(parts) == {"label", "length", "n", "odd", "some", "many"}
+    assert [len(set(parts[name])) for name in ("n", "odd", "some")] == [4, 2, 2]
+    assert parts["n"][0] == "0 to 19"
+    assert "(other)" in parts["many"]
+    assert parts["some"][:2] == ["(empty)", "a"]
+    document = audited(data, columns=columns)
+    for name in parts:
+        of_slicing = [each for each in document.slices if each.slicing == name]
+        assert sum(each.rows for each in of_slicing) == 80
+        assert sum(each.flipped.count for each in of_slicing) == 20
+    even, odd = (each for each in document.slices if each.slicing == "odd")
+    # Rows 1, 5, 9, … flip: all of them are odd.
+    assert (even.flipped.count, odd.flipped.count, odd.flipped.total) == (0, 20, 20)
+    assert odd.q_value is not None
+    assert odd.q_value < 0.001
+    length = next(each for each in document.slices if each.slicing == "length")
+    assert (length.value, length.p_value) == ("4 words", None)
+
+
+def test_a_column_of_another_length_is_refused() -> None:
+    with pytest.raises(UsageError, match="3 values for 2 rows"):
+        slicings(rows_of("kk"), {"n": [1, 2, 3]})
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("What is it?", "what"), ("Isn't it?", "yes or no"), ("How much is it?", "how many"),
+     ("How is it?", "how"), ("To whom?", "whom"), ("Really?", "(other)"), ("So.", "(no question)")],
+)  # fmt: skip
+def test_questions_are_told_by_their_words(text: str, kind: str) -> None:
+    assert question_type(text) == kind
+
+
+def test_rows_of_questions_are_sliced_by_type() -> None:
+    rows = tuple({"q": text} for text in ("What is it?", "Is it?", "Red."))
+    assert slicings(LabelledRows(rows, "q", None, "a"), {})["question type"] == [
+        "what", "yes or no", "(no question)"
+    ]  # fmt: skip

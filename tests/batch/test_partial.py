@@ -1,0 +1,453 @@
+"""Runs that are killed, that fill the disk, that are resumed: the output is old or complete."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+from word_matcher import WordRecipe
+
+from sears_dsl.batch.files import ApplyRequest, Progress, apply_file
+from sears_dsl.batch.partial import PartialOutput
+from sears_dsl.data.batches import ReadOptions
+from sears_dsl.data.span_columns import SpanColumn
+from sears_dsl.errors import DataError, SearsError, UsageError
+
+ROWS = 60
+BATCHES = 13  # of five lines each, the header included
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {tests!r})
+from word_matcher import WordRecipe
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.errors import SearsError
+from sears_dsl.data.batches import ReadOptions
+if __name__ == "__main__":
+    {before}
+    request = ApplyRequest(recipe=WordRecipe(seconds={seconds}), input={source!r}, jobs={jobs},
+                           output={output!r}, mode="chain", reading=ReadOptions(rows=5))
+    try:
+        apply_file(request)
+    except SearsError as error:
+        print(error)
+        sys.exit(2)
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.csv"
+    rows = "".join(f"{number},What a movie {number} {'long ' * 9}\n" for number in range(ROWS))
+    path.write_text("id,text\n" + rows)
+    return path
+
+
+def request_for(source: Path, *, resume: bool = False, jobs: int = 1) -> ApplyRequest:
+    return ApplyRequest(
+        recipe=WordRecipe(),
+        input=str(source),
+        output=str(source.with_name("out.csv")),
+        mode="chain",
+        reading=ReadOptions(rows=5),
+        resume=resume,
+        jobs=jobs,
+    )
+
+
+def expected(source: Path) -> bytes:
+    return source.read_bytes().replace(b"movie", b"film").replace(b"What", b"Which")
+
+
+def start(
+    source: Path, *, seconds: float, jobs: int = 1, before: str = ""
+) -> subprocess.Popen[str]:
+    script = SCRIPT.format(
+        tests=str(Path(__file__).parents[1]),
+        before=before or "pass",
+        seconds=seconds,
+        source=str(source),
+        output=str(source.with_name("out.csv")),
+        jobs=jobs,
+    )
+    path = source.with_name("run.py")
+    path.write_text(script)
+    return subprocess.Popen([sys.executable, str(path)], stdout=subprocess.PIPE, text=True)
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} never came"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_killed_run_leaves_the_old_output_and_is_resumed(source: Path, jobs: int) -> None:
+    output = source.with_name("out.csv")
+    output.write_text("old")
+    folder = source.with_name("out.csv.sears-partial")
+    process = start(source, seconds=0.5, jobs=jobs)
+    wait_for(folder / "00000002.part")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert output.read_text() == "old"
+    assert not (folder / f"{BATCHES - 1:08}.part").exists()
+    seen: list[Progress] = []
+    report = apply_file(request_for(source, resume=True), progress=seen.append)
+    assert output.read_bytes() == expected(source)
+    assert not folder.exists()
+    assert report.tally.rows == ROWS
+    assert report.rules["film"].rows == ROWS
+    assert report.note.startswith("resumed after ")
+    assert seen[0].rows >= 19
+    assert len(seen) <= BATCHES - 3
+
+
+def test_the_processes_of_a_killed_run_end(source: Path) -> None:
+    process = start(source, seconds=0.5, jobs=3)
+    # The first batch is done before any process is started.
+    wait_for(source.with_name("out.csv.sears-partial") / "00000002.part")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        process.kill()
+        process.communicate()
+        pytest.skip("the system does not list the children of a process")
+    pids = children.read_text().split()
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert len(pids) >= 2
+    end = time.monotonic() + 60
+    while alive := [pid for pid in pids if _running(pid)]:
+        assert time.monotonic() < end, f"still running: {alive}"
+        time.sleep(0.05)
+
+
+def _running(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_a_full_disk_is_told_and_keeps_what_is_done(source: Path) -> None:
+    resource = pytest.importorskip("resource")
+    assert resource
+    output = source.with_name("out.csv")
+    output.write_text("old")
+    # Parts stay under this size, the assembled file does not.
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2500, 2500))"
+    process = start(source, seconds=0, before=limit)
+    told, _ = process.communicate()
+    assert process.returncode == 2
+    assert "out.csv could not be written: File too large" in told
+    assert "--resume" in told
+    assert output.read_text() == "old"
+    report = apply_file(request_for(source, resume=True))
+    assert report.note == f"resumed after {BATCHES} finished batches"
+    assert output.read_bytes() == expected(source)
+
+
+def interrupted(source: Path) -> Path:
+    """A run that was stopped after three batches."""
+
+    def stop(progress: Progress) -> None:
+        if progress.batches == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        apply_file(request_for(source), progress=stop)
+    return source.with_name("out.csv.sears-partial")
+
+
+def test_any_number_of_processes_may_resume(source: Path) -> None:
+    interrupted(source)
+    apply_file(request_for(source, resume=True, jobs=2))
+    assert source.with_name("out.csv").read_bytes() == expected(source)
+
+
+def test_another_job_is_not_resumed(source: Path) -> None:
+    folder = interrupted(source)
+    other = replace(request_for(source, resume=True), recipe=WordRecipe(rules=(("x", "a", "b"),)))
+    with pytest.raises(UsageError, match=r"another one: rules was .* and is .*'x', 'a', 'b'"):
+        apply_file(other)
+    with pytest.raises(UsageError, match="scope was 'first' and is 'all'"):
+        apply_file(replace(request_for(source, resume=True), scope="all"))
+    source.write_text(source.read_text() + "more,movie\n")
+    with pytest.raises(UsageError, match="input size was"):
+        apply_file(request_for(source, resume=True))
+    assert (folder / "00000000.part").exists()
+
+
+def test_without_resume_the_leftovers_go_and_it_is_said(source: Path) -> None:
+    interrupted(source)
+    report = apply_file(request_for(source))
+    assert "3 finished batches of an interrupted run were removed" in report.note
+    assert source.with_name("out.csv").read_bytes() == expected(source)
+    again = apply_file(request_for(source, resume=True))
+    assert again.note == "there was nothing to resume"
+
+
+def test_a_run_that_never_got_anywhere_leaves_nothing(source: Path) -> None:
+    source.write_text('text\n"no end')
+    with pytest.raises(DataError):
+        apply_file(request_for(source))
+    source.write_text("id,text\n1,movie\n1,movie\n")
+    with pytest.raises(DataError, match="rows 1 and 2 have the same id"):
+        apply_file(replace(request_for(source), id_column="id"))
+    assert [path.name for path in source.parent.iterdir()] == ["in.csv"]
+
+
+def test_two_runs_into_one_output_are_refused(tmp_path: Path) -> None:
+    with (
+        PartialOutput(tmp_path / "out", {}, resume=False),
+        pytest.raises(DataError, match="another process is writing"),
+    ):
+        PartialOutput(tmp_path / "out", {}, resume=False)
+
+
+def test_a_torn_manifest_is_no_job(tmp_path: Path) -> None:
+    folder = tmp_path / "out.sears-partial"
+    folder.mkdir()
+    (folder / "manifest.json").write_text('{"rules"')
+    (folder / "00000000.part").write_bytes(b"{}\nold")
+    with PartialOutput(tmp_path / "out", {"rules": 1}, resume=True) as partial:
+        assert partial.note == "there was nothing to resume"
+        assert not list(partial.parts())
+        assert json.loads((folder / "manifest.json").read_text()) == {"rules": 1}
+
+
+def test_a_folder_that_is_not_there_and_a_mode_that_is_kept(source: Path) -> None:
+    with pytest.raises(DataError, match="there is no folder"):
+        apply_file(replace(request_for(source), output=str(source.parent / "no" / "out.csv")))
+    output = source.with_name("out.csv")
+    output.write_text("old")
+    output.chmod(0o640)
+    apply_file(request_for(source))
+    assert output.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_keeps_pointing_to_its_file(source: Path) -> None:
+    place = source.with_name("real.csv")
+    place.write_text("old")
+    source.with_name("out.csv").symlink_to(place)
+    apply_file(request_for(source))
+    assert source.with_name("out.csv").is_symlink()
+    assert place.read_bytes() == expected(source)
+
+
+def test_a_process_that_dies_is_an_error_and_no_hang(source: Path) -> None:
+    # Slow enough for the other process to start while this one works.
+    request = replace(request_for(source, jobs=2), recipe=WordRecipe(deadly=True, seconds=0.4))
+    with pytest.raises(SearsError, match="a worker process died"):
+        apply_file(request)
+    request = replace(request_for(source, resume=True), recipe=WordRecipe())
+    apply_file(request)
+    assert source.with_name("out.csv").read_bytes() == expected(source)
+
+
+@pytest.mark.parametrize("left", [0, 1, -1])
+def test_a_part_that_a_stopped_machine_tore_is_made_again(source: Path, left: int) -> None:
+    folder = interrupted(source)
+    part = folder / "00000001.part"
+    content = part.read_bytes()
+    # Nothing of it, its first byte alone, or all of it with zeros where the last bytes were.
+    part.write_bytes(content[:left] if left >= 0 else content[:-8] + bytes(8))
+    report = apply_file(request_for(source, resume=True))
+    assert report.note == "resumed after 1 finished batches"
+    assert source.with_name("out.csv").read_bytes() == expected(source)
+    assert report.rules["film"].rows == ROWS
+
+
+# ---------------------------------------------------------------- other programs at the same place
+
+
+def while_running(source: Path, work: Callable[[], object], **options: Any) -> None:
+    """A run during which something happens, after its third batch."""
+
+    def once(progress: Progress) -> None:
+        if progress.batches == 3:
+            work()
+
+    apply_file(replace(request_for(source), **options), progress=once)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_somebody_else_wrote_is_not_lost(source: Path, there: bool) -> None:
+    output = source.with_name("out.csv")
+    if there:
+        output.write_text("old")
+    with pytest.raises(DataError, match="written by somebody else in the meantime") as caught:
+        while_running(source, lambda: output.write_text("theirs, and longer"))
+    assert output.read_text() == "theirs, and longer"
+    assert "--resume" in caught.value.help
+    output.rename(source.with_name("theirs.csv"))
+    report = apply_file(request_for(source, resume=True))
+    assert report.note == f"resumed after {BATCHES} finished batches"
+    assert output.read_bytes() == expected(source)
+
+
+def test_an_input_that_changes_while_it_is_read_is_told(source: Path) -> None:
+    output = source.with_name("out.csv")
+    output.write_text("old")
+
+    def add() -> None:
+        with source.open("a") as file:
+            file.write("60,What a movie\n")
+
+    with pytest.raises(DataError, match=r"in\.csv changed while it was read"):
+        while_running(source, add)
+    assert output.read_text() == "old"
+    assert sorted(path.name for path in source.parent.iterdir()) == ["in.csv", "out.csv"]
+    apply_file(request_for(source))
+    assert output.read_bytes() == expected(source)
+    with pytest.raises(DataError, match="changed while it was read"):
+        while_running(source, add, output="/dev/null", output_format="csv")
+
+
+def test_a_run_that_waits_for_the_one_before_keeps_its_folder(tmp_path: Path) -> None:
+    """The lock is the last to go: who opens it before that finds the output, or waits."""
+    output = tmp_path / "out"
+    for _ in range(3):
+        with PartialOutput(output, {}, resume=False) as first:
+            first.put(0, {}, b"x")
+            with pytest.raises(DataError, match="another process is writing"):
+                PartialOutput(output, {}, resume=False)
+            first.complete(lambda file: file.writelines(first.parts()))
+            with PartialOutput(output, {}, resume=False) as second:
+                second.put(0, {}, b"y")
+                assert (second.folder / "lock").exists()
+        assert second.folder.exists()
+        assert output.read_bytes() == b"x"
+
+
+def test_many_processes_at_one_output_never_spoil_each_other(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from sears_dsl.batch.partial import PartialOutput\n"
+        "from sears_dsl.errors import DataError\n"
+        "done = 0\n"
+        "for number in range(60):\n"
+        "    try:\n"
+        "        with PartialOutput(Path(sys.argv[2]), {}, resume=False) as partial:\n"
+        "            for part in range(3):\n"
+        "                partial.put(part, {}, sys.argv[1].encode() * 9)\n"
+        "            partial.complete(lambda file: file.writelines(partial.parts()))\n"
+        "            done += 1\n"
+        "    except DataError as error:\n"
+        "        allowed = ('another process is writing', 'by somebody else')\n"
+        "        assert any(words in error.message for words in allowed), error.message\n"
+        "print(done)\n"
+    )
+    output = tmp_path / "out"
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, name, str(output)], stdout=subprocess.PIPE, text=True
+        )
+        for name in "abc"
+    ]
+    done = [int(process.communicate(timeout=120)[0]) for process in processes]
+    assert all(process.returncode == 0 for process in processes)
+    assert sum(done) > 3
+    assert output.read_text() in ("a" * 27, "b" * 27, "c" * 27)
+
+
+def test_parts_that_make_no_file_are_not_kept(tmp_path: Path) -> None:
+    def refuse(file: BinaryIO) -> None:
+        raise DataError("no file")
+
+    with PartialOutput(tmp_path / "out", {}, resume=False) as partial:
+        partial.put(0, {}, b"x")
+        with pytest.raises(DataError, match="no file"):
+            partial.complete(refuse)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("mode", ["each", "chain"])
+def test_kept_columns_and_spans_are_resumed_too(tmp_path: Path, mode: Any) -> None:
+    source = tmp_path / "in.jsonl"
+    rows = [
+        {"text": f"What a movie {n}", "label": n % 2, "spans": [[7, 12]] if n % 3 else [[13, 14]]}
+        for n in range(20)
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def request(name: str, *, resume: bool = False) -> ApplyRequest:
+        return ApplyRequest(
+            recipe=WordRecipe(),
+            input=str(source),
+            output=str(tmp_path / name),
+            mode=mode,
+            columns=("text",),
+            spans=(SpanColumn("text", "spans"),),
+            keep=("label", "spans") if mode == "each" else (),
+            reading=ReadOptions(rows=3),
+            resume=resume,
+        )
+
+    for suffix in ("jsonl", "parquet"):
+        whole = apply_file(request(f"whole.{suffix}"))
+
+        def stop(progress: Progress) -> None:
+            if progress.batches == 3:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            apply_file(request(f"cut.{suffix}"), progress=stop)
+        cut = apply_file(request(f"cut.{suffix}", resume=True))
+        assert (tmp_path / f"cut.{suffix}").read_bytes() == (
+            tmp_path / f"whole.{suffix}"
+        ).read_bytes()
+        assert cut.tally == whole.tally
+        assert cut.tally.touched == 13
+
+
+KEEPING = """
+import sys
+sys.path.insert(0, {tests!r})
+from word_matcher import WordRecipe
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.data.batches import ReadOptions
+from sears_dsl.data.span_columns import SpanColumn
+def request(**options):
+    seconds = options.pop("seconds", 0)
+    return ApplyRequest(recipe=WordRecipe(seconds=seconds), input={source!r}, output={output!r},
+                        columns=("text",), spans=(SpanColumn("text", "spans"),), keep=("all",),
+                        reading=ReadOptions(rows=3), **options)
+if __name__ == "__main__":
+    apply_file(request(seconds=0.5, jobs=2))
+"""
+
+
+def test_a_killed_run_that_keeps_columns_is_resumed(tmp_path: Path) -> None:
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.parquet"
+    rows = [{"text": f"What a movie {n}", "n": n, "spans": [[7, 12 + n % 2]]} for n in range(40)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    script = tmp_path / "run.py"
+    tests = str(Path(__file__).parents[1])
+    script.write_text(KEEPING.format(tests=tests, source=str(source), output=str(output)))
+    names = runpy.run_path(str(script))
+    whole = apply_file(names["request"]())
+    expected = output.read_bytes()
+    output.unlink()
+    process = subprocess.Popen([sys.executable, str(script)])
+    wait_for(output.with_name("out.parquet.sears-partial") / "00000002.part")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not output.exists()
+    report = apply_file(names["request"](resume=True))
+    assert output.read_bytes() == expected
+    assert report.note.startswith("resumed after ")
+    assert report.tally == whole.tally
+    assert report.tally.touched == len(rows)

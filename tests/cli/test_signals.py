@@ -1,0 +1,190 @@
+"""Whatever ends a command from outside, it ends in one line, or in none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+SEARS = str(Path(sys.executable).with_name("sears"))
+# Tells each module on standard error as soon as it is imported.
+TELLING = [sys.executable, "-X", "importtime", "-c", "from sears_dsl.cli import main; main()"]
+
+
+def _printed(stderr: str) -> list[str]:
+    lines = (line for line in stderr.splitlines() if not line.startswith("import time:"))
+    return [line for line in lines if line]
+
+
+@pytest.mark.parametrize(
+    ("module", "number"),
+    [
+        ("click.core", signal.SIGINT),
+        ("click", signal.SIGTERM),
+        ("sears_dsl.cli.audit", signal.SIGINT),
+        ("sears_dsl.cli.commands", signal.SIGINT),
+        ("sears_dsl.language.ruleset", signal.SIGINT),
+        ("numpy._core.multiarray", signal.SIGINT),
+        ("numpy", signal.SIGHUP),
+        ("sears_dsl.engine.compile.program", signal.SIGTERM),
+        ("sears_dsl.tagging.fast.weights", signal.SIGINT),
+    ],
+)
+def test_a_signal_while_modules_are_imported_ends_in_one_line(
+    tmp_path: Path, module: str, number: signal.Signals
+) -> None:
+    rows = tmp_path / "rows.txt"
+    rows.write_text("It is not a movie.\n" * 400_000)  # more than it does while nobody looks
+    command = [*TELLING, "apply", "contractions", str(rows), "-o", str(tmp_path / "out.jsonl")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.split("|")[-1].strip() == module:
+                break
+        process.send_signal(number)
+        rest = process.stderr.read()
+        assert process.wait(120) == 128 + number
+    assert _printed(rest) == ["stopped"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("begun", ["", "00000000.part", "00000002.part"])
+def test_a_signal_at_any_time_ends_in_one_line_and_leaves_nobody_behind(
+    tmp_path: Path, number: signal.Signals, begun: str
+) -> None:
+    """As the folder is made, when the first rows are done, and while processes work."""
+    rows = tmp_path / "rows.txt"
+    rows.write_text("It is not a movie, and they do not like it.\n" * 400_000)
+    command = [SEARS, "apply", "contractions", str(rows), "-o", str(tmp_path / "out.jsonl")]
+    with subprocess.Popen(
+        [*command, "--jobs", "2"], stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while not (tmp_path / "out.jsonl.sears-partial" / begun).exists():
+            assert process.poll() is None, "it was done before"
+            time.sleep(0.01)
+        process.send_signal(number)
+        # The end of its standard error is the end of every process that writes to it.
+        _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 128 + number, stderr
+    assert [line for line in stderr.splitlines() if line][-1] == "stopped"
+    assert "Traceback" not in stderr
+
+
+def test_a_signal_that_c_code_turns_into_another_error_ends_in_one_line() -> None:
+    script = """
+import os
+import signal
+
+from sears_dsl.cli import main
+from sears_dsl.cli.commands import sears
+
+@sears.command()
+def unpickle():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+    except KeyboardInterrupt as interrupt:
+        raise SystemError("returned a result with an exception set") from interrupt
+
+main()
+"""
+    process = subprocess.run(
+        [sys.executable, "-c", script, "unpickle"],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert process.returncode == 128 + signal.SIGTERM
+    assert process.stderr.split() == ["stopped"]
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    command = ["bash", "-c", 'trap "" HUP; exec "$@"', "bash", *TELLING, "check", "contractions"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.split("|")[-1].strip() == "sears_dsl.cli.audit":
+                break
+        process.send_signal(signal.SIGHUP)
+        stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert "0 errors" in stdout
+    assert _printed(stderr) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", ["--help", "rules", "explain contractions 'It is not so.'", "check contractions"]
+)
+def test_a_reader_that_went_away_is_no_failed_gate(arguments: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{SEARS} {arguments} | true; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout.strip(), done.stderr) == ("0", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize(
+    "arguments", ["--help", "rules", "explain contractions 'It is not so.'", "check contractions"]
+)
+def test_a_full_disk_behind_what_is_printed_is_one_line(arguments: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{SEARS} {arguments} > /dev/full"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr.splitlines()) == (
+        2,
+        [
+            "sears: the output could not be written: No space left on device",
+            "  = help: make room where it is written to, then run the same command again",
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "apply {rules} {rows} -o - >&-",
+        "apply {rules} {rows} -o - > /dev/full",
+        "apply {rules} - -o {rows}.out --format csv <&-",
+        "fmt - <&-",
+        "try 'a -> b' - <&-",
+        "check {rules} >&-",
+        "check {rules} <&- >&-",
+    ],
+)
+def test_a_closed_standard_stream_is_told(tmp_path: Path, arguments: str) -> None:
+    rules, rows = tmp_path / "a.sear", tmp_path / "rows.csv"
+    rules.write_text("movie -> film\n")
+    rows.write_text("id,text\n1,a movie\n")
+    done = subprocess.run(
+        ["bash", "-c", f"{SEARS} {arguments.format(rules=rules, rows=rows)}"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("sears: standard ")
+    assert len(done.stderr.splitlines()) <= 2
+    assert rules.read_text() == "movie -> film\n"
+    assert rows.read_text() == "id,text\n1,a movie\n"
+
+
+def test_nobody_to_tell_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "a.sear").write_text("movie -> film\n")
+    done = subprocess.run(["bash", "-c", f"{SEARS} check {tmp_path}/a.sear 2>&-"], check=False)
+    assert done.returncode == 0

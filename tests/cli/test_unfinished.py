@@ -1,0 +1,465 @@
+"""Runs that are cut off: what they found out stays until somebody says otherwise."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from sears_dsl.cli.options.unfinished import UnfinishedRun, unfinished_run
+from sears_dsl.cli.screen.progress import _Stage, stages
+from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.runtime.journal import Journal
+
+OPTIONS = {"resume": False, "restart": False, "quiet": False}
+
+
+def find_out(run: UnfinishedRun, key: str = "a") -> None:
+    with Journal(run.folder / "journal.sqlite3", task="") as journal:
+        journal.put_many("paraphrases", {key: ["b"]})
+
+
+def known(run: UnfinishedRun) -> dict[str, Any]:
+    with Journal(run.folder / "journal.sqlite3", task="") as journal:
+        return journal.get_many("paraphrases", ["a"])
+
+
+def fail(output: Path, error: BaseException, *, findings: bool = True, **options: bool) -> None:
+    """A run that ends early, after it found something out or before."""
+    with unfinished_run(output, OPTIONS | options) as run:
+        if findings:
+            find_out(run)
+        else:
+            Journal(run.folder / "journal.sqlite3", task="").close()
+        raise error
+
+
+def begin(output: Path, *, goes_on: bool = False, **options: bool) -> bool:
+    """A run that comes to its end; whether it found something there."""
+    with unfinished_run(output, OPTIONS | options, goes_on=goes_on) as run:
+        run.keep = goes_on
+        return bool(known(run))
+
+
+def test_a_finished_run_leaves_nothing_but_its_output(tmp_path: Path) -> None:
+    with unfinished_run(tmp_path / "found.sear", OPTIONS) as run:
+        find_out(run)
+        assert run.folder == tmp_path / "found.sear.partial"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_cut_short_on_purpose_can_go_on(tmp_path: Path) -> None:
+    with unfinished_run(tmp_path / "found.sear", OPTIONS) as run:
+        find_out(run)
+        run.keep = True
+    with unfinished_run(tmp_path / "found.sear", OPTIONS | {"resume": True}) as run:
+        assert known(run)
+
+
+def test_a_second_start_removes_nothing_unasked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "found.sear"
+    with pytest.raises(ModelError):
+        fail(output, ModelError("out of memory"))
+    assert "is in found.sear.partial: --resume goes on" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="holds an interrupted run") as error:
+        begin(output)
+    assert error.value.help == "--resume goes on with it, --restart removes it and begins anew"
+    with pytest.raises(click.UsageError, match="give one of them"):
+        begin(output, resume=True, restart=True)
+    with pytest.raises(KeyboardInterrupt):
+        fail(output, KeyboardInterrupt(), resume=True)
+    assert begin(output, goes_on=True)
+    assert not begin(output, restart=True)
+
+
+def test_a_run_that_found_nothing_out_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ModelError):
+        fail(tmp_path / "a.sear", ModelError("no module 'nope'"), findings=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
+@pytest.mark.parametrize(
+    ("answer", "told", "left"),
+    [("stop", "stopped", True), ("anew", "no column 'lable'", False)],
+)
+def test_at_a_terminal_a_second_start_asks(
+    tmp_path: Path, answer: str, told: str, left: bool
+) -> None:
+    import pty
+
+    with pytest.raises(ModelError):
+        fail(tmp_path / "found.sear", ModelError("out of memory"))
+    (tmp_path / "dev.csv").write_text("text,label\nA film.,good\n", "utf-8")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from sears_dsl.cli import main; main()", "discover",
+               "--model", "a:b", "--data", "dev.csv", "--label", "lable", "-o",
+               "found.sear"]  # fmt: skip
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL
+    )
+    said = b""
+    while b"stop) " not in said:
+        said += os.read(ours, 4096)
+    assert b"go on, begin anew, or stop?" in b" ".join(said.split())
+    os.write(ours, answer.encode() + b"\n")
+    while told.encode() not in said:
+        said += os.read(ours, 4096)
+    process.wait(timeout=300)
+    os.close(ours)
+    os.close(theirs)
+    assert b"\x1b[?25l" not in said.partition(b"or stop?")[0], "bars are drawn after the question"
+    assert (tmp_path / "found.sear.partial").exists() is left
+
+
+def test_two_runs_of_one_output_do_not_meet(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path\n"
+        "from sears_dsl.cli.options.unfinished import unfinished_run\n"
+        f"with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), {OPTIONS!r}):\n"
+        "    print('begun', flush=True); time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        for option in ("resume", "restart", "quiet"):
+            with pytest.raises(DataError, match="another process is at work on"):
+                begin(tmp_path / "a.sear", **{option: True})
+        first.kill()
+    assert not begin(tmp_path / "a.sear")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_run_that_is_ended_from_outside_says_how_to_go_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    code = (
+        "import time; from pathlib import Path\n"
+        "from sears_dsl.cli.options.unfinished import unfinished_run\n"
+        "from sears_dsl.runtime.journal import Journal\n"
+        f"with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), {OPTIONS!r}) as run:\n"
+        "    with Journal(run.folder / 'journal.sqlite3', task='') as journal:\n"
+        "        journal.put_many('paraphrases', {'a': ['b']})\n"
+        "        print('begun', flush=True); time.sleep(60)\n"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(number)
+        _, told = process.communicate(timeout=120)
+    assert "what was found out so far is in a.sear.partial: --resume goes on" in told
+    assert "KeyboardInterrupt" in told
+
+
+def early(folder: Path, *options: str) -> tuple[str, float]:
+    """What ``sears discover`` says, and its seconds of CPU; nothing of torch is to be imported."""
+    (folder / "reviews.py").write_text(
+        "def predict(texts):\n    return ['good' for _ in texts]\n", "utf-8"
+    )
+    (folder / "dev.csv").write_text("text,label\n" + "A good film.,good\n" * 4, "utf-8")
+    (folder / "numbers.csv").write_text("text,label\n" + "A good film.,1\n" * 4, "utf-8")
+    (folder / "half.jsonl").write_text('{"text": "A \\ud83d film.", "label": "good"}\n')
+    given = {"--model": "reviews:predict", "--data": "dev.csv", "--label": "label",
+             "-o": "found.sear"}  # fmt: skip
+    given |= dict(zip(options[::2], options[1::2], strict=True))
+    code = (
+        "import atexit, resource, sys, time\n"
+        "from sears_dsl.cli import main\n"
+        "def told():\n"
+        "    used = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "    print(used.ru_utime + used.ru_stime, 'torch' in sys.modules)\n"
+        "atexit.register(told)\n"
+        "main()\n"
+    )
+    words = [word for pair in given.items() for word in pair]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "discover", "--column", "text", *words],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    seconds, torch = done.stdout.split()
+    assert torch == "False"
+    assert "Traceback" not in done.stderr
+    return done.stderr, float(seconds)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="measures as POSIX does")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--model", "nope:predict"), "there is no module 'nope'"),
+        (("--model", "hf:nope"), "no model of that name is on this machine"),
+        (("--model", "sklearn:nope.joblib"), "nope.joblib"),
+        (("--label", "lable"), "did you mean 'label'?"),
+        (("--data", "none.csv"), "none.csv cannot be read"),
+        (("--data", "numbers.csv"), "it says 'good'; the labels are '1'; do they mean the same?"),
+        (("-o", "dev.csv/found.sear"), "could not be made"),
+        (("--data", "half.jsonl"), "row 1: text holds half of a character (U+D83D)"),
+        (("-o", "found.txt"), "a ruleset's name ends in .sear"),
+        (("--pivot", "nope"), "is neither a folder nor pulled"),
+        (("--tagger", "nope"), "nope"),
+        (("--delta", "1"), "--delta"),
+    ],
+)
+def test_what_can_fail_early_fails_before_torch_is_imported(
+    tmp_path: Path, options: tuple[str, ...], told: str
+) -> None:
+    said, seconds = early(tmp_path, *options)
+    assert told in said
+    assert seconds < 2
+    assert not list(tmp_path.glob("*.partial"))
+
+
+WITHOUT_A_MODEL = {
+    "audit": "audit a.sear --model late:predict --data rows.csv --column text -o audit",
+    "vet": "vet a.sear --model late:predict --data rows.csv --column text",
+    "augment": "augment a.sear rows.csv -o more.csv",
+    "fix": "fix a.sear --train rows.csv --data rows.csv --label label -o fix.json",
+    "export": "export a.sear --data rows.csv -o suite.pkl",
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such pipes")
+@pytest.mark.parametrize("command", WITHOUT_A_MODEL)
+@pytest.mark.parametrize("wrong", ["manifest", "rule"])
+def test_what_needs_no_model_is_told_before_rows_are_read(
+    tmp_path: Path, command: str, wrong: str
+) -> None:
+    """The rows are a pipe into which nobody writes: whoever reads them waits."""
+    if wrong == "rule" and command == "export":
+        pytest.skip("exporting asks for no model")
+    os.mkfifo(tmp_path / "rows.csv")
+    (tmp_path / "late.py").write_text("raise RuntimeError('the model was loaded')\n")
+    (tmp_path / "a.sear").write_text(
+        "NOUN -> thing\n" if wrong == "manifest" else "learn -> $1.VBD\n"
+    )
+    told = "has more than one form for VBD"
+    if wrong == "manifest":
+        manifest = {"format": "sears-manifest", "version": 1, "validated_with": ["mine:tagger 1"]}
+        (tmp_path / "a.manifest.json").write_text(json.dumps(manifest))
+        told = "which a file may not make sears import"
+    done = subprocess.run(
+        [sys.executable, "-c", "from sears_dsl.cli import main; main()",
+         *WITHOUT_A_MODEL[command].split()],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_audit_without_a_scorer_loads_no_torch() -> None:
+    code = "import sys, sears_dsl.auditing.audit; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_the_first_word_comes_within_a_second(tmp_path: Path) -> None:
+    """The first line stands before the rows are read; the interpreter and click take the rest."""
+    os.mkfifo(tmp_path / "dev.csv")
+    command = [sys.executable, "-c", "from sears_dsl.cli import main; main()", "discover",
+               "--model", "a:b", "--data", "dev.csv", "-o", "a.sear"]  # fmt: skip
+    before = os.times()
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "reading rows\n"
+        process.kill()
+    after = os.times()
+    spent = after.children_user + after.children_system
+    # Of the processor, which others may keep busy; a third of one where nothing else runs.
+    assert spent - before.children_user - before.children_system < 2
+
+
+# ---------------------------------------------------------------- bad luck
+
+SLOW = """\
+import time
+
+def predict(texts):
+    time.sleep(0.02 * len(texts))
+    return ["bad" if "film" in text else "good" for text in texts]
+"""
+COMMANDS = {
+    "audit": "audit words.sear --model reviews:predict --data held.csv --scorer none "
+    "--batch-size 4 -o out",
+    "fix": "fix words.sear --train train.csv --data held.csv --seeds 3 -o fix.json",
+}
+
+
+def bad_luck(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "reviews.py").write_text(SLOW, "utf-8")
+    (folder / "words.sear").write_text(
+        "rule film: movie -> film\nrule meal: food -> meal\n", "utf-8"
+    )
+    for name, first in (("train.csv", 0), ("held.csv", 40)):
+        lines = ["text,label"]
+        for number in range(first, first + 40):
+            noun = ("movie", "food", "room")[number % 3]
+            lines.append(f"The {noun} {number} was great.,good")
+            lines.append(f"The {noun} {number} was awful.,bad")
+        (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+    return folder
+
+
+def begun(folder: Path, command: str, *more: str, first: str = "") -> subprocess.Popen[str]:
+    words = [*COMMANDS[command].split(), "--column", "text", "--label", "label", *more]
+    program = [sys.executable, "-c", "from sears_dsl.cli import main; main()", *words]
+    if first:
+        program = ["bash", "-c", f'{first}; exec "$@"', "bash", *program]
+    return subprocess.Popen(
+        program, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name.startswith(("audit.", "junit.", "fix."))
+    }
+
+
+def grown(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("*.partial/*.sqlite3-wal"))
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(
+    tmp_path: Path, command: str
+) -> None:
+    whole = bad_luck(tmp_path / "whole")
+    process = begun(whole, command)
+    assert process.communicate(timeout=120)
+    assert process.returncode in (0, 1)
+    killed = bad_luck(tmp_path / "killed")
+    kills = 0
+    process, seen = begun(killed, command, "--resume"), 0
+    while process.poll() is None:
+        size = grown(killed)
+        if kills < 3 and size > seen:
+            process.kill()
+            process.communicate()
+            kills += 1
+            process, seen = begun(killed, command, "--resume"), grown(killed)
+        time.sleep(0.02)
+    process.communicate()
+    assert kills > 1
+    assert outputs(killed) == outputs(whole)
+    assert not list(killed.glob("*.partial"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
+def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    whole = bad_luck(tmp_path / "whole")
+    begun(whole, "audit").communicate(timeout=120)
+    folder = bad_luck(tmp_path / "full")
+    # No file may grow beyond so many blocks of 1024 bytes.
+    process = begun(folder, "audit", first="trap '' XFSZ; ulimit -f 24")
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 2, told
+    assert "Traceback" not in told
+    assert "sears: " in told
+    process = begun(folder, "audit", "--resume")
+    _, told = process.communicate(timeout=120)
+    assert process.returncode in (0, 1), told
+    assert outputs(folder) == outputs(whole)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders that are in use cannot be removed there")
+def test_a_folder_that_is_removed_in_the_middle_does_no_harm(tmp_path: Path) -> None:
+    folder = bad_luck(tmp_path / "a")
+    process = begun(folder, "audit")
+    while not grown(folder):
+        assert process.poll() is None
+        time.sleep(0.02)
+    shutil.rmtree(folder / "out.partial")
+    _, told = process.communicate(timeout=120)
+    assert "Traceback" not in told
+    assert process.returncode in (0, 1, 2)
+    if process.returncode == 2:
+        assert "sears: " in told
+    else:
+        assert outputs(folder)
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    folder = bad_luck(tmp_path / "a")
+    process = begun(folder, "audit", "--json")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    told = process.stderr.read()
+    process.wait(timeout=120)
+    process.stderr.close()
+    assert "Traceback" not in told
+    assert outputs(folder)
+
+
+# ---------------------------------------------------------------- progress
+
+
+def test_lines_go_on_while_a_stage_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    told = ""
+
+    def wait_for(line: str) -> None:
+        nonlocal told
+        end = time.monotonic() + 60
+        while not re.search(f"^{line}$", told, re.MULTILINE):
+            assert time.monotonic() < end, told
+            time.sleep(0.01)
+            told += capsys.readouterr().err
+
+    with stages(shown=True, every=0.05) as show:
+        show("asking the model", 10, 30)
+        show("asking the model", 20, 30)
+        wait_for(r"asking the model: 20 of 30, \d:\d\d, about \d:\d\d left")
+        show("proposing rules", 0, None)
+        wait_for(r"proposing rules: \d:\d\d")
+    assert told.splitlines()[0] == "asking the model (30)"
+    assert "proposing rules" in told.splitlines()
+    capsys.readouterr()
+    time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_left_is_reckoned_from_what_was_done_in_this_run() -> None:
+    stage = _Stage("asking", done=150, total=200, before=100, began=time.monotonic() - 3600)
+    assert str(stage) == "asking: 150 of 200, 1:00:00, about 1:00:00 left"
+    assert str(replace(stage, done=100)) == "asking: 100 of 200, 1:00:00"
+
+
+def test_nothing_is_told_where_nothing_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    with stages(shown=False) as show:
+        show("asking the model", 0, 30)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_printed_aside_stands_between_two_stages(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with stages(shown=True, every=0.05) as show:
+        show("trying known rules", 3, 9)
+        with show.aside():
+            time.sleep(0.2)
+            click.echo("nothing else in here", err=True)
+        show("paraphrasing", 0, 9)
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == ["trying known rules (9)", "nothing else in here"]

@@ -1,0 +1,404 @@
+"""Every format: what is read, that nothing changes which no rule changed, and what errors say."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.data.batches import Frame, ReadOptions
+from sears_dsl.data.dataset import Dataset, format_named, format_of
+from sears_dsl.errors import DataError, UsageError
+
+LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=12)
+
+
+def read(path: Path, **options: Any) -> list[dict[str, Any]]:
+    name = options.pop("format_name", None)
+    dataset = Dataset(str(path), format_name=name, options=ReadOptions(**options))
+    rows = []
+    for batch in dataset.batches():
+        columns = {key: list(values) for key, values in batch.columns.items()}
+        rows += [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+    return rows
+
+
+def rewritten(path: Path, changes: dict[int, dict[str, Any]], **options: Any) -> bytes:
+    """The file with values of some rows (counted over the file) changed."""
+    dataset = Dataset(str(path), options=ReadOptions(**options))
+    parts = []
+    for batch in dataset.batches():
+        inside = {
+            row - batch.first: new
+            for row, new in changes.items()
+            if batch.first <= row < batch.first + batch.rows
+        }
+        parts.append(dataset.format.patch(batch, inside, frozenset(), dataset.encoding))
+    output = io.BytesIO()
+    frame = Frame(dataset.names, dataset.encoding, lambda: dataset.around)
+    dataset.format.assemble(parts, output, frame)
+    return output.getvalue()
+
+
+def write(path: Path, content: bytes | str) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+UNTOUCHED = {
+    "a.txt": "one\r\ntwo\n\n  three \u2028 four\x0b\nlast",
+    "b.txt": "\ufeffmark\n",
+    "a.csv": 'id,text\r\n1,"a, b"\r\n2,"two\nlines"\r\n\r\n3,""\r\n4,plain\n5,"say ""hi"""',
+    "mark.csv": "\ufeffid,text\n1,x\n\n\n",
+    "a.tsv": "id\ttext\n1\ta lone \" quote\n\n2\tdon't\t\n".replace("\t\n", "\n"),
+    "a.jsonl": '{"text": "a",  "n": 1.50e3}\n\n{"n":null,"text":"\\u00e9"}\r\n \n',
+    "a.json": ' [\n  {"text": "a", "n": 1.0},\n  {"text": "b"}  ,{"text":"c"}\n]\n\n',
+}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 1000])
+@pytest.mark.parametrize("name", UNTOUCHED)
+def test_without_a_change_a_file_is_written_as_it_stood(
+    tmp_path: Path, name: str, rows: int
+) -> None:
+    path = write(tmp_path / name, UNTOUCHED[name])
+    assert rewritten(path, {}, rows=rows) == path.read_bytes()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.tuples(LINE, LINE), min_size=1, max_size=6),
+    quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    batch=st.integers(1, 3),
+)
+def test_csv_agrees_with_the_standard_module(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, str]],
+    quoting: Any,
+    end: str,
+    batch: int,
+) -> None:
+    text = io.StringIO()
+    csv.writer(text, quoting=quoting, lineterminator=end).writerows([("a", "b"), *rows])
+    path = write(tmp_path_factory.mktemp("csv") / "a.csv", text.getvalue())
+    assert read(path, rows=batch) == [{"a": a, "b": b} for a, b in rows]
+    assert rewritten(path, {}, rows=batch) == path.read_bytes()
+    changed = rewritten(path, {0: {"b": 'new, "b"'}}, rows=batch).decode()
+    found = list(csv.reader(io.StringIO(changed, newline="")))[1:]
+    assert found == [[rows[0][0], 'new, "b"'], *[list(row) for row in rows[1:]]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(
+        st.dictionaries(st.text(max_size=4), st.text(max_size=8) | st.floats(allow_nan=False)),
+        min_size=1,
+        max_size=5,
+    ),
+    ascii_only=st.booleans(),
+    form=st.sampled_from(["jsonl", "json"]),
+)
+def test_json_keeps_all_but_the_changed_value(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[dict[str, Any]],
+    ascii_only: bool,
+    form: str,
+) -> None:
+    rows[0]["text"] = "old"
+    encoded = [json.dumps(row, ensure_ascii=ascii_only) for row in rows]
+    content = "\n".join(encoded) if form == "jsonl" else "[" + " , ".join(encoded) + "]"
+    content = content.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    path = write(tmp_path_factory.mktemp("json") / f"a.{form}", content)
+    assert rewritten(path, {}) == path.read_bytes()
+    after = rewritten(path, {0: {"text": "né\n"}}).decode()
+    new = json.dumps("né\n", ensure_ascii=encoded[0].isascii())
+    assert after == content.replace('"text": "old"', f'"text": {new}', 1)
+
+
+def test_a_changed_row_keeps_its_line_end_quotes_and_numbers(tmp_path: Path) -> None:
+    txt = write(tmp_path / "a.txt", "one\r\ntwo\nthree")
+    assert rewritten(txt, {0: {"text": "1"}, 2: {"text": "3"}}) == b"1\r\ntwo\n3"
+    tsv = write(tmp_path / "a.tsv", 'id\ttext\r\n1\t"a\r\n')
+    assert rewritten(tsv, {0: {"text": '"b'}}) == b'id\ttext\r\n1\t"b\r\n'
+    table = write(tmp_path / "a.csv", 'n,text\n"1","a"\n2,b\n')
+    changed = rewritten(table, {0: {"text": "x"}, 1: {"text": "y, z"}})
+    assert changed == b'n,text\n"1","x"\n2,"y, z"\n'
+    odd = write(tmp_path / "b.csv", "n,text\r\r\n1,a\r\r\n")
+    assert rewritten(odd, {0: {"text": "x"}}) == b"n,text\r\r\n1,x\r\r\n"
+    lines = write(tmp_path / "a.jsonl", '{"n": 1.50, "text" : "a", "big": 1e400}\n')
+    assert rewritten(lines, {0: {"text": "b"}}) == b'{"n": 1.50, "text" : "b", "big": 1e400}\n'
+
+
+def test_a_lone_quote_in_a_tsv_swallows_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", '0\t"it\n1\tis"\n')
+    assert read(path, header=False) == [{"1": "0", "2": '"it'}, {"1": "1", "2": 'is"'}]
+
+
+def test_a_megabyte_on_one_line_is_read(tmp_path: Path) -> None:
+    long = "word " * 250_000
+    assert read(write(tmp_path / "a.csv", f'text\n"{long}"\n'))[0]["text"] == long
+    assert read(write(tmp_path / "a.txt", long))[0]["text"] == long
+    lines = write(tmp_path / "a.jsonl", json.dumps({"text": long}))
+    assert read(lines)[0]["text"] == long
+    array = write(tmp_path / "a.json", json.dumps([{"text": long}] * 3))
+    assert [row["text"] == long for row in read(array)] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"),
+    [
+        (".gz", gzip.compress),
+        (".bz2", bz2.compress),
+        (".xz", lzma.compress),
+        (".zst", lambda data: zstandard.compress(data[:50]) + zstandard.compress(data[50:])),
+    ],
+)
+def test_compressed_files_are_read_and_damaged_ones_refused(
+    tmp_path: Path, suffix: str, compress: Any
+) -> None:
+    content = "text\n" + "".join(f"row {number}\n" for number in range(500))
+    packed = compress(content.encode())
+    path = write(tmp_path / f"a.csv{suffix}", packed)
+    assert len(read(path)) == 500
+    write(path, packed[:-9])
+    with pytest.raises(DataError, match=r"a\.csv\.\w+ is damaged"):
+        read(path)
+
+
+def test_parquet_and_arrow_keep_types_and_values(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    feather = pytest.importorskip("pyarrow.feather")
+    table = arrow.table(
+        {
+            "text": arrow.array(["a", None, "c"], arrow.large_string()),
+            "n": arrow.array([1, 2, None], arrow.int16()),
+            "kind": arrow.array(["x", "y", "x"]).dictionary_encode(),
+        }
+    )
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=2)
+    feather.write_feather(table, tmp_path / "a.arrow")
+    with arrow.ipc.new_stream(str(tmp_path / "b.arrow"), table.schema) as stream:
+        stream.write_table(table)
+    for name in ("a.parquet", "a.arrow", "b.arrow"):
+        content = rewritten(tmp_path / name, {2: {"text": "C"}}, rows=2)
+        after = (
+            parquet.read_table(io.BytesIO(content))
+            if name == "a.parquet"
+            else arrow.ipc.open_file(io.BytesIO(content)).read_all()
+        )
+        assert after.schema.equals(table.schema), name
+        assert after.to_pylist() == [*table.to_pylist()[:2], {"text": "C", "n": None, "kind": "x"}]
+        assert read(tmp_path / name, limit=1) == table.to_pylist()[:1]
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_what_is_no_arrow_is_refused(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("pyarrow")
+    with pytest.raises(DataError, match="cannot be read as"):
+        read(write(tmp_path / name, b"hello, this is no table"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "a,b\n1,2\n\n1,2,3\n", r"line 4: 3 fields in a file of 2 columns"),
+        ("a.tsv", "a\tb\n1\t2\nx\n", r"line 3: 1 fields in a file of 2 columns"),
+        ("a.csv", 'a\nx\n"never closed\nmore\n', r"line 3: invalid csv: unexpected end of data"),
+        ("a.csv", 'a,b\n"x" y,z\n', r"line 2: invalid csv"),
+        ("a.csv", "a,,b\n", r"column 2 has no name"),
+        ("a.csv", "a,b,a\n", r"columns 1 and 3 are both named 'a'"),
+        ("a.csv", "", r"is empty"),
+        ("a.jsonl", '{"a": 1}\n\n{"a": \n', r"line 3: invalid JSON"),
+        ("a.jsonl", '{"a": 1}\n[1]\n', r"line 2: a row is an object"),
+        ("a.json", '[{"a": 1},\n {"a" 2}]', r"line 2: invalid JSON"),
+        ("a.json", '[{"a": 1} {"a": 2}]', r"line 1: .*`,` expected, `\{` found"),
+        ("a.json", '[{"a": 1}', r"`,` expected, end of file found"),
+        ("a.json", '[{"a": 1}] x', r"end of file expected, `x` found"),
+        ("a.json", '[{"a": "no end', r"Unterminated string"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_its_place(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        read(write(tmp_path / name, content))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 50])
+@pytest.mark.parametrize("wrong", ["1,2,3", 'x,"y" z'])
+def test_the_line_of_an_error_does_not_depend_on_batches(
+    tmp_path: Path, rows: int, wrong: str
+) -> None:
+    before = 'a,b\n1,2\n\n\n3,"four\nlines\n\nlong"\n5,6\n\n'
+    path = write(tmp_path / "a.csv", f"{before}{wrong}\n7,8\n")
+    with pytest.raises(DataError, match=f"line {before.count(chr(10)) + 1}: "):
+        read(path, rows=rows)
+    path = write(tmp_path / "a.tsv", "a\tb\n\n1\t2\n\n\nx\n")
+    with pytest.raises(DataError, match="line 6: 1 fields"):
+        read(path, rows=rows)
+
+
+def test_invalid_text_is_refused_with_its_byte_unless_it_is_replaced(tmp_path: Path) -> None:
+    start = "é good\n" * 200_000
+    path = write(tmp_path / "a.txt", start.encode() + b"caf\xe9 bad\n")
+    at = len(start.encode()) + 3
+    with pytest.raises(DataError, match=f"line 200001: byte {at} of the file") as caught:
+        read(path)
+    assert "--encoding" in caught.value.help
+    assert "--errors" in caught.value.help
+    assert read(path, errors="replace")[-1]["text"] == "caf\ufffd bad"
+    assert read(path, errors="ignore")[-1]["text"] == "caf bad"
+    assert read(path, encoding="latin-1")[-1]["text"] == "café bad"
+
+
+def test_a_character_cut_at_the_end_of_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="line 2: byte 4"):
+        read(write(tmp_path / "a.txt", b"abc\n\xc3"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "latin-1", "cp1252"])
+def test_other_encodings_go_in_and_out_unchanged(tmp_path: Path, encoding: str) -> None:
+    for name, text in UNTOUCHED.items():
+        if text.isascii() or encoding.startswith("utf"):
+            path = write(tmp_path / name, text.removeprefix("\ufeff").encode(encoding))
+            assert rewritten(path, {}, encoding=encoding, rows=1) == path.read_bytes(), name
+
+
+def test_options_that_do_not_exist_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "x")
+    with pytest.raises(UsageError, match="no text encoding 'utf8x'"):
+        read(path, encoding="utf8x")
+    with pytest.raises(UsageError, match="errors = 'maybe'"):
+        read(path, errors="maybe")
+    with pytest.raises(UsageError, match="does not tell its format"):
+        format_of("a.data")
+    with pytest.raises(UsageError, match="no format 'xls'"):
+        format_named("xls")
+    with pytest.raises(UsageError, match="compressed inside"):
+        format_of("a.parquet.gz")
+    with pytest.raises(DataError, match=r"nothing\.csv cannot be read: No such file"):
+        read(tmp_path / "nothing.csv")
+
+
+def test_new_rows_round_trip_through_every_text_format(tmp_path: Path) -> None:
+    rows = {"id": ["1", "2"], "text": ['say "hi", é', "two"]}
+    for name in ("csv", "tsv", "jsonl", "json"):
+        form = format_named(name)
+        output = io.BytesIO()
+        parts = [form.encode({k: v[i : i + 1] for k, v in rows.items()}, "utf-8") for i in (0, 1)]
+        form.assemble([b"", *parts], output, Frame(("id", "text")))
+        path = write(tmp_path / f"a.{name}", output.getvalue())
+        assert read(path) == [{"id": "1", "text": 'say "hi", é'}, {"id": "2", "text": "two"}]
+    assert format_named("txt").encode({"text": ["a", "b"]}, "utf-8") == b"a\nb\n"
+
+
+def test_what_a_format_cannot_hold_is_refused() -> None:
+    with pytest.raises(DataError, match="holds a tab or a line end"):
+        format_named("tsv").encode({"a": ["x\ty"]}, "utf-8")
+    with pytest.raises(DataError, match="several lines"):
+        format_named("txt").encode({"text": ["x\ny"]}, "utf-8")
+    with pytest.raises(DataError, match=r"U\+20AC cannot be written as latin-1"):
+        format_named("txt").encode({"text": ["5 €"]}, "latin-1")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.tsv", "a.jsonl", "a.json"])
+def test_batches_are_bounded_and_so_is_memory(tmp_path: Path, name: str) -> None:
+    count = 40_000
+    sentence = "a sentence of some length that stands for the others " * 4
+    if name in ("a.jsonl", "a.json"):
+        rows = [json.dumps({"text": sentence})] * count
+        content = "\n".join(rows) if name == "a.jsonl" else "[" + ",\n".join(rows) + "]"
+    else:
+        content = "text\n" + f"{sentence}\n" * (count - (name == "a.txt"))
+    path = write(tmp_path / name, content)
+    del content
+    tracemalloc.start()
+    sizes = [batch.rows for batch in Dataset(str(path)).batches()]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(sizes) == count
+    assert max(sizes) <= 10_000
+    assert len(sizes) >= 8
+    assert peak < 20 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "extra"),
+    [("pyarrow", "a.parquet", "arrow"), ("zstandard", "a.csv.zst", "zstd")],
+)
+def test_a_package_that_is_missing_is_named(
+    tmp_path: Path, package: str, name: str, extra: str
+) -> None:
+    path = write(tmp_path / name, b"PAR1")
+    program = (
+        "import sys\n"
+        f"sys.modules[{package!r}] = None\n"
+        "from sears_dsl.errors import DataError\n"
+        "from sears_dsl.data.dataset import Dataset\n"
+        f"try:\n    Dataset({str(path)!r})\nexcept DataError as error:\n    print(error)\n"
+        "print(sorted({'pandas', 'datasets', 'spacy', 'numba'} & set(sys.modules)))\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert f"need the {package} package" in told
+    assert f'pip install "sears-dsl[{extra}]"' in told
+    assert told.splitlines()[-1] == "[]"
+
+
+def test_a_file_of_carriage_returns_is_told_in_our_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    for content in (b"id,text\r1,a\r", b"id,text\n1,a\r2,b\n"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="a carriage return without a line feed") as caught:
+            list(Dataset(str(path)).batches())
+        assert "tr '\\r' '\\n'" in caught.value.help
+    for name, content in (("a.tsv", b"id\ttext\r1\ta\r"), ("a.jsonl", b'{"a": 1}\r{"a": 2}\r')):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match="line 1: a carriage return without a line feed"):
+            Dataset(str(tmp_path / name))
+    for content in (b"a movie\ra film\r", b"a\rb", b"a\r"):
+        (tmp_path / "a.txt").write_bytes(content)
+        with pytest.raises(DataError, match="line 1: a carriage return without a line feed"):
+            Dataset(str(tmp_path / "a.txt"))
+    (tmp_path / "a.txt").write_bytes(b"a\rb\nc\r\nd\re")
+    batches = Dataset(str(tmp_path / "a.txt")).batches()
+    assert [text for batch in batches for text in batch.columns["text"]] == ["a\rb", "c", "d\re"]
+    path.write_bytes(b'id,text\r\n1,"a\rb"\r\n')
+    assert list(Dataset(str(path)).first.columns["text"]) == ["a\rb"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
+@pytest.mark.parametrize(
+    ("content", "form"), [(' {"data": []}', "squad"), ('\n[{"text": "é"}]', "json")]
+)
+def test_json_is_recognized_in_every_encoding(
+    tmp_path: Path, encoding: str, content: str, form: str
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(content.encode(encoding))
+    data = Dataset(str(path), options=ReadOptions(encoding=encoding))
+    assert data.format.name == form
+    if encoding in ("utf-16", "utf-32"):
+        with pytest.raises(
+            DataError, match=f"begins with the byte order mark of {encoding}"
+        ) as told:
+            list(Dataset(str(path)).batches())
+        assert told.value.help == f"read it with --encoding {encoding}"

@@ -1,0 +1,81 @@
+"""Labelled rows: what is missing is told with its place, however late in the file it is."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sears_dsl.data.labelled import LabelledRows, read_labelled
+from sears_dsl.effects.right_rows import try_model
+from sears_dsl.errors import DataError
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.function import CallablePredictor
+
+
+def written(folder: Path, rows: list[dict[str, str]]) -> str:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("kept", ["text", "label"])
+def test_a_column_that_ends_late_in_the_file_is_told_with_its_row(
+    kept: str, tmp_path: Path
+) -> None:
+    row = {"text": "A fun film.", "label": "positive"}
+    # More rows than are read at once, so that whole parts of the file have no such column.
+    path = written(tmp_path, [row] * 11_000 + [{kept: row[kept]}] * 11_000)
+    with pytest.raises(DataError, match="row 11001"):
+        read_labelled(path, column="text", label="label")
+
+
+@given(st.lists(st.sampled_from("aaab"), min_size=1, max_size=60), st.integers(1, 70))
+def test_a_sample_has_each_label_with_its_share_in_the_order_of_the_file(
+    letters: list[str], count: int
+) -> None:
+    rows = tuple({"text": str(number)} for number in range(1, len(letters) + 1))
+    data = LabelledRows(rows, "text", tuple((letter,) for letter in letters), "a.csv")
+    found = data.sampled(count, seed=3)
+    assert len(found.rows) == min(count, len(rows))
+    numbers = [found.number(place) for place in range(len(found.rows))]
+    assert [row["text"] for row in found.rows] == list(map(str, numbers))
+    assert numbers == sorted(set(numbers))
+    assert found.labels == tuple((letters[number - 1],) for number in numbers)
+    assert found.sampled(count, seed=3).rows == data.sampled(count, seed=3).rows
+    if count >= 4:
+        share = letters.count("b") * min(count, len(rows)) / len(rows)
+        assert abs(sum(of_row == ("b",) for of_row in found.labels) - share) < 1
+
+
+def test_a_sample_of_a_sorted_file_has_all_labels_and_another_seed_draws_other_rows() -> None:
+    rows = tuple({"text": str(number)} for number in range(100))
+    data = LabelledRows(rows, "text", (("neg",),) * 50 + (("pos",),) * 50, "a.csv")
+    found = data.sampled(10)
+    assert found.labels == (("neg",),) * 5 + (("pos",),) * 5
+    assert found.rows != data.sampled(10, seed=1).rows
+
+
+def test_half_a_character_is_told_with_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "fun"}\n{"text": "A \\ud83d film"}\n')
+    data = read_labelled(str(path))
+    with pytest.raises(DataError, match=r"row 2: text holds half of a character \(U\+D83D\) at"):
+        data.require_characters()
+
+
+def test_a_model_that_contradicts_itself_is_told_of_and_its_first_answer_counts() -> None:
+    turns = count()
+    rows = tuple({"text": str(number)} for number in range(8))
+    data = LabelledRows(rows, "text", (("0",), ("1",)) * 4, "a.csv")
+    restless = CachedPredictor(
+        CallablePredictor(lambda texts: [next(turns) // 8 % 2 for _ in texts])
+    )
+    assert "answers 4 of 4 rows otherwise when asked again" in try_model(data, restless)
+    assert restless.predict(rows) == ["0"] * 8
+    steady = CachedPredictor(CallablePredictor(lambda texts: [0 for _ in texts]))
+    assert try_model(data, steady) == ""

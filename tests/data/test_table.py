@@ -1,0 +1,62 @@
+"""Tables keep what a file holds: every column, every type, rows that lack a key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sears_dsl.data.dataset import format_named, format_of
+from sears_dsl.data.table import Table, read_table, text_column, write_table
+from sears_dsl.errors import DataError
+
+
+def test_values_come_back_with_their_types(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    columns = {"text": ["a", None], "label": [1, 0], "score": [0.5, 2.0], "spans": [[1, 2], []]}
+    for name in ("a.parquet", "a.jsonl", "a.jsonl.gz", "a.arrow"):
+        path = tmp_path / name
+        write_table(Table(columns, "-", "jsonl"), path, format_of(str(path), reading=False))
+        table = read_table(str(path))
+        assert table.columns == columns
+        assert table.digest == Table(columns, "-", "csv").digest
+
+
+def test_a_key_that_comes_late_is_null_in_the_rows_before(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = ['{"text": "a"}'] * 10_001 + ['{"text": "b", "label": 1}']
+    path.write_text("\n".join(lines), "utf-8")
+    table = read_table(str(path))
+    assert len(table) == 10_002
+    assert table.labels("label")[-2:] == ["", "1"]
+
+
+def test_the_first_of_several_answers_is_the_label() -> None:
+    answers = [[{"text": "red", "answer_start": 3}, {"text": "dark red", "answer_start": 0}], None]
+    assert Table({"answers": answers}, "a.json", "squad").labels("answers") == ["red", ""]
+
+
+def test_what_is_no_label_is_told_with_its_row() -> None:
+    with pytest.raises(DataError, match=r"label of row 2 is 0\.5"):
+        Table({"label": [1.0, 0.5]}, "a.jsonl", "jsonl").labels("label")
+
+
+def test_the_text_column_is_the_only_one_that_can_be_meant() -> None:
+    table = Table({"label": ["x"], "review": ["fine"]}, "a.csv", "csv")
+    assert text_column(table, chosen=None, label="label") == "review"
+    with pytest.raises(DataError, match="did you mean 'review'"):
+        text_column(table, chosen="reveiw", label="label")
+
+
+def test_an_empty_file_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n", "utf-8")
+    with pytest.raises(DataError, match="has no rows"):
+        read_table(str(path))
+
+
+def test_a_value_that_a_format_cannot_hold_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    with pytest.raises(DataError, match="no tsv field"):
+        write_table(Table({"text": ["a\tb"]}, "-", "csv"), path, format_named("tsv"))
+    assert not path.exists()

@@ -1,0 +1,115 @@
+"""The model is asked in rounds: no question twice, none beyond the limit, and honest rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.effects.applications import apply_candidates
+from sears_dsl.effects.asking import ask_in_rounds
+from sears_dsl.effects.right_rows import Questions, RightRows
+from sears_dsl.language.ruleset import parse
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.tagging.pinned import PinnedTagger
+
+TAGGER = PinnedTagger()
+RULES = parse("movie -> film\na -> one\nlong -> lengthy\na movie -> one movie").rules
+TEXTS = [f"a {kind} movie {number}" for number in range(40) for kind in ("long", "short")]
+
+
+@dataclass
+class Model:
+    """Fails on some words; remembers what it was asked."""
+
+    fails: tuple[str, ...] = ("film",)
+    asked: list[str] = field(default_factory=list)
+    identity: str = "model"
+
+    def predict(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
+        self.asked += [row["text"] for row in rows]
+        return ["0" if any(word in row["text"] for word in self.fails) else "1" for row in rows]
+
+
+def right_rows(model: Model, most: int | None = None) -> RightRows:
+    data = LabelledRows(tuple({"text": text} for text in TEXTS), "text", None, "a.csv")
+    return RightRows(data, model, questions=Questions(most))
+
+
+def test_without_a_limit_what_can_flip_enough_is_asked_about_completely() -> None:
+    model = Model()
+    right = right_rows(model)
+    done = apply_candidates(RULES, TAGGER.tag(TEXTS), tagger=TAGGER)
+    answers = ask_in_rounds(done, right, right.ask_in_time, minimum_flips=3)
+    assert answers.complete.all()
+    assert not answers.cut
+    assert done.count(answers.flips).tolist() == [80, 0, 0, 0]
+    assert len(model.asked) == len(set(model.asked))
+    assert right.questions.asked == len(model.asked)
+
+
+@given(most=st.integers(80, 260), minimum=st.integers(1, 5), seed=st.integers(0, 3))
+@settings(max_examples=25, deadline=None)
+def test_no_limit_is_exceeded_and_the_rows_that_count_are_a_beginning_of_one_order(
+    most: int, minimum: int, seed: int
+) -> None:
+    model = Model(fails=("film", "7"))
+    right = right_rows(model, most)
+    done = apply_candidates(RULES, TAGGER.tag(TEXTS), tagger=TAGGER)
+    answers = ask_in_rounds(done, right, right.ask_in_time, minimum_flips=minimum, seed=seed)
+    assert len(set(model.asked)) == len(model.asked) == right.questions.asked <= most
+    everything = right_rows(Model(fails=("film", "7")))
+    whole = ask_in_rounds(
+        done, everything, everything.ask_in_time, minimum_flips=minimum, seed=seed
+    )
+    counted = answers.counted
+    asked = set(model.asked)
+    for application in np.flatnonzero(counted).tolist():
+        rewrite = int(done.rewrites[application])
+        assert done.texts[rewrite] in asked
+        assert answers.flips[rewrite] == whole.flips[rewrite]
+    if most >= 80 + len(done.texts):
+        assert not answers.cut
+
+
+def test_a_rule_that_cannot_flip_enough_any_more_is_left() -> None:
+    model = Model(fails=())
+    right = right_rows(model)
+    before = len(model.asked)
+    done = apply_candidates(RULES[2:3], TAGGER.tag(TEXTS), tagger=TAGGER)
+    answers = ask_in_rounds(done, right, right.ask_in_time, minimum_flips=38)
+    assert len(model.asked) - before == 4, "of 40 rows 37 can flip at most after four"
+    assert not answers.cut
+
+
+def test_a_rule_that_flips_more_rarely_than_a_paraphrase_is_left() -> None:
+    model = Model(fails=("film 3",))
+    right = right_rows(model)
+    done = apply_candidates(RULES[:1], TAGGER.tag(TEXTS), tagger=TAGGER)
+    before = len(model.asked)
+    ask_in_rounds(done, right, right.ask_in_time, minimum_flips=1, base_rate=0.6)
+    assert len(model.asked) - before < len(TEXTS)
+
+
+@pytest.mark.parametrize("most", [1, 5, 40])
+def test_of_the_rows_themselves_no_more_are_asked_about_either(most: int) -> None:
+    model = Model()
+    right = right_rows(model, most)
+    assert right.asked == len(model.asked) == most
+    assert right.questions.left == 0
+    assert right.ask_in_time([0], ["another text"]) == [None]
+
+
+def test_a_question_that_was_asked_is_free() -> None:
+    right = RightRows(
+        LabelledRows(({"text": "a"},), "text", None, "a.csv"),
+        CallablePredictor(lambda texts: ["1" for _ in texts]),
+        questions=Questions(2),
+    )
+    assert right.ask_in_time([0, 0], ["b", "b"]) == ["1", "1"]
+    assert right.ask_in_time([0, 0, 0], ["b", "c", "a"]) == ["1", None, "1"]

@@ -1,0 +1,367 @@
+"""The laws of the engine, as properties of random rules over random tagged text."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.engine.matcher import Matcher, Scope, compile_rules
+from sears_dsl.engine.matches import Binding, Rewrite
+from sears_dsl.engine.reference import candidates, find, rewrite
+from sears_dsl.engine.rewrite.spacing import begins_with_clitic, opens
+from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.language.rule import Literal, Options, Rule, SetDefinition, Tag
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tokens import Tokens
+from tests.strategies import rules
+
+WORDS = ("movie", "Movie", "film", "don't", "What", "is", "?", "a", "İ", "i̇", "ΣΑΣ", "σας", "ß")
+TAGS = ("NOUN", "VERB", "NN", "VBZ", "WP", "SYM")
+TAGGER = PinnedTagger(
+    {
+        "movie": ("NOUN", "NN"),
+        "film": ("NOUN", "VBZ"),
+        "is": ("VERB", "VBZ"),
+        "What": ("PRON", "WP"),
+        "what": ("DET", "WDT"),
+        "do": ("AUX", "VB"),
+        "n't": ("PART", "RB"),
+        "a": ("DET", "DT"),
+        "ß": ("SYM", "NN"),
+        "?": ("PUNCT", "."),
+    }
+)
+SETS = (SetDefinition("S", (Literal("movie"), Tag("VERB"), Literal("What", quoted=True))),)
+EXAMPLES = 12 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 60
+LAW = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+texts = st.lists(
+    st.tuples(
+        st.sampled_from((*WORDS, "movies", "MOVIE", "what", "ΜΟΥ", "😀", "é", "e\u0301")),
+        st.sampled_from((" ", " ", "  ", "", "\t")),
+    ),
+    max_size=8,
+).map(lambda parts: "".join(word + space for word, space in parts))
+options = st.builds(
+    Options,
+    case=st.sampled_from(("smart", "exact", "ignore")),
+    tagset=st.sampled_from(("ud2", "sears2018")),
+)
+
+
+@st.composite
+def rulesets(draw: st.DrawFn) -> Ruleset:
+    """A few rules without errors, but for those that only a compiler sees."""
+    chosen = draw(options)
+    rule = rules(words=WORDS, tags=TAGS, sets=("S",), options=chosen)
+    return _ruleset(draw(st.lists(rule, min_size=1, max_size=4)), chosen)
+
+
+def _ruleset(written: Sequence[Rule], chosen: Options) -> Ruleset:
+    return Ruleset(tuple(written), options=chosen, sets=SETS)
+
+
+def _compilable(part: Ruleset) -> Ruleset:
+    """Without the rules that test one token for a word of several, or inflect in vain."""
+    if _compiles(part):
+        return part
+    singles = [_ruleset([rule], part.options) for rule in part.rules]
+    return _ruleset([each.rules[0] for each in singles if _compiles(each)], part.options)
+
+
+def _compiles(part: Ruleset) -> bool:
+    try:
+        compile_rules([part], tagger=TAGGER)
+    except RuleSyntaxError:
+        return False
+    return True
+
+
+@st.composite
+def protections(draw: st.DrawFn, rows: Sequence[str]) -> list[list[tuple[int, int]]] | None:
+    """Some spans of some rows, or none at all."""
+    if draw(st.booleans()):
+        return None
+    places = [st.integers(0, max(1, len(row))) for row in rows]
+    spans = [st.tuples(place, place).map(lambda span: (min(span), max(span))) for place in places]
+    return [draw(st.lists(span, max_size=1)) for span in spans]
+
+
+def _bindings(
+    matcher: Matcher, tokens: Tokens, **found: object
+) -> dict[tuple[int, int], list[Binding]]:
+    matches = matcher.find(tokens, **found)  # type: ignore[arg-type]
+    bindings: dict[tuple[int, int], list[Binding]] = {}
+    for index, (rule, row, start, end) in enumerate(matches.tuples()):
+        binding = matcher.binding(tokens, matches, index)
+        assert (binding.start, binding.end) == (start, end)
+        bindings.setdefault((row, rule), []).append(binding)
+    assert list(bindings) == sorted(bindings)
+    return bindings
+
+
+@LAW
+@given(st.lists(rulesets(), min_size=1, max_size=2), st.lists(texts, max_size=4), st.data())
+def test_compiled_rules_match_as_the_reference_does(
+    parts: list[Ruleset], rows: list[str], data: st.DataObject
+) -> None:
+    parts = [_compilable(part) for part in parts]
+    matcher = compile_rules(parts, tagger=TAGGER)
+    tokens = TAGGER.tag(rows)
+    protected = data.draw(protections(rows))
+    scope: Scope = data.draw(st.sampled_from(("first", "all")))
+    found = _bindings(matcher, tokens, scope=scope, protected=protected)
+    scoped = [(rule, part) for part in parts for rule in part.rules]
+    for number, (rule, part) in enumerate(scoped):
+        for row in range(len(rows)):
+            expected = find(
+                rule,
+                part,
+                tokens.row(row),
+                split=TAGGER.split,
+                extent=scope,
+                protected=protected[row] if protected else (),
+            )
+            assert found.get((row, number), []) == expected
+
+
+@LAW
+@given(rulesets(), texts)
+def test_every_instance_is_found_once(part: Ruleset, text: str) -> None:
+    part = _compilable(part)
+    tokens = TAGGER.tag([text])
+    matches = compile_rules([part], tagger=TAGGER).find(tokens, scope="every")
+    found = {(rule, start, end) for rule, _, start, end in matches.tuples()}
+    expected = {
+        (number, binding.start, binding.end)
+        for number, rule in enumerate(part.rules)
+        for binding in candidates(rule, part, tokens.row(0), split=TAGGER.split)
+    }
+    assert found == expected
+
+
+@LAW
+@given(rulesets(), st.lists(texts, max_size=5), st.sampled_from(("first", "all")), st.data())
+def test_the_prefilter_changes_no_result(
+    part: Ruleset, rows: list[str], scope: Scope, data: st.DataObject
+) -> None:
+    part = _compilable(part)
+    matcher = compile_rules([part], tagger=TAGGER)
+    protected = data.draw(protections(rows))
+    plain = matcher.apply(rows, scope=scope, protected=protected, prefilter=False)
+    quick = matcher.apply(rows, scope=scope, protected=protected)
+    assert list(quick) == list(plain)
+    assert quick.unrenderable == plain.unrenderable
+
+
+# Rules whose edits depend on what stands around them, and text with sentences and marks.
+EDGES = (
+    "movie -> <>", "the -> <>", "_ -> <>", ", -> <>", ", is -> is", "n't -> not", "n't -> $1 $1",
+    "is -> 's", "not -> n't", "is -> ~'s", "is -> ~, so", "is -> , so", "movie -> film,",
+    "<> -> so / <s> __ _", "<> -> so / __ is", "<> -> ~, / movie __", "<> -> , so / __ movie",
+    "i -> we", "i is -> we", "x:_ is y:_ -> $y is $x", "NOUN is -> is NOUN", "is NOUN -> NOUN $1",
+    "x:(DET? NOUN) -> so $x", "/[-\\/]/ -> or", "is? PUNCT -> <>", "do -> will",
+    "option case = exact\nNOUN is -> is NOUN", "option case = exact\n, NOUN -> NOUN ,",
+    "option repair = on\nmovie -> old film", "option repair = on\nthe -> a",
+    "option repair = on\nis -> <>", "option repair = on\n<> -> old / __ movie",
+    "option case = exact\noption repair = on\nDET NOUN -> DET old NOUN",
+    "option case = exact\nis -> 's", "option case = exact\nNOUN -> NOUN ,",
+)  # fmt: skip
+edge_texts = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                *("movie", "The", "the", "A", "is", "Is", "I", "i", "don't", "not", "movie's"),
+                *("London", "IS", "DON'T", "10", *",.?;\"'()/-\u201d"),
+            ]
+        ),
+        st.sampled_from((" ", " ", " ", "  ", "", "", "\t", "\u00a0")),
+    ),
+    max_size=8,
+).map(lambda parts: "".join(word + space for word, space in parts))
+
+
+@settings(LAW, max_examples=5 * EXAMPLES)
+@given(
+    st.lists(st.sampled_from(EDGES), min_size=1, max_size=3),
+    st.lists(edge_texts, min_size=1, max_size=4),
+    st.sampled_from(("first", "all")),
+    st.data(),
+)
+def test_rewrites_are_those_of_the_reference(
+    written: list[str], rows: list[str], scope: Scope, data: st.DataObject
+) -> None:
+    parts = [parse(text) for text in written]
+    matcher = compile_rules(parts, tagger=TAGGER)
+    protected = data.draw(protections(rows))
+    tokens = TAGGER.tag(rows)
+    expected = []
+    for row, text in enumerate(rows):
+        for number, part in enumerate(parts):
+            edits, _ = rewrite(
+                part.rules[0], part, text, tokens.row(row),
+                split=TAGGER.split, extent=scope, protected=protected[row] if protected else (),
+            )  # fmt: skip
+            if edits:
+                new = apply_edits(text, edits)
+                expected.append(Rewrite(number, row, text, new, tuple(edits)))
+    twice = [*rows, *rows]  # so that new texts are shared
+    spans = None if protected is None else [*protected, *protected]
+    for quick in (True, False):
+        found = list(matcher.apply(twice, scope=scope, protected=spans, prefilter=quick))
+        half = len(found) // 2
+        assert found[:half] == expected
+        assert [each._replace(row=each.row - len(rows)) for each in found[half:]] == expected
+
+
+@LAW
+@given(st.sampled_from(EDGES), edge_texts, st.sampled_from(("first", "all")))
+def test_words_stay_apart_and_marks_and_clitics_are_attached(
+    written: str, text: str, scope: Scope
+) -> None:
+    ruleset = parse(written)
+    for done in compile_rules([ruleset], tagger=TAGGER).apply([text], scope=scope):
+        _check_edits(done, text)
+        shift = 0
+        for edit in done.edits:
+            start, end = edit.start + shift, edit.start + shift + len(edit.new)
+            shift += len(edit.new) - len(edit.old)
+            gap = start > 0 and done.text[start - 1].isspace()
+            if not edit.new:
+                joined = 0 < start < len(done.text) and done.text[start - 1 : start + 1].isalnum()
+                assert not joined
+                continue
+            # A mark or a clitic has a space before it only if the old one had, or nothing to be
+            # attached to.
+            before = done.text[:start].rstrip()
+            alone = not before or opens(before)
+            if gap and not alone and edit.new[0] in ",.;:!?":
+                assert not edit.old[:1].isalnum() or begins_with_clitic(edit.old)
+            if gap and before[-1:].isalnum() and begins_with_clitic(edit.new):
+                assert not edit.old[:1].isalnum() or begins_with_clitic(edit.old)
+            glued = ruleset.rules[0].consequent[0].glued if ruleset.rules[0].consequent else False
+            if start and not glued and done.text[start - 1 : start + 1].isalnum():
+                assert edit.old[:1].isalnum() or begins_with_clitic(edit.new)
+            if end < len(done.text) and done.text[end - 1 : end + 1].isalnum():
+                assert edit.old[-1:].isalnum()
+            if edit.new[0] in ",;:" and edit.new[1:2] not in tuple(",;:."):
+                assert before[-1:] not in tuple(",;:") or edit.old[:1] in tuple(",;:.!?\u2026")
+        if "  " not in text and not text[:1].isspace():
+            assert "  " not in done.text
+            assert not done.text[:1].isspace()
+
+
+@LAW
+@given(rulesets(), st.lists(texts, min_size=1, max_size=6), st.data())
+def test_batches_give_what_single_rows_give(
+    part: Ruleset, rows: list[str], data: st.DataObject
+) -> None:
+    part = _compilable(part)
+    matcher = compile_rules([part], tagger=TAGGER)
+    scope: Scope = data.draw(st.sampled_from(("first", "all")))
+    order = data.draw(st.permutations(range(len(rows))))
+    single = {
+        row: [(done.rule, done.text, done.edits) for done in matcher.apply([text], scope=scope)]
+        for row, text in enumerate(rows)
+    }
+    batch: dict[int, list[object]] = {row: [] for row in order}
+    for done in matcher.apply([rows[row] for row in order], scope=scope, jobs=2):
+        batch[order[done.row]].append((done.rule, done.text, done.edits))
+    assert batch == single
+
+
+@LAW
+@given(rulesets(), st.lists(texts, max_size=4), st.sampled_from(("first", "all")), st.data())
+def test_text_outside_of_edits_stays(
+    part: Ruleset, rows: list[str], scope: Scope, data: st.DataObject
+) -> None:
+    part = _compilable(part)
+    matcher = compile_rules([part], tagger=TAGGER)
+    protected = data.draw(protections(rows))
+    unit = data.draw(st.sampled_from(("text", "sentence")))
+    for done in matcher.apply(rows, scope=scope, protected=protected, unit=unit):
+        _check_edits(done, rows[done.row])
+        for start, end in protected[done.row] if protected else ():
+            assert (
+                all(edit.end <= start or end <= edit.start for edit in done.edits) or start == end
+            )
+
+
+def _check_edits(done: Rewrite, text: str) -> None:
+    assert done.original == text
+    assert done.text != text
+    assert done.text == apply_edits(text, done.edits)
+    place = 0
+    for edit in done.edits:
+        assert place <= edit.start <= edit.end <= len(text)
+        assert text[edit.start : edit.end] == edit.old != edit.new
+        place = edit.end
+
+
+@LAW
+@given(rulesets(), st.lists(texts, max_size=4), st.sampled_from(("first", "all")))
+def test_a_chain_is_one_rule_after_another(part: Ruleset, rows: list[str], scope: Scope) -> None:
+    part = _compilable(part)
+    chained = compile_rules([part], tagger=TAGGER).chain(rows, scope=scope)
+    expected = list(rows)
+    for rule in part.rules:
+        alone = compile_rules([_ruleset([rule], part.options)], tagger=TAGGER)
+        for done in alone.apply(list(expected), scope=scope):
+            expected[done.row] = done.text
+    assert [row.text for row in chained] == expected
+    for row, text in zip(chained, rows, strict=True):
+        assert (row.text is text) == (not row.steps)
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is that run")
+def test_the_laws_hold_without_the_compiler_of_the_kernels() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
+
+
+@LAW
+@given(
+    pairs=st.lists(
+        st.tuples(
+            st.sampled_from(("movie", "Movie", "film", "What", "is", "?")),
+            st.sampled_from(("NOUN", "VERB", "_", "is", "!is")),
+        ),
+        min_size=10,
+        max_size=30,
+        unique=True,
+    ),
+    rows=st.lists(texts, min_size=1, max_size=5),
+    scope=st.sampled_from(("first", "all")),
+)
+def test_many_negations_find_what_the_reference_finds(
+    pairs: list[tuple[str, str]], rows: list[str], scope: Scope
+) -> None:
+    """Every token satisfies many tests: then the edges of a node are asked, not the token's."""
+    lines = [f'!"{word}" {then} "a" -> x {number}' for number, (word, then) in enumerate(pairs)]
+    lines += [f'y {number} -> z / !"{word}" __ {then}' for number, (word, then) in enumerate(pairs)]
+    ruleset = parse("\n".join(lines))
+    matcher = compile_rules([ruleset], tagger=TAGGER)
+    tokens = TAGGER.tag([f"{row} a y 1 a is" for row in rows])
+    found = matcher.find(tokens, scope=scope).tuples()
+    naive = [
+        (number, row, binding.start, binding.end)
+        for row in range(len(tokens))
+        for number, rule in enumerate(ruleset.rules)
+        for binding in find(rule, ruleset, tokens.row(row), split=TAGGER.split, extent=scope)
+    ]
+    assert found == naive

@@ -1,0 +1,169 @@
+"""Which rows need tokens or tags, told from their text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, TOKENS, Prefilter
+from sears_dsl.engine.compile.program import build_program
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.language.rule import Element, Literal, Options, Rule, Text
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, load_tagger
+
+TAGGER = PinnedTagger()
+
+
+def tiers(written: str, *rows: str) -> list[int]:
+    ruleset = parse(written)
+    program, _ = build_program([(ruleset.rules, ruleset)], TAGGER.split)
+    return Prefilter(program, [False] * len(ruleset.rules)).tiers(rows).tolist()
+
+
+def test_a_row_is_prepared_as_far_as_its_words_ask_for() -> None:
+    written = "movie -> film\nWhat NOUN -> Which NOUN"
+    rows = ["It is.", "a MOVIE", "What movie", "movies", ""]
+    assert tiers(written, *rows) == [NOTHING, TOKENS, TAGS, TOKENS, NOTHING]
+
+
+@pytest.mark.parametrize(
+    ("written", "least"),
+    [
+        ("NOUN -> x", TAGS),
+        ("_ _ -> $2 $1", TOKENS),
+        ("/a+/ -> x", TOKENS),
+        ("!movie -> x", TOKENS),
+        ("lemma=be -> x", TAGS),
+        ("movie -> x", NOTHING),
+        ("movie? NOUN -> x", TAGS),
+        ("(movie|film) NOUN -> x", NOTHING),
+        ("(movie|NOUN) VERB -> x", TAGS),
+        ("set S = movie | /fil./\n@S -> x", TOKENS),
+        ("[tag=NN & text=movie] -> x", NOTHING),
+        ("x -> y / movie __", NOTHING),
+    ],
+)
+def test_rules_without_a_word_of_their_own_need_every_row(written: str, least: int) -> None:
+    assert tiers(written, "nothing of the kind") == [least]
+
+
+@pytest.mark.parametrize(
+    ("literal", "row"),
+    [
+        ("ΣΑΣ", "σας"),
+        ("σας", "ΣΑΣΗ"),
+        ("σασ", "ΣΑΣ"),
+        ("İ", "xİy"),
+        ("i̇", "İ"),
+        ("ß", "Straße"),
+        ("É", "é"),
+        ("e\u0301", "E\u0301"),
+    ],
+)
+def test_casing_hides_no_word(literal: str, row: str) -> None:
+    rule = Rule((Element(Literal(literal)),), (Text("x"),))
+    scope = Ruleset((rule,), options=Options(case="ignore"))
+    program, _ = build_program([((rule,), scope)], lambda word: (word,))
+    found = Prefilter(program, [False]).tiers(["a", row, "İ b", row + "\n"]).tolist()
+    assert found[1] == found[3] == TOKENS
+    assert found[0] == NOTHING
+
+
+LETTERS = st.text(st.sampled_from("aAσςΣİıIi̇ßẞéE\u0301ŉǰ\ud800"), max_size=3)
+
+
+@settings(deadline=None)
+@given(LETTERS, st.lists(LETTERS, min_size=3, max_size=3), st.booleans())
+def test_a_row_that_contains_a_matching_token_is_never_left_out(
+    word: str, parts: list[str], ignore: bool
+) -> None:
+    before, token, after = parts
+    matches = token.lower() == word.lower() if ignore else token == word
+    rule = Rule((Element(Literal(word, quoted=True, ignore_case=ignore)),), (Text("x"),))
+    program, _ = build_program([((rule,), Ruleset((rule,)))], lambda text: (text,))
+    tier = Prefilter(program, [False]).tiers([before + token + after])[0]
+    assert tier == TOKENS or not matches
+
+
+def test_inflections_need_tags_where_their_words_are() -> None:
+    matcher = compile_rules([parse("movie -> film.as($1)")], tagger=TAGGER)
+    assert matcher.needs_tags
+    [(rows, tokens)] = matcher.prepare(["a movie", "none"])
+    assert rows == [0]
+    assert tokens.tagged
+
+
+def test_rows_of_literal_rules_are_not_tagged() -> None:
+    matcher = compile_rules([parse("movie -> film\nWhat NOUN -> x")], tagger=TAGGER)
+    prepared = [(rows, tokens.tagged) for rows, tokens in matcher.prepare(["movie", "x", "What"])]
+    assert prepared == [([0], False), ([2], True)]
+
+
+# ---------------------------------------------------------------- the second look
+
+
+def test_a_word_inside_of_a_longer_one_is_no_hit() -> None:
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+    assert spacy
+    tagger = load_tagger("spacy")
+    ruleset = parse("is -> was\nnot NOUN -> no NOUN\ncan -> could")
+    program, _ = build_program([(ruleset.rules, ruleset)], tagger.split)
+    prefilter = Prefilter(program, [False] * 3)
+    rows = ["this island", "it is.", "it's nothing", "IS it?", "cannot", "notable (not)", "İ is"]
+    assert isinstance(tagger, ChunkTagger)
+    found = prefilter.tiers(rows[:-1], chunk_words=tagger.chunk_words)
+    assert found.tolist() == [NOTHING, TOKENS, NOTHING, TOKENS, TAGS, TAGS]
+    # Where lower-casing moves places, the first look decides.
+    assert prefilter.tiers([rows[0], rows[-1]], chunk_words=tagger.chunk_words).tolist() == [1, 1]
+
+
+def test_a_chunk_that_its_neighbours_decide_is_a_hit() -> None:
+    ruleset = parse("is -> was")
+    program, _ = build_program([(ruleset.rules, ruleset)], TAGGER.split)
+    prefilter = Prefilter(program, [False])
+    unsure = prefilter.tiers(["this", "that"], chunk_words=lambda chunks: [None] * len(chunks))
+    assert unsure.tolist() == [TOKENS, NOTHING]
+
+
+WORDS = ["is", "this", "can", "cannot", "don't", "not", "(not)", "it's", "isn't.", ":)", "x:)", ")"]
+GAPS = [" ", "  ", "\u00a0", "\n", "\t "]
+
+
+@pytest.mark.parametrize("name", ["fast", "spacy"])
+@settings(max_examples=60, deadline=None)
+@given(rows=st.lists(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GAPS)))))
+def test_the_second_look_loses_nothing(name: str, rows: list[list[tuple[str, str]]]) -> None:
+    if name == "spacy":
+        pytest.importorskip("spacy", reason="spaCy is not installed")
+    texts = ["".join(word + gap for word, gap in row) for row in rows]
+    ruleset = parse('is -> was\nnot -> never\ncan not -> could not\n":)" -> x\nn\'t -> not')
+    matcher = compile_rules([ruleset], tagger=load_tagger(name))
+    fast = [(r.rule, r.row, r.text) for r in matcher.apply(texts)]
+    slow = [(r.rule, r.row, r.text) for r in matcher.apply(texts, prefilter=False)]
+    assert fast == slow
+
+
+def test_rows_are_told_by_their_tokens_where_the_tagger_is_quick() -> None:
+    tagger = load_tagger("fast")
+    assert isinstance(tagger, FindingTagger)
+    ruleset = parse("is -> was\nnot NOUN -> no NOUN\nφιλος -> x")
+    program, _ = build_program([(ruleset.rules, ruleset)], tagger.split)
+    prefilter = Prefilter(program, [False] * 3)
+    rows = [
+        "this island",
+        "it is.",
+        "IS it?",
+        "cannot",
+        "notable (not)",
+        "İ is",
+        "",
+        "ΦΙΛΟΣ",
+        "\ud800",
+    ]
+    expected = [NOTHING, TOKENS, TOKENS, TAGS, TAGS, TOKENS, NOTHING, TOKENS, NOTHING]
+    assert prefilter.tiers(rows, finder=tagger.finder).tolist() == expected
+    # Once more, now that all words are known, and in another order.
+    assert prefilter.tiers(rows[::-1], finder=tagger.finder).tolist() == expected[::-1]

@@ -1,0 +1,186 @@
+"""Rules as arrays: what is shared, and what plain rules and written-out rules come to."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, Protection
+from sears_dsl.engine.compile.predicates import PatternError, Predicates
+from sears_dsl.engine.compile.program import Program, build_program
+from sears_dsl.engine.compile.variants import expand
+from sears_dsl.engine.match.preparation import classify
+from sears_dsl.engine.match.scan import collect
+from sears_dsl.engine.match.search import search
+from sears_dsl.language.rule import Anchor, Element, Literal, Options, Rule, Tag, Text
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.tagging.pinned import PinnedTagger
+
+TAGGER = PinnedTagger({"movie": ("NOUN", "NN"), "good": ("ADJ", "JJ")})
+
+
+def build(*written: str) -> Program:
+    rulesets = [parse(text) for text in written]
+    program, problems = build_program(
+        [(ruleset.rules, ruleset) for ruleset in rulesets], TAGGER.split
+    )
+    assert not problems
+    return program
+
+
+def sequences(written: str) -> list[list[str]]:
+    """The variants of one rule, each test as its attribute's value."""
+    ruleset = parse(written)
+    table = Predicates()
+    variants = expand(ruleset.rules[0], ruleset, table, TAGGER.split)
+    return [[str(table.keys[test][1]) for test in variant.tests] for variant in variants]
+
+
+@pytest.mark.parametrize(
+    ("antecedent", "expected"),
+    [
+        ("a b", [["a", "b"]]),
+        ("a? b", [["a", "b"], ["b"]]),
+        ("b a{1,3}", [["b", "a", "a", "a"], ["b", "a", "a"], ["b", "a"]]),
+        ("(a b|c) d", [["a", "b", "d"], ["c", "d"]]),
+        ("(a b|c)? d", [["a", "b", "d"], ["c", "d"], ["d"]]),
+        ('"don\'t"', [["do", "n't"]]),
+        ("(a?|a) b", [["a", "b"], ["b"]]),
+    ],
+)
+def test_a_rule_is_written_out_in_the_order_of_preference(
+    antecedent: str, expected: list[list[str]]
+) -> None:
+    assert sequences(f"{antecedent} -> x") == expected
+
+
+def test_left_context_decides_before_the_span_does() -> None:
+    assert sequences("b? c -> x / a? __ d") == [
+        ["a", "b", "c", "d"],
+        ["a", "c", "d"],
+        ["b", "c", "d"],
+        ["c", "d"],
+    ]
+
+
+def test_choices_of_single_tests_cost_no_variants() -> None:
+    words = " | ".join(f"w{k}" for k in range(200))
+    assert len(sequences(f"set S = {words}\n@S{{0,3}} (NOUN|VERB|a){{1,2}} -> x")) == 8
+
+
+def test_too_many_variants_are_refused() -> None:
+    ruleset = Ruleset(())
+    rule = Rule(tuple(Element(Tag("NOUN"), 0, 1) for _ in range(7)), (Text("x"),))
+    with pytest.raises(PatternError, match="more than 64") as refused:
+        expand(rule, ruleset, Predicates(), TAGGER.split)
+    assert refused.value.code == "E304"
+
+
+def test_an_anchor_behind_a_token_makes_a_variant_impossible() -> None:
+    start, end, noun = Element(Anchor("start")), Element(Anchor("end")), Element(Tag("NOUN"), 0, 1)
+    rule = Rule((noun, start, Element(Literal("movie"))), (Text("x"),), right=(end, noun))
+    variants = expand(rule, Ruleset(()), Predicates(), TAGGER.split)
+    assert [(len(each.tests), each.anchors) for each in variants] == [(1, 3)]
+
+
+def test_rules_with_one_antecedent_are_matched_once() -> None:
+    program = build(
+        "movie -> film\nmovie -> flick\nb movie -> x", "option case = ignore\nMovie -> y"
+    )
+    assert program.rules.pattern_of.tolist() == [0, 0, 1, 0]
+    assert len(program.sequences) == 2
+
+
+def test_paths_share_their_beginnings() -> None:
+    program = build("a b c -> x\na b d -> x\na -> x")
+    assert len(program.rules.masks) == 3  # the root, a, a b; the last steps are edges only
+    assert program.rules.deepest == 3
+
+
+def test_options_keep_rules_apart() -> None:
+    program = build("VERB -> x", "option tagset = sears2018\nVERB -> x", "VERB -> y")
+    assert program.rules.pattern_of.tolist() == [0, 1, 0]
+
+
+def test_equal_elements_need_not_be_one_object() -> None:
+    rules = [Rule((Element(Literal("movie")), Element(Tag("NOUN"))), (Text(w),)) for w in "ab"]
+    program, _ = build_program([(rules, Ruleset((), options=Options()))], TAGGER.split)
+    assert program.rules.pattern_of.tolist() == [0, 0]
+
+
+def test_every_problem_is_told_with_its_rule() -> None:
+    bad = Rule((), (Text("x"),))
+    good = Rule((Element(Tag("NOUN")),), (Text("x"),))
+    _, problems = build_program([([bad, good, bad], Ruleset(()))], TAGGER.split)
+    assert [(rule, problem.code) for rule, problem in problems] == [(0, "E302"), (2, "E302")]
+
+
+def test_no_rules_and_no_rows_are_fine() -> None:
+    empty = build("")
+    tokens = TAGGER.tag(["good movie", ""])
+    assert len(search(empty, tokens)) == 0
+    assert len(search(build("movie -> film"), TAGGER.tag([]))) == 0
+
+
+def test_ten_thousand_rules_are_told_apart() -> None:
+    elements = [Element(Literal(f"w{k}", quoted=True)) for k in range(100)]
+    rules = [Rule((first, second), (Text("x"),)) for first in elements for second in elements]
+    program, _ = build_program([(rules, Ruleset(()))], TAGGER.split)
+    assert len(program.rules.masks) == 101
+    row = "w0 w99 w0 w0 w50"
+    matches = search(program, TAGGER.tokenize([row]))
+    assert [(rule, start) for rule, _, start, _ in matches.tuples()] == [
+        (0, 2),
+        (50, 3),
+        (99, 0),
+        (9900, 1),
+    ]
+
+
+def test_blocks_and_threads_do_not_change_the_result() -> None:
+    program = build("movie -> film\nNOUN good -> x\n_ _ -> $1 $2 x")
+    tokens = TAGGER.tag(["good movie good"] * 60_000)
+    one = search(program, tokens, extent="all")
+    two = search(program, tokens, extent="all", jobs=2)
+    assert len(one) == 180_000
+    for column in ("rules", "rows", "starts", "ends", "variants"):
+        assert np.array_equal(getattr(one, column), getattr(two, column))
+
+
+@pytest.mark.parametrize("negations", [0, 80])
+def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
+    words = ("good", "movie", "a", "x", "?")
+    ngrams = [pair for first in words for pair in ((first,), (first, "movie"), (first, "a", "x"))]
+    written = [" ".join(ngram) + " -> y" for ngram in ngrams]
+    # Every token satisfies many of these, so that candidates are sorted out by bits too.
+    written += [f"!w{k} {words[k % 5]} -> y" for k in range(negations)]
+    program = build("\n".join([*written, "<s> good -> y", "NOUN movie -> y / a __"]))
+    tokens = TAGGER.tag([" ".join(random.Random(k).choices(words, k=12)) for k in range(300)])
+    found = program.predicates.satisfied(tokens.types, symbols=program.symbols)
+    classes = classify(found.offsets, found.ids, program.rules)
+    classes = classes._replace(of_type=classes.of_type[found.group_of])
+    nothing = Protection(np.zeros(0, np.int32), np.zeros(0, np.uint8))
+    hits = []
+    for slots, arena, bits in (
+        (1 << 10, 1 << 16, 1),
+        (1 << 10, 1 << 16, 0),
+        (2, 900, 1),
+        (1, 1, 1),
+    ):
+        heads = Heads(
+            slots=np.full((slots, 2), -1, np.int64),
+            masks=np.zeros(slots, np.uint64),
+            arena=np.zeros(arena, np.int32),
+            used=np.zeros(1, np.int64),
+            follows=np.zeros((len(classes.holds), bits * classes.holds.shape[1]), np.uint64),
+            known=np.zeros(len(classes.holds), np.bool_),
+            candidates=np.zeros(len(program.rules.root), np.int32),
+        )
+        rows = (0, len(tokens), EXTENT_FIRST, tokens.row_offsets, tokens.type_ids)
+        by_row, offsets = collect(*rows, classes, program.rules, heads, nothing)
+        hits.append([sorted(by_row[a:b].tolist()) for a, b in pairwise(offsets.tolist())])
+    assert sum(map(len, hits[0])) > 1000
+    assert hits[0] == hits[1] == hits[2] == hits[3]

@@ -1,0 +1,192 @@
+"""New texts are shared between matches that look alike; each must be what it would be alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sears_dsl.engine.matcher import Matcher, Scope, compile_rules
+from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.reference import find
+from sears_dsl.engine.rewrite.renderer import Renderer, apply_edits
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.engine.rewrite.windows import characters_of, number_sequences
+from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, TagCopy, Text
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.tagging.tokens import Tokens
+from tests.engine.test_laws import LAW, TAGGER, TAGS, WORDS, _compilable, rulesets, texts
+
+rows = st.lists(texts, max_size=5).map(lambda some: [*some, *some])
+
+
+@st.composite
+def mined(draw: st.DrawFn) -> Ruleset:
+    """Rules as mining makes them: words and tags, copied by tag or written, under exact case."""
+    words = st.sampled_from((*WORDS, "n't", "do", "'s"))
+    tags = st.sampled_from((*TAGS, "DET", "PUNCT", "AUX"))
+    elements = st.one_of(
+        words.map(lambda word: Element(Literal(word, quoted=True))),
+        tags.map(lambda tag: Element(Tag(tag))),
+    )
+    found = []
+    for _ in range(draw(st.integers(1, 6))):
+        antecedent = tuple(draw(st.lists(elements, min_size=1, max_size=3)))
+        waiting = Counter(each.body.name for each in antecedent if isinstance(each.body, Tag))
+        consequent: list[Text | TagCopy] = []
+        for _ in range(draw(st.integers(0, 4))):
+            glued = draw(st.integers(0, 5)) == 0
+            left = sorted(tag for tag, count in waiting.items() if count)
+            copies: bool = draw(st.booleans())
+            if left and copies:
+                tag = draw(st.sampled_from(left))
+                waiting[tag] -= 1
+                consequent.append(TagCopy(tag, glued=glued))
+            else:
+                consequent.append(Text(draw(words), quoted=True, glued=glued))
+        found.append(Rule(antecedent, tuple(consequent)))
+    return Ruleset(tuple(found), options=Options(case="exact"))
+
+
+def _one_by_one(
+    part: Ruleset, tokens: Tokens, scope: Scope
+) -> tuple[list[Rewrite], dict[int, int]]:
+    """Every match found by the reference and rendered by itself."""
+    done = []
+    unrenderable: Counter[int] = Counter()
+    for row, text in enumerate(tokens.texts):
+        words = tokens.row(row)
+        for number, rule in enumerate(part.rules):
+            bindings = find(rule, part, words, split=TAGGER.split, extent=scope)
+            edits, missing = Renderer(rule, part).render_all(text, words, bindings)
+            unrenderable[number] += sum(each.is_inflection for each in missing)
+            if edits:
+                done.append(Rewrite(number, row, text, apply_edits(text, edits), tuple(edits)))
+    return done, {number: count for number, count in unrenderable.items() if count}
+
+
+@LAW
+@given(st.one_of(rulesets(), mined()), rows, st.sampled_from(("first", "all")))
+def test_shared_rendering_is_rendering_one_by_one(
+    part: Ruleset, rows: list[str], scope: Scope
+) -> None:
+    part = _compilable(part)
+    matcher = compile_rules([part], tagger=TAGGER)
+    tokens = TAGGER.tag(rows)
+    done = matcher.rewrites(tokens, matcher.find(tokens, scope=scope))
+    expected, unrenderable = _one_by_one(part, tokens, scope)
+    assert list(done) == expected
+    assert done.unrenderable == unrenderable
+    assert (done.texts, done.originals) == (
+        [each.text for each in expected],
+        [each.original for each in expected],
+    )
+    assert list(zip(done.rows.tolist(), done.rules.tolist(), strict=True)) == [
+        (each.row, each.rule) for each in expected
+    ]
+    distinct = done.distinct()
+    pairs = list(zip(distinct.rows.tolist(), distinct.texts, strict=True))
+    assert [pairs[number] for number in distinct.ids.tolist()] == [
+        (each.row, each.text) for each in expected
+    ]
+    assert len(set(pairs)) == len(pairs)
+
+
+def _applied(*written: str, rows: Sequence[str], scope: Scope = "first") -> Rewrites:
+    matcher: Matcher = compile_rules([parse(text) for text in written], tagger=TAGGER)
+    return matcher.apply(rows, scope=scope)
+
+
+def test_what_is_copied_differs_where_the_gap_does() -> None:
+    gaps = ("a movie film", "a  movie film", "a\tmovie film", "a \u00a0 movie film")
+    rules = "option case = exact\nDET NOUN film -> DET NOUN was"
+    done = _applied(rules, rows=[*gaps, *gaps])
+    expected = [text.replace("film", "was") for text in gaps]
+    assert done.texts == [*expected, *expected]
+
+
+def test_kept_punctuation_touches_what_it_touched() -> None:
+    rules = 'option case = exact\nNOUN "," is -> x "," y\nNOUN "," NOUN -> NOUN "," x'
+    gaps = [(left, right) for left in ("", " ") for right in ("", " ")]
+    rows = [f"movie{left},{right}{word}" for left, right in gaps for word in ("is", "film")]
+    matcher = compile_rules([parse(rules)], tagger=TAGGER)
+    tokens = TAGGER.tag(rows)
+    assert len(tokens.starts) == 3 * len(rows)
+    done = matcher.rewrites(tokens, matcher.find(tokens))
+    to_x = [text.replace("film", "x") for text in rows]
+    assert done.texts == [
+        text.replace("movie", "x").replace("is", "y") if text.endswith("is") else text
+        for text in to_x
+    ]
+
+
+def test_what_touches_the_token_before_is_told_apart() -> None:
+    rules = "option case = exact\nn't -> not\n's NOUN -> is NOUN"
+    done = _applied(rules, rows=["I don't", "I do n't", "it's movie", "it 's movie"])
+    assert done.texts == ["I do not", "I do not", "it is movie", "it is movie"]
+
+
+def test_each_place_of_a_row_is_edited_alike_but_deletions_see_their_neighbours() -> None:
+    done = _applied("a -> <>", rows=["a b a, (a c) a", "a"], scope="all")
+    assert done.texts == ["b, (c)", ""]
+
+
+def test_a_row_without_tokens_may_get_an_insertion() -> None:
+    assert _applied("<> -> So / <s> __", rows=["", "It is"]).texts == ["So", "So it is"]
+
+
+def test_nothing_found_is_an_empty_sequence() -> None:
+    done = _applied("movie -> film", rows=["none", ""])
+    assert (len(done), list(done), done.texts, done[:2]) == (0, [], [], [])
+    assert done.distinct().texts == []
+
+
+def test_rewrites_are_a_sequence() -> None:
+    done = _applied("movie -> film\na -> the", rows=["a movie"] * 3)
+    everything = list(done)
+    assert [done[place] for place in range(6)] == everything
+    assert done[-1] == everything[-1]
+    assert (done[1:4], done[::-2]) == (everything[1:4], everything[::-2])
+    assert done[1].edits == (Edit(0, 1, "a", "the"),)
+    with pytest.raises(IndexError):
+        done[6]
+
+
+def test_rows_of_both_tiers_come_in_their_order() -> None:
+    """Rows that need tags are rendered apart from rows that do not."""
+    done = _applied("movie -> film\nWhat NOUN -> x", rows=["movie", "What movie", "movie"])
+    assert [(each.row, each.rule, each.text) for each in done] == [
+        (0, 0, "film"),
+        (1, 0, "What film"),
+        (1, 1, "x"),
+        (2, 0, "film"),
+    ]
+
+
+def test_distinct_rewrites_are_told_by_their_text() -> None:
+    """Two edits may leave the same text behind."""
+    done = _applied("a movie -> a film\nmovie -> film\na -> the", rows=["a movie", "a movie"])
+    distinct = done.distinct()
+    assert distinct.ids.tolist() == [0, 0, 1, 2, 2, 3]
+    assert distinct.rows.tolist() == [0, 0, 1, 1]
+    assert distinct.texts == ["a film", "the movie"] * 2
+
+
+def test_objects_become_columns_and_objects_again() -> None:
+    done = _applied("movie -> film\na -> the", rows=["a movie, a movie"], scope="all")
+    assert list(Rewrites(list(done))) == list(done)
+
+
+def test_sequences_have_one_number_if_they_are_equal() -> None:
+    values = np.array([1, 2, 1, 2, 2, 1, 1], np.int32)
+    numbers, examples = number_sequences(values, np.array([0, 2, 4, 6, 6, 7], np.int64))
+    assert (numbers.tolist(), examples.tolist()) == ([0, 0, 1, 2, 3], [0, 2, 3, 4])
+
+
+def test_half_of_a_surrogate_pair_is_a_character() -> None:
+    points, offsets = characters_of(["a\ud800", "😀"])
+    assert (points.tolist(), offsets.tolist()) == ([97, 0xD800, 0x1F600], [0, 2, 3])

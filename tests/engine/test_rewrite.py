@@ -1,0 +1,283 @@
+"""From an instance to an edit, and from edits to text and spans: the laws of rewriting."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.engine.explain import explain
+from sears_dsl.engine.matches import Binding, Edit, TokenRange
+from sears_dsl.engine.reference import find
+from sears_dsl.engine.rewrite.renderer import Renderer, Unrendered, apply_edits, compile_diagnostics
+from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
+from sears_dsl.errors import CompileError
+from sears_dsl.language.rule import Element, Literal, Reference, Rule
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tokens import Token
+
+TAGGER = PinnedTagger(
+    {
+        "the": ("DET", "DT"),
+        "dog": ("NOUN", "NN"),
+        "dogs": ("NOUN", "NNS"),
+        "deer": ("NOUN", "NN"),
+        "is": ("AUX", "VBZ"),
+        "red": ("ADJ", "JJ"),
+    }
+)
+
+# Rules of every kind of edit: replacement, deletion, insertion, glue, copies, inflection.
+RULES = [
+    "dog -> cat",
+    "the? dog -> a big cat",
+    "red -> <>",
+    "_ -> <>",
+    "is -> ~'s",
+    "<> -> very / __ red",
+    "<> -> ~, / dog __",
+    "<> -> so / <s> __ _",
+    "a:_ b:_ -> $b $a",
+    "_ ? -> so $1 ?",
+    "NOUN -> $1.NNS",
+    "is -> 's",
+    "x:_{0,2} red -> $x",
+]
+
+
+def rewritten(rule: str, text: str) -> tuple[str, list[Edit], list[Unrendered]]:
+    ruleset = parse(rule)
+    row = TAGGER.tag([text]).row(0)
+    bindings = find(ruleset.rules[0], ruleset, row, split=TAGGER.split, extent="all")
+    edits, missing = Renderer(ruleset.rules[0], ruleset).render_all(text, row, bindings)
+    return apply_edits(text, edits), edits, missing
+
+
+WORDS = ("dog", "Dog", "DOG", "the", "The", "red", "is", "dogs", "deer", "?", "(", ")", ",", '"')
+TEXTS = st.lists(
+    st.tuples(st.sampled_from(WORDS), st.sampled_from((" ", " ", "", "  ", "\r\n", "\u00a0"))),
+    max_size=9,
+).map(lambda parts: "".join(word + space for word, space in parts))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(RULES), TEXTS, st.sampled_from(("", " ", "\t")))
+def test_text_outside_of_edits_is_the_same_and_spans_follow_it(
+    rule: str, words: str, margin: str
+) -> None:
+    text = margin + words
+    out, edits, _ = rewritten(rule, text)
+    place = 0
+    for edit in edits:
+        assert place <= edit.start <= edit.end <= len(text)
+        assert text[edit.start : edit.end] == edit.old != edit.new
+        place = edit.end
+    if not edits:
+        assert out is text
+    moved = SpanMap(edits)
+    for start in range(len(text) + 1):
+        for end in range(start, len(text) + 1):
+            new = moved.map(start, end)
+            touching = moved.touching(start, end)
+            assert (new is None) == (touching is not None) == _is_touched(edits, start, end)
+            if new is not None:
+                assert out[new[0] : new[1]] == text[start:end]
+    _check_what_is_left(text, out, edits)
+
+
+def _is_touched(edits: list[Edit], start: int, end: int) -> bool:
+    """Shares a character with an edit, or has an edit strictly inside or around it."""
+    return any(
+        (edit.start < end and start < edit.end)
+        or (start < edit.start == edit.end < end)
+        or (edit.start < start == end < edit.end)
+        for edit in edits
+    )
+
+
+def _check_what_is_left(text: str, out: str, edits: list[Edit]) -> None:
+    """The characters outside of the edits are those of the original, one after another."""
+    place = shift = 0
+    for edit in edits:
+        assert out[place + shift : edit.start + shift] == text[place : edit.start]
+        shift += len(edit.new) - len(edit.old)
+        place = edit.end
+    assert out[place + shift :] == text[place:]
+    assert len(out) == len(text) + shift
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS)
+def test_a_deletion_leaves_no_new_double_or_leading_space(text: str) -> None:
+    out, edits, _ = rewritten("red -> <>", text)
+    doubles = sum(text.count(gap) for gap in ("  ", " \u00a0", "\u00a0 ", " \r\n"))
+    if edits and not doubles:
+        assert "  " not in out
+        assert out[:1] != " " or text[:1] == " "
+
+
+@given(st.text(max_size=20), st.data())
+def test_a_chain_of_maps_is_one_map_after_another(text: str, data: st.DataObject) -> None:
+    steps: list[SpanMap] = []
+    current = text
+    for _ in range(data.draw(st.integers(0, 3))):
+        cuts = data.draw(st.lists(st.integers(0, len(current)), max_size=4).map(sorted))
+        edits = [
+            Edit(low, high, current[low:high], data.draw(st.text(max_size=3)))
+            for low, high in zip(cuts[::2], cuts[1::2], strict=False)
+        ]
+        steps.append(SpanMap(edits))
+        current = apply_edits(current, edits)
+    chain = SpanMapChain(steps)
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    new = chain.map(start, end)
+    assert (new is None) == (chain.touching(start, end) is not None)
+    if new is not None:
+        assert current[new[0] : new[1]] == text[start:end]
+
+
+def test_a_span_map_tells_the_edit_that_touched_a_span() -> None:
+    edits = [Edit(2, 5, "bad", "good"), Edit(8, 8, "", " so")]
+    moved = SpanMap(edits)
+    assert moved.map(5, 8) == (6, 9)
+    assert moved.map(8, 9) == (12, 13)
+    assert moved.touching(4, 7) == edits[0]
+    assert moved.touching(7, 9) == edits[1]
+    assert moved.touching(0, 2) is None
+    assert moved.map(3, 3) is None
+    assert moved.map(8, 8) == (9, 9)
+
+
+def test_without_edits_the_very_same_string_comes_back() -> None:
+    text = "".join(["as", " it ", "is"])
+    assert apply_edits(text, []) is text
+
+
+# ---------------------------------------------------------------- why there is no edit
+
+
+def test_what_cannot_be_inflected_is_told_from_what_does_not_change() -> None:
+    _, _, missing = rewritten("_ dog -> dog dog", "dog dog")
+    assert missing == [Unrendered.UNCHANGED]
+    assert not missing[0].is_inflection
+    _, edits, missing = rewritten("NOUN -> $1.NNS", "deer dogs dog")
+    assert missing == [Unrendered.AMBIGUOUS, Unrendered.UNCHANGED]
+    assert [edit.new for edit in edits] == ["dogs"]
+    _, _, missing = rewritten("the -> $1.NNS", "the")
+    assert missing == [Unrendered.NO_FORM]
+    assert missing[0].is_inflection
+
+
+def test_an_inflection_of_an_optional_element_that_is_not_there_is_nothing() -> None:
+    out, _, _ = rewritten("x:NOUN? red -> $x.NNS blue", "the red")
+    assert out == "the blue"
+
+
+def test_several_tokens_have_no_inflection() -> None:
+    rule = Rule((Element(Literal("dog")), Element(Literal("is"))), (Reference(0, ("VBD",)),))
+    row = TAGGER.tag(["dog is"]).row(0)
+    binding = Binding(0, 2, (TokenRange(0, 1), TokenRange(1, 2)))
+    rendered = Renderer(rule, Ruleset((rule,))).render("dog is", row, binding)
+    assert rendered is Unrendered.NO_FORM
+
+
+def test_a_reference_to_an_element_that_is_not_there_is_an_error() -> None:
+    rule = Rule((Element(Literal("dog")),), (Reference(2),))
+    with pytest.raises(CompileError, match=r"\$2.*1 element"):
+        Renderer(rule, Ruleset((rule,)))
+
+
+# ---------------------------------------------------------------- at compile time
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "forms"),
+    [
+        ("be -> $1.VBD", "E350", "was, were"),
+        ("learn -> $1.VBD", "E350", "learned, learnt"),
+        ("lemma=learn -> $1.VBD", "E350", "learned, learnt"),
+        ("x:deer -> $x.NNS", "E350", "deer, deers"),
+        ("[text=learn & tag=VB] -> $1.VBD", "E350", "learned, learnt"),
+        ("dog -> $x of / x:deer __", None, ""),
+        ("dog -> $x.NNS of / x:deer __", "E350", "deer, deers"),
+        ("VBD -> learn.as($1)", "E350", "learned, learnt"),
+        ("[lemma=go & tag=VBD] -> be.as($1)", "E350", "was, were"),
+        ("DT -> film.as($1)", "E351", ""),
+        ("[lemma=beautiful & tag=JJ] -> $1.JJR", "E351", ""),
+        ("lemma=be !PROPN -> $1.VBD $2", None, ""),
+        ("[lemma=movie & tag=NNS] -> film.as($1)", None, ""),
+        ("is -> $1.VBD", None, ""),
+        ("VBD -> be.as($1)", None, ""),
+        ("NOUN -> $1.NNS", None, ""),
+        ("film -> $1.NNS", None, ""),
+        ("dog{1,2} -> deer", None, ""),
+    ],
+)
+def test_inflections_that_never_work_are_errors_of_the_compiler(
+    rule: str, code: str | None, forms: str
+) -> None:
+    ruleset = parse(rule)
+    found = compile_diagnostics(ruleset.rules[0], ruleset)
+    assert [finding.code for finding in found] == ([] if code is None else [code])
+    if code is not None:
+        assert found[0].message.endswith(forms)
+        assert found[0].help
+        assert found[0].span is not None
+
+
+# ---------------------------------------------------------------- explanations
+
+
+def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ()) -> str:
+    ruleset = parse(rule)
+    row: list[Token] = TAGGER.tag([text]).row(0)
+    told = explain(
+        ruleset.rules[0], ruleset, text, row, split=TAGGER.split, protected=list(protected)
+    )
+    assert told.rule_id == ruleset.rule_ids[0]
+    assert told.fired is (told.rewrite is not None)
+    return told.reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "reason"),
+    [
+        ("the dog -> a cat", "so the dog is", "`the dog` became `a cat`"),
+        ("red -> <>", "the red dog", "`red` was deleted"),
+        ("<> -> very / __ red", "the red dog", "`very` was inserted"),
+        (
+            "the ADJ dog -> it",
+            "the red dogs",
+            "2 of 3 elements matched, then `dog` was wanted and `dogs` (NOUN/NNS) stands there",
+        ),
+        (
+            "dog -> cat / the __ is",
+            "the dog",
+            "2 of 3 elements matched, then `is` was wanted and the row ends there",
+        ),
+        ("What NOUN -> Which NOUN", "so it is", "no token matches `What`, the first element"),
+        (
+            "the (ADJ NOUN|is) -> x",
+            "the red one",
+            "1 of 2 elements matched, then `NOUN` was wanted and `one` (no tags) stands there",
+        ),
+        ("NOUN -> $1.NNS", "deer", "it matched `deer`, but an inflection has more than one form"),
+        ("_ dog -> dog dog", "dog dog", "it matched `dog dog`, but the new text is the old one"),
+    ],
+)
+def test_a_rule_says_how_far_it_got(rule: str, text: str, reason: str) -> None:
+    assert explained(rule, text) == reason
+
+
+def test_a_protected_instance_is_told() -> None:
+    assert explained("dog -> cat", "the dog", ((0, 5),)) == "it matched `dog`, which is protected"
+
+
+def test_an_explanation_points_at_the_token_that_stopped_the_rule() -> None:
+    ruleset = parse("the ADJ NOUN is -> it is")
+    text = "the dog the red dogs so"
+    row = TAGGER.tag([text]).row(0)
+    told = explain(ruleset.rules[0], ruleset, text, row, split=TAGGER.split)
+    assert (told.furthest, told.total, told.stopped_at, told.wanted) == (3, 4, 5, "is")

@@ -1,0 +1,253 @@
+"""One suite of cases for every engine: what the rule language means, as data.
+
+The cases lie in `tests/engine/suite/*.toml`, in groups around a rule file of one rule:
+
+    name, rules    what it is about; a rule file in full, with options and sets where needed
+    fires          [text, text after], scope ``first``
+    all            [text, text after], scope ``all``
+    silent         texts that stay as they are
+    no_form        texts in which an instance is found that cannot be inflected
+    case           single cases: text, scope, protected (character spans), tokens (their texts, or
+                   [text, coarse, fine]; found from left to right), no_form (how many instances),
+                   and out (absent: silent) or edits ([start, end, new])
+
+Tags come from `lexicon.toml`, or from the text where it pins them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.reference import rewrite
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.tagging.pinned import PinnedTagger, parse_pinned
+from sears_dsl.tagging.tokens import Token, Tokens
+
+SUITE = Path(__file__).parent / "suite"
+Spans = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One text under one rule file."""
+
+    group: str
+    rules: str
+    text: str
+    tokens: tuple[Token, ...]
+    scope: str = "first"
+    protected: tuple[tuple[int, int], ...] = ()
+    out: str | None = None
+    edits: tuple[tuple[int, int, str], ...] | None = None
+    no_form: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an engine made of a case."""
+
+    text: str
+    edits: tuple[Edit, ...]
+    no_form: int
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> PinnedTagger:
+    words = tomllib.loads((SUITE / "lexicon.toml").read_text("utf-8"))["words"]
+    row = parse_pinned(words)
+    assert row is not None
+    return PinnedTagger({token.text: (token.coarse, token.fine) for token in row[1]})
+
+
+def tokens_of(text: str, written: Sequence[Any] | None) -> tuple[str, tuple[Token, ...]]:
+    if written is None:
+        batch = lexicon().tag([text])
+        return batch.texts[0], tuple(batch.row(0))
+    row = []
+    place = 0
+    for entry in written:
+        if isinstance(entry, str):
+            tagged = lexicon().tag([entry]).row(0)
+            tags = (tagged[0].coarse, tagged[0].fine) if len(tagged) == 1 else ("", "")
+            word = entry
+        else:
+            word, *tags = entry
+        start = text.index(word, place)
+        place = start + len(word)
+        row.append(Token(word, tags[0], tags[1], start, place))
+    return text, tuple(row)
+
+
+def cases_of(path: Path) -> Iterator[Case]:
+    for group in tomllib.loads(path.read_text("utf-8"))["group"]:
+        name, rules = f"{path.stem}: {group['name']}", group["rules"]
+        known = {"name", "rules", "fires", "all", "silent", "no_form", "case"}
+        assert set(group) <= known, f"{name}: {set(group) - known}"
+        for key, scope in (("fires", "first"), ("all", "all")):
+            for text, out in group.get(key, ()):
+                yield Case(name, rules, *tokens_of(text, None), scope=scope, out=out)
+        for text in group.get("silent", ()):
+            for scope in ("first", "all"):
+                yield Case(name, rules, *tokens_of(text, None), scope=scope)
+        for text in group.get("no_form", ()):
+            yield Case(name, rules, *tokens_of(text, None), no_form=1)
+        for case in group.get("case", ()):
+            text, tokens = tokens_of(case["text"], case.get("tokens"))
+            yield Case(
+                name,
+                rules,
+                text,
+                tokens,
+                scope=case.get("scope", "first"),
+                protected=tuple((low, high) for low, high in case.get("protected", ())),
+                out=case.get("out"),
+                no_form=case.get("no_form", 0),
+                edits=tuple((a, b, new) for a, b, new in case["edits"])
+                if "edits" in case
+                else None,
+            )
+
+
+CASES = [
+    case
+    for path in sorted(SUITE.glob("*.toml"))
+    if path.stem != "lexicon"
+    for case in cases_of(path)
+]
+
+
+@lru_cache(maxsize=4096)
+def ruleset_of(rules: str) -> Ruleset:
+    ruleset = parse(rules)
+    assert len(ruleset.rules) == 1
+    return ruleset
+
+
+# ---------------------------------------------------------------- the engines
+
+
+def reference(case: Case) -> Result:
+    ruleset = ruleset_of(case.rules)
+    [rule] = ruleset.rules
+    scope: Any = case.scope
+    edits, missing = rewrite(
+        rule,
+        ruleset,
+        case.text,
+        case.tokens,
+        split=lexicon().split,
+        extent=scope,
+        protected=case.protected,
+    )
+    no_form = sum(each.is_inflection for each in missing)
+    return Result(apply_edits(case.text, edits), tuple(edits), no_form)
+
+
+@lru_cache(maxsize=4096)
+def matcher_of(rules: str) -> Matcher:
+    return compile_rules([ruleset_of(rules)], tagger=lexicon())
+
+
+def _compiled(matcher: Matcher, rule: int, case: Case) -> Result:
+    tokens = Tokens.from_rows([case.text], [case.tokens])
+    scope: Any = case.scope
+    protected = [case.protected]
+    matches = matcher.find(tokens, scope=scope, protected=protected)
+    unrenderable: Counter[int] = Counter()
+    columns = matcher.rendering.rewrites(
+        tokens, matches, protected=protected, unrenderable=unrenderable, extent=scope
+    )
+    rewrites = Rewrites(columns, rule_ids=lambda: matcher.rule_ids, unrenderable=unrenderable)
+    own = [rewrite for rewrite in rewrites if rewrite.rule == rule]
+    if not own:
+        return Result(case.text, (), rewrites.unrenderable[rule])
+    [rewrite] = own
+    return Result(rewrite.text, rewrite.edits, rewrites.unrenderable[rule])
+
+
+def compiled(case: Case) -> Result:
+    """The compiled engine with the rule alone."""
+    return _compiled(matcher_of(case.rules), 0, case)
+
+
+FILES = list(dict.fromkeys(case.rules for case in CASES))
+
+
+@lru_cache(maxsize=1)
+def everything() -> Matcher:
+    return compile_rules([ruleset_of(rules) for rules in FILES], tagger=lexicon())
+
+
+def compiled_together(case: Case) -> Result:
+    """The compiled engine with the rules of the whole suite in one program."""
+    return _compiled(everything(), FILES.index(case.rules), case)
+
+
+ENGINES: dict[str, Callable[[Case], Result]] = {
+    "reference": reference,
+    "compiled": compiled,
+    "compiled together": compiled_together,
+}
+
+
+# ---------------------------------------------------------------- the tests
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.group}: {case.text[:40]!r}")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_case(engine: str, case: Case) -> None:
+    result = ENGINES[engine](case)
+    assert result.no_form == case.no_form
+    if case.edits is not None:
+        assert [(edit.start, edit.end, edit.new) for edit in result.edits] == list(case.edits)
+    else:
+        assert result.text == (case.text if case.out is None else case.out)
+    if case.out is None and case.edits is None:
+        assert result.edits == ()
+        assert result.text is case.text
+    else:
+        assert result.edits, "a case that fires has edits"
+    _check_edits(case.text, result)
+
+
+def _check_edits(text: str, result: Result) -> None:
+    place = 0
+    for edit in result.edits:
+        assert place <= edit.start <= edit.end <= len(text)
+        assert text[edit.start : edit.end] == edit.old != edit.new
+        place = edit.end
+    assert apply_edits(text, result.edits) == result.text
+
+
+def test_the_suite_has_silent_cases_for_every_rule() -> None:
+    firing = {case.rules for case in CASES if case.out is not None or case.edits}
+    silent = {case.rules for case in CASES if case.out is None and case.edits is None}
+    assert [rules for rules in FILES if rules not in firing] == []
+    assert [rules for rules in FILES if rules not in silent] == []
+
+
+def test_the_suite_is_the_same_with_kernels_as_plain_python() -> None:
+    chosen = "test_case and compiled and not together"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", chosen],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]

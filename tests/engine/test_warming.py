@@ -1,0 +1,61 @@
+"""After a warm-up nothing is compiled any more, whatever is applied."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SEARS = str(Path(sys.executable).with_name("sears"))
+
+# Rows with everything that text has, through a file, both modes and both scopes, in two threads.
+_PROGRAM = """
+import json, sys
+from pathlib import Path
+import sears_dsl as sears
+from sears_dsl.runtime.kernels import kernels
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.catalogue import load_rulesets
+folder = Path(sys.argv[1])
+rows = ["What color is the tray?", "It's a café, isn't it :) ?", "the “good” movie… don't x:) )"]
+(folder / "rows.txt").write_text("\\n".join(rows * 200))
+changed = []
+for rules, mode, scope in [
+    ("questions/wh-words", "each", "first"),
+    ("contractions", "chain", "all"),
+    ("punctuation", "each", "all"),
+    ("spelling", "chain", "first"),
+    ("synonyms/reviews", "each", "first"),
+]:
+    recipe = RulesetRecipe(tuple(load_rulesets([rules])), tagger="fast")
+    request = ApplyRequest(recipe=recipe, input=str(folder / "rows.txt"), mode=mode, scope=scope,
+                           output=str(folder / "out.csv"))
+    changed.append(apply_file(request).tally.changed)
+names = [kernel.__qualname__ for kernel in kernels() if kernel.misses]
+print(json.dumps([changed, names, sum(kernel.used for kernel in kernels())]))
+"""
+
+
+def test_everything_is_compiled_after_a_warm_up(tmp_path: Path) -> None:
+    clean = {k: v for k, v in os.environ.items() if k != "NUMBA_DISABLE_JIT"}
+    environment = {**clean, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "SEARS_COMPILE": "always"}
+
+    def run(*command: str) -> tuple[str, str]:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    told, waiting = run(SEARS, "warm-up")
+    assert " compiled in " in told
+    assert waiting.startswith("compiling the inner loops")
+    told, waiting = run(SEARS, "warm-up")
+    assert " were compiled already" in told
+    assert waiting == ""
+    changed, compiled, used = json.loads(run(sys.executable, "-c", _PROGRAM, str(tmp_path))[0])
+    assert compiled == []
+    assert used > 15
+    assert changed[0] == 200
+    assert all(count in (0, 200, 400, 600) for count in changed)

@@ -1,0 +1,192 @@
+"""The experiment with models whose errors are known by construction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.data.table import Table
+from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.language.ruleset import parse
+from sears_dsl.models.predictor import Predictor, Row
+from sears_dsl.repair.augmented import Columns
+from sears_dsl.repair.choice import Amount
+from sears_dsl.repair.experiment import Repair, RepairSettings, repair
+from sears_dsl.repair.origin import check_origin
+from sears_dsl.runtime.journal import Journal
+from sears_dsl.tagging.pinned import PinnedTagger
+
+COLUMNS = Columns(text="text", label="label")
+TWICE = RepairSettings(seeds=2)
+RULES = "rule film: movie -> film\nrule not: is -> is not\n  expect: flip"
+
+
+@dataclass
+class Vocabulary:
+    """Judges by its last word, and is lost where it meets a word that it was not trained on."""
+
+    known: set[str]
+    identity: str = "vocabulary"
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        return [self._of(row["text"].split()) for row in rows]
+
+    def _of(self, words: Sequence[str]) -> str:
+        if not set(words) <= self.known:
+            return "lost"
+        praised = words[-1] == "good"
+        return "negative" if praised == ("not" in words) else "positive"
+
+
+@dataclass
+class VocabularyTrainer:
+    """Trains, and fails at the trainings that it is told to fail at."""
+
+    failing: tuple[int, ...] = ()
+    places: list[str] = field(default_factory=list)
+    sizes: dict[str, int] = field(default_factory=dict)
+    identity: str = "vocabulary"
+
+    def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
+        self.places.append(place.name)
+        self.sizes[place.name] = len(table)
+        if len(self.places) in self.failing:
+            raise ModelError("out of memory")
+        return Vocabulary({word for text in table.texts("text") for word in text.split()})
+
+
+def rows(*texts: str) -> list[tuple[str, str]]:
+    return [(text, "positive" if text.endswith("good") else "negative") for text in texts]
+
+
+TRAINING = rows("a movie so good", "a movie so bad", "this play is good", "this play is bad")
+HELD_OUT = rows("this movie is good", "this play is bad", "a play so good", "an odd thing is good")
+
+
+def training(pairs: Sequence[tuple[str, str]] = TRAINING) -> Table:
+    texts, labels = zip(*pairs, strict=True)
+    return Table({"text": list(texts), "label": list(labels)}, "train.csv", "csv")
+
+
+def held_out(pairs: Sequence[tuple[str, str]] = HELD_OUT) -> LabelledRows:
+    return LabelledRows(
+        tuple({"text": text} for text, _ in pairs),
+        "text",
+        tuple((label,) for _, label in pairs),
+        "held-out.csv",
+    )
+
+
+def repaired(
+    trainer: VocabularyTrainer,
+    folder: Path,
+    *,
+    rules: str = RULES,
+    settings: RepairSettings = TWICE,
+    journal: Journal | None = None,
+    data: LabelledRows | None = None,
+) -> Repair:
+    return repair(
+        training(),
+        data or held_out(),
+        parse(rules).compile(tagger=PinnedTagger()),
+        columns=COLUMNS,
+        trainer=trainer,
+        folder=folder,
+        journal=journal or Journal(None, task=""),
+        settings=settings,
+    )
+
+
+def test_errors_are_those_of_the_models(tmp_path: Path) -> None:
+    done = repaired(VocabularyTrainer(), tmp_path)
+    # "an odd thing" is new to every model; the other three rows are right before and after.
+    assert done.validation.original.error == done.validation.augmented.error == 0.25
+    assert done.validation.change.difference == 0
+    # Of three right rows: "this film is good", "this movie is not good", "this play is not bad";
+    # "film" and "not" are unknown before, and known once the rewrites were seen.
+    assert done.sensitivity.original.error == 1
+    assert done.sensitivity.augmented.error == 0
+    assert done.same_rows.augmented.error == 0
+    # "an odd thing is not good" stays wrong.
+    assert done.rewritten.augmented.error == 0.25
+    assert done.untouched.original.error == done.untouched.augmented.error == 0
+    assert done.sensitivity.original.counted == 3
+    assert done.sensitivity.original.rows == 2
+    assert done.sensitivity.change.fall == 1
+    # Copies teach no new word.
+    assert done.sensitivity.control is not None
+    assert done.sensitivity.control.error == 1
+    assert (done.held_out_rows, done.rewritten_rows, done.rewrites) == (4, 3, 4)
+    assert [(each.id, each.added, each.original.counted) for each in done.rules] == [
+        ("film", 2, 1),
+        ("not", 2, 2),
+    ]
+
+
+def test_the_control_has_as_many_rows(tmp_path: Path) -> None:
+    trainer = VocabularyTrainer()
+    done = repaired(trainer, tmp_path, settings=RepairSettings(seeds=1, amount=Amount(rows=3)))
+    assert done.added == 3
+    assert trainer.sizes == {"original-0": 4, "augmented-0": 7, "control-0": 7}
+
+
+def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
+    journal = Journal(None, task="")
+    failing = VocabularyTrainer(failing=(4,))
+    with pytest.raises(ModelError, match="out of memory"):
+        repaired(failing, tmp_path, journal=journal)
+    again = VocabularyTrainer()
+    done = repaired(again, tmp_path, journal=journal)
+    assert again.places == ["original-1", "augmented-1", "control-1"]
+    assert done == repaired(VocabularyTrainer(), tmp_path)
+
+
+def test_more_seeds_train_only_those_that_are_new(tmp_path: Path) -> None:
+    journal = Journal(None, task="")
+    repaired(VocabularyTrainer(), tmp_path, journal=journal)
+    trainer = VocabularyTrainer()
+    settings = RepairSettings(seeds=3, control=False)
+    done = repaired(trainer, tmp_path, journal=journal, settings=settings)
+    assert trainer.places == ["original-2", "augmented-2"]
+    assert done.validation.control is None
+
+
+def test_held_out_rows_that_were_trained_on_are_counted(tmp_path: Path) -> None:
+    done = repaired(VocabularyTrainer(), tmp_path)
+    assert done.shared == 1
+
+
+def test_rules_that_change_no_held_out_row_are_an_error(tmp_path: Path) -> None:
+    trainer = VocabularyTrainer()
+    with pytest.raises(DataError, match=r"no rule changes a row of held-out\.csv"):
+        repaired(trainer, tmp_path, rules="so bad -> so so bad")
+    assert not trainer.places
+
+
+def test_labels_that_mean_something_else_are_told_before_any_training(tmp_path: Path) -> None:
+    trainer = VocabularyTrainer()
+    other = held_out([("this movie is good", "1"), ("this play is bad", "0")])
+    with pytest.raises(DataError, match="no label in common"):
+        repaired(trainer, tmp_path, data=other)
+    assert not trainer.places
+
+
+def test_data_without_labels_has_no_error_to_measure(tmp_path: Path) -> None:
+    unlabelled = LabelledRows(held_out().rows, "text", None, "held-out.csv")
+    with pytest.raises(UsageError) as told:
+        repaired(VocabularyTrainer(), tmp_path, data=unlabelled)
+    assert "--label" in told.value.help
+
+
+def test_no_seed_is_no_training() -> None:
+    with pytest.raises(UsageError, match="0 seeds"):
+        RepairSettings(seeds=0)
+
+
+def test_rules_without_a_manifest_say_nothing_about_their_origin(tmp_path: Path) -> None:
+    assert check_origin([tmp_path / "mine.sear"], held_out()) == ()

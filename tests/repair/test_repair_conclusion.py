@@ -1,0 +1,163 @@
+"""What is said of a repair, and when a gate on it is passed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sears_dsl.errors import UsageError
+from sears_dsl.repair.conclusion import RepairGate, conclusion, judge_repair
+from sears_dsl.repair.experiment import Measured, Repair
+from sears_dsl.repair.measurement import Outcomes, change, estimate
+
+HALF = RepairGate(fall=0.5)
+
+
+def measured(
+    before: NDArray[np.bool_], after: NDArray[np.bool_], control: NDArray[np.bool_] | None = None
+) -> Measured:
+    one, other, third = (
+        None if wrong is None else Outcomes(wrong, np.ones_like(wrong), np.arange(wrong.shape[1]))
+        for wrong in (before, after, control)
+    )
+    assert one is not None
+    assert other is not None
+    return Measured(
+        original=estimate(one),
+        augmented=estimate(other),
+        control=None if third is None else estimate(third),
+        change=change(one, other),
+        control_change=None if third is None else change(one, third),
+    )
+
+
+def wrong(count: int, rows: int, *, first: int = 0) -> NDArray[np.bool_]:
+    """So many wrong rows, in each of two seeds."""
+    places = np.arange(rows)
+    return np.tile((places >= first) & (places < first + count), (2, 1))
+
+
+def repaired(validation: Measured, sensitivity: Measured) -> Repair:
+    return Repair(
+        validation=validation,
+        sensitivity=sensitivity,
+        same_rows=sensitivity,
+        untouched=sensitivity,
+        rewritten=sensitivity,
+        rules=(),
+        training_rows=100,
+        added=10,
+        wanted=None,
+        held_out_rows=int(validation.original.rows),
+        rewritten_rows=1,
+        rewrites=1,
+        shared=0,
+        left_out={},
+    )
+
+
+def same(rows: int) -> Measured:
+    return measured(wrong(rows // 10, rows), wrong(rows // 10, rows))
+
+
+def fell(rows: int = 200) -> Measured:
+    return measured(wrong(rows // 4, rows), wrong(rows // 40, rows))
+
+
+def test_a_repair_that_is_large_and_costs_nothing_passes() -> None:
+    done = repaired(same(400), fell())
+    verdict = judge_repair(done, HALF)
+    assert (verdict.outcome, verdict.reasons) == ("passed", ())
+    assert conclusion(done) == (
+        "The repair helped: the error on the sensitivity set went from 25.0% to 2.5%; "
+        "the validation error does not grow by more than 0.5 points."
+    )
+
+
+def test_thirty_rows_do_not_pass_for_want_of_evidence_against_them() -> None:
+    """Nothing changed, or little: 30 rows cannot rule out that five in a hundred get worse."""
+    for validation in (same(30), measured(wrong(3, 30), wrong(2, 30)),
+                       measured(wrong(3, 30), wrong(3, 30, first=1))):  # fmt: skip
+        verdict = judge_repair(repaired(validation, fell()), HALF)
+        assert verdict.outcome == "not judged"
+        assert verdict.reasons[0].startswith(
+            "30 held-out rows do not tell whether the validation error grows by more than 5.0"
+        )
+    # From 10% to 23%: the interval holds 0, and still nobody would call that no worse.
+    worse = judge_repair(repaired(measured(wrong(3, 30), wrong(7, 30)), fell()), HALF)
+    assert worse.outcome == "failed"
+    assert "grows by 13.3 points, more than 5.0" in worse.reasons[0]
+    assert judge_repair(repaired(same(30), fell()), RepairGate(fall=0.5, margin=0.1)).outcome == (
+        "passed"
+    )
+
+
+def test_a_fall_has_a_support_and_an_interval() -> None:
+    """One flipped rewrite that is repaired is a fall of all there was, and says nothing."""
+    one = measured(wrong(1, 19), wrong(0, 19))
+    verdict = judge_repair(repaired(same(400), one), HALF)
+    assert (verdict.outcome, verdict.reasons) == (
+        "not judged", ("the error on the sensitivity set rests on 19 rows, 20 are needed",)
+    )  # fmt: skip
+    by_chance = judge_repair(repaired(same(400), measured(wrong(1, 40), wrong(0, 40))), HALF)
+    assert by_chance.outcome == "not judged"
+    assert "falls by 100.0%, but that may be chance" in by_chance.reasons[0]
+    small = judge_repair(repaired(same(400), measured(wrong(100, 200), wrong(80, 200))), HALF)
+    assert (small.outcome, small.reasons) == (
+        "failed", ("the error on the sensitivity set falls by 20.0%, less than 50.0%",)
+    )  # fmt: skip
+    nothing = judge_repair(repaired(same(400), same(5)), RepairGate(fall=0))
+    assert nothing.outcome == "not judged"
+    none = measured(wrong(0, 50), wrong(0, 50))
+    assert "no error that could fall" in judge_repair(repaired(same(400), none), HALF).reasons[0]
+
+
+@pytest.mark.parametrize("rows", [40, 200])
+def test_a_validation_error_that_grows_by_the_margin_passes_in_at_most_one_of_forty(
+    rows: int,
+) -> None:
+    draw = np.random.default_rng(2)
+    passed, times = 0, 120
+    for _ in range(times):
+        before = np.tile(draw.random(rows) < 0.1, (2, 1))
+        after = before | np.tile(draw.random(rows) < 0.2 / 0.9, (2, 1))
+        passed += judge_repair(
+            repaired(measured(before, after), fell()), RepairGate(fall=0.5, margin=0.2)
+        ).outcome == "passed"  # fmt: skip
+    assert passed <= 0.025 * times + 4
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "wanted"),
+    [(measured(wrong(0, 30), wrong(0, 30)),
+      "There was nothing to repair: no rule flips the model on any of 30 rows."),
+     (measured(wrong(3, 30), wrong(2, 30)), "No evidence that it helped: the error on the "
+      "sensitivity set went from 10.0% to 6.7%, -3.3 points (95%: -11.7 to +5.5); 30 rows are too "
+      "few to tell."),
+     (measured(wrong(100, 200), wrong(150, 200)), "The repair did harm: the error on the "
+      "sensitivity set went from 50.0% to 75.0%; the validation error does not grow by more than "
+      "0.5 points."),
+     (measured(wrong(100, 200), wrong(50, 200), wrong(40, 200)), "The repair helped: the error on "
+      "the sensitivity set went from 50.0% to 25.0%, but so it did with random copies of rows "
+      "instead (to 20.0%); the validation error does not grow by more than 0.5 points.")],
+)  # fmt: skip
+def test_a_repair_is_told_in_a_sentence(sensitivity: Measured, wanted: str) -> None:
+    assert conclusion(repaired(same(400), sensitivity)) == wanted
+
+
+def test_where_nothing_counts_nothing_is_claimed() -> None:
+    flags = np.ones((2, 3), np.bool_)
+    nothing = Outcomes(flags, ~flags, np.arange(3))
+    empty = Measured(
+        original=estimate(nothing), augmented=estimate(nothing), control=None,
+        change=change(nothing, nothing), control_change=None,
+    )  # fmt: skip
+    done = repaired(same(400), empty)
+    assert conclusion(done).startswith("Nothing can be said")
+    assert judge_repair(done, HALF).outcome == "not judged"
+
+
+def test_what_cannot_be_demanded_is_refused() -> None:
+    with pytest.raises(UsageError, match="demands what cannot be"):
+        RepairGate(fall=1.5)

@@ -1,0 +1,294 @@
+"""Worker processes: answers in order, errors as they were, deaths told, nobody left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sears_dsl.batch.processes import Process
+from sears_dsl.errors import DataError, Diagnostic, ModelError, RuleSyntaxError, SearsError, Span
+from sears_dsl.runtime.processes import Children, usable_cores
+
+
+def answering(times: int) -> Callable[[Any], Any]:
+    """Numbers are multiplied; words do harm."""
+    return partial(_answer, times)
+
+
+def _answer(times: int, question: Any) -> Any:
+    if question == "fail":
+        raise DataError("no such row", help="look again")
+    if question == "die":
+        os._exit(9)
+    if isinstance(question, Path):
+        until(question.exists, "the file never came")
+    if question == "unsendable":
+        raise type("Own", (Exception,), {})("gone")
+    if question == "unreadable":
+        raise _UnreadableError("here", "there")
+    if question == "unreadable answer":
+        return _UnreadableError("here", "there")
+    if question == "exit":
+        sys.exit("no licence for this machine")
+    if question == "rules":
+        raise RuleSyntaxError([FINDING])
+    if question == "value":
+        raise ValueError("odd")
+    return question * times
+
+
+FINDING = Diagnostic("E201", "`NUON` is no tag", Span(1, 6, 10), source="What NUON -> Which NOUN")
+
+
+class _UnreadableError(Exception):
+    """Can be pickled, but not be made again: it wants two arguments and keeps one."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} and {other}")
+
+
+def exiting() -> Callable[[Any], Any]:
+    sys.exit("no model on this machine")
+
+
+def failing() -> Callable[[Any], Any]:
+    raise DataError("no rules", help="write some")
+
+
+def dying() -> Callable[[Any], Any]:
+    os._exit(9)
+
+
+@pytest.fixture
+def process() -> Iterator[Process[Any, Any]]:
+    made: Process[Any, Any] = Process(partial(answering, 3))
+    yield made
+    made.end()
+
+
+def until(holds: Callable[[], bool], otherwise: str) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, otherwise
+        time.sleep(0.01)
+
+
+def until_ready(process: Process[Any, Any]) -> None:
+    until(lambda: process.has_room, "it never became ready")
+
+
+def test_questions_are_answered_in_order(process: Process[Any, Any]) -> None:
+    futures = [process.ask(number) for number in range(20)]
+    assert [future.result(60) for future in futures] == [3 * number for number in range(20)]
+
+
+def test_it_has_room_for_one_question_more_than_it_works_on(
+    process: Process[Any, Any], tmp_path: Path
+) -> None:
+    until_ready(process)
+    process.ask(tmp_path / "go on")
+    assert process.has_room
+    process.ask(1)
+    assert not process.has_room
+    (tmp_path / "go on").touch()
+    until_ready(process)
+
+
+def test_an_error_is_the_same_error_and_no_end(process: Process[Any, Any]) -> None:
+    failed, unsendable, after = (process.ask(question) for question in ("fail", "unsendable", 2))
+    with pytest.raises(DataError, match="no such row") as caught:
+        failed.result(60)
+    assert caught.value.help == "look again"
+    with pytest.raises(SearsError, match="a worker process failed: Own: gone"):
+        unsendable.result(60)
+    assert after.result(60) == 6
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "message"),
+    [
+        ("unsendable", SearsError, "a worker process failed: Own: gone"),
+        ("unreadable", SearsError, "a worker process failed: .*_UnreadableError: here and there"),
+        ("unreadable answer", TypeError, "missing 1 required positional argument"),
+        ("exit", SearsError, "a worker process failed: SystemExit: no licence for this machine"),
+        ("rules", RuleSyntaxError, "`NUON` is no tag"),
+        ("value", ValueError, "odd"),
+    ],
+)
+def test_whatever_is_raised_arrives_with_its_text(
+    process: Process[Any, Any], question: str, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message) as caught:
+        process.ask(question).result(60)
+    if isinstance(caught.value, RuleSyntaxError):
+        assert caught.value.diagnostics == (FINDING,)
+    assert process.ask(2).result(60) == 6
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "message"),
+    [
+        ("fail", DataError, "no such row"),
+        ("rules", RuleSyntaxError, "`NUON` is no tag"),
+        ("value", ModelError, "a process that scores failed: ValueError: odd"),
+        ("unreadable", ModelError, "a process that scores failed: .*: here and there"),
+        ("exit", ModelError, "a process that scores failed: SystemExit: no licence"),
+        ("die", ModelError, "a process that scores ended before its work was done"),
+    ],
+)
+def test_children_that_fail_say_why(question: str, kind: type[Exception], message: str) -> None:
+    children = Children(f"{__name__}:answering", (3,), jobs=1, error=ModelError, doing="scores")
+    assert children.ask([1, 2]) == [3, 6]
+    with pytest.raises(kind, match=message):
+        children.ask([question])
+
+
+@pytest.mark.parametrize(
+    ("ready", "message"), [("failing", "no rules"), ("exiting", "no model on")]
+)
+def test_children_that_cannot_start_say_why(ready: str, message: str) -> None:
+    children = Children(f"{__name__}:{ready}", (), jobs=2, error=ModelError, doing="scores")
+    with pytest.raises(SearsError, match=message):
+        children.ask([1, 2, 3])
+
+
+def test_a_death_is_told_for_every_question(process: Process[Any, Any]) -> None:
+    until_ready(process)
+    futures = [process.ask(question) for question in ("die", 1)]
+    for future in futures:
+        with pytest.raises(SearsError, match="a worker process died"):
+            future.result(60)
+    with pytest.raises(SearsError, match="a worker process died"):
+        process.ask(1).result(60)
+
+
+@pytest.mark.parametrize(
+    ("ready", "message"), [(failing, "no rules"), (exiting, "no model on"), (dying, "process died")]
+)
+def test_one_that_cannot_start_says_why(ready: Any, message: str) -> None:
+    process: Process[Any, Any] = Process(ready)
+    with pytest.raises(SearsError, match=message):
+        until_ready(process)
+    process.end()
+
+
+def test_one_that_is_still_starting_is_ended_at_once() -> None:
+    process: Process[Any, Any] = Process(partial(time.sleep, 60))
+    begin = time.monotonic()
+    process.end()
+    assert time.monotonic() - begin < 10
+
+
+def test_what_cannot_be_sent_is_told_at_once() -> None:
+    with pytest.raises(SearsError, match="cannot be sent to another process"):
+        Process(lambda: partial(_answer, 1))
+
+
+def test_an_ended_process_leaves_nothing_behind() -> None:
+    before = threading.active_count()
+    for _ in range(3):
+        process: Process[Any, Any] = Process(partial(answering, 1))
+        process.ask(1)
+        process.end()
+    assert threading.active_count() == before
+
+
+SCRIPT = """
+import sys
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.language.ruleset import parse
+from sears_dsl.data.batches import ReadOptions
+
+print("once")
+recipe = RulesetRecipe((parse("movie -> film"),), tagger="pinned")
+request = ApplyRequest(recipe=recipe, input=sys.argv[1], output=sys.argv[2], mode="chain",
+                       reading=ReadOptions(rows=200), jobs=2)
+print(apply_file(request).tally.rows)
+"""
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    script, data = tmp_path / "script.py", tmp_path / "in.txt"
+    script.write_text(SCRIPT)
+    # Large enough that the other process comes to work.
+    data.write_text("a movie\n" * 100_000)
+    output = tmp_path / "out.txt"
+    command = [sys.executable, *map(str, (script, data, output))]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert (done.stdout, done.stderr) == ("once\n100000\n", "")
+    assert output.read_text() == "a film\n" * 100_000
+
+
+def test_children_are_asked_nothing_ahead_of_time(tmp_path: Path) -> None:
+    children = Children(
+        "functools:partial", (subprocess.call,), jobs=2, error=SearsError, doing="waits"
+    )
+    answered_before = []
+
+    def questions() -> Iterator[list[str]]:
+        for number in range(5):
+            answered_before.append(len(list(tmp_path.iterdir())))
+            yield ["sh", "-c", f"sleep 0.2; : > '{tmp_path}/{number}'"]
+
+    assert list(children.ask_each(questions())) == [0] * 5
+    assert all(before >= number - 1 for number, before in enumerate(answered_before))
+    children.close()
+
+
+QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "cores"),
+    [
+        ("", {}, None),
+        ("0::/\n", {"cpu.max": "max 100000\n"}, None),
+        ("0::/\n", {"cpu.max": "100000 100000\n"}, 1),
+        ("0::/\n", {"cpu.max": "150000 100000\n"}, 2),
+        ("0::/\n", {"cpu.max": "1000 100000\n"}, 1),
+        ("0::/\n", {"cpu.max": "not a number\n"}, None),
+        # Every group above holds those inside of it.
+        ("0::/a/b\n", {"a/cpu.max": "100000 100000\n", "a/b/cpu.max": "max 100000\n"}, 1),
+        ("0::/../a\n", {"a/cpu.max": "100000 100000\n"}, 1),
+        # Version 1: the path is the host's, and in a container only the root of the tree is there.
+        (
+            "5:cpu,cpuacct:/docker/0a\n4:memory:/docker/0a\n0::/\n",
+            {
+                "cpu,cpuacct/cpu.cfs_quota_us": "90000\n",
+                "cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+            },
+            1,
+        ),
+        (
+            "5:cpuacct,cpu:/\n",
+            {f"cpu/{QUOTA}": "-1\n", f"cpu/{PERIOD}": "100000\n"},
+            None,
+        ),
+        (
+            "3:cpuset:/\n",
+            {"cpuset/cpu.cfs_quota_us": "1\n", "cpuset/cpu.cfs_period_us": "1\n"},
+            None,
+        ),
+    ],
+)
+def test_cores_are_those_that_a_container_may_use(
+    tmp_path: Path, membership: str, files: dict[str, str], cores: int | None
+) -> None:
+    (tmp_path / "cgroup").write_text(membership)
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    free = usable_cores(groups=tmp_path, membership=tmp_path / "nothing")
+    assert free == len(os.sched_getaffinity(0))
+    counted = usable_cores(groups=tmp_path, membership=tmp_path / "cgroup")
+    assert counted == (free if cores is None else min(free, cores))

@@ -1,0 +1,64 @@
+"""Files are written whole or not at all, through links, and never over somebody else's work."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sears_dsl.errors import DataError
+from sears_dsl.runtime.writing import write_atomically
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    target, link = tmp_path / "elsewhere" / "real.sear", tmp_path / "link.sear"
+    link.symlink_to(target)
+    for content in (b"one", b"two"):  # the target is not there at first
+        write_atomically(link, content)
+        assert link.is_symlink()
+        assert target.read_bytes() == content
+    assert names(tmp_path) == ["elsewhere", "link.sear"]
+    assert names(tmp_path / "elsewhere") == ["real.sear"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are those of Unix")
+def test_modes_are_those_of_the_file_or_of_the_umask(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_bytes(b"1")
+    old.chmod(0o600)
+    before = os.umask(0o027)
+    try:
+        write_atomically(old, b"2")
+        write_atomically(new, b"2")
+    finally:
+        os.umask(before)
+    assert old.stat().st_mode & 0o777 == 0o600
+    assert new.stat().st_mode & 0o777 == 0o640
+
+
+def test_what_cannot_be_replaced_is_written_or_refused(tmp_path: Path) -> None:
+    device = Path(os.devnull)
+    write_atomically(device, b"x")
+    assert not device.is_file()
+    with pytest.raises(DataError, match="is a folder"):
+        write_atomically(tmp_path, b"x")
+    with pytest.raises(DataError, match="No such file or directory"):
+        write_atomically(tmp_path / "no" / "a", b"x")
+    assert names(tmp_path) == []
+
+
+def test_what_somebody_else_wrote_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.sear"
+    path.write_bytes(b"theirs")
+    with pytest.raises(DataError, match="changed by somebody else in the meantime"):
+        write_atomically(path, b"ours", replacing=b"before")
+    assert path.read_bytes() == b"theirs"
+    write_atomically(path, b"ours", replacing=b"theirs")
+    assert path.read_bytes() == b"ours"
+    assert names(tmp_path) == ["a.sear"]

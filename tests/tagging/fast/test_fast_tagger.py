@@ -1,0 +1,93 @@
+"""`FastTagger` as a tagger: its protocol, its rows, its threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.language.ruleset import parse
+from sears_dsl.tagging.fast.fast_tagger import FastTagger
+from sears_dsl.tagging.fast.tokenizer import FastTokenizer
+from sears_dsl.tagging.tagger import ChunkTagger, Tagger, load_tagger
+from sears_dsl.tagging.tokens import Token, Tokens
+
+TEXTS = [
+    "What color is the tray?",
+    "It's a very good movie, isn't it? :) x:) )",
+    "",
+    "  \n ",
+    "“Café” costs 3.5€ at http://example.com/a?b=1 …",
+    "WE SAW THE films of U.S. directors",
+]
+
+
+@pytest.fixture(scope="module")
+def tagger() -> FastTagger:
+    return FastTagger()
+
+
+def rows(tokens: Tokens) -> list[list[Token]]:
+    return [list(tokens.row(row)) for row in range(len(tokens))]
+
+
+def test_it_is_a_tagger_by_name(tagger: FastTagger) -> None:
+    loaded = load_tagger("fast")
+    assert isinstance(loaded, FastTagger)
+    assert isinstance(loaded, Tagger)
+    assert isinstance(loaded, ChunkTagger)
+    assert (loaded.name, loaded.language, loaded.version) == ("fast", "en", tagger.version)
+
+
+def test_tokens_are_the_same_with_and_without_tags(tagger: FastTagger) -> None:
+    tagged, plain = tagger.tag(TEXTS), tagger.tokenize(TEXTS)
+    assert tagged.tagged
+    assert not plain.tagged
+    for with_tags, without in zip(rows(tagged), rows(plain), strict=True):
+        assert [(t[0], t[3], t[4]) for t in with_tags] == [(t[0], t[3], t[4]) for t in without]
+        assert all(coarse and fine for _, coarse, fine, _, _ in with_tags)
+        assert all((coarse, fine) == ("", "") for _, coarse, fine, _, _ in without)
+    assert len(set(tagged.types)) == len(tagged.types)
+
+
+def test_words_are_cut_out_of_the_row(tagger: FastTagger) -> None:
+    for text, row in zip(TEXTS, rows(tagger.tag(TEXTS)), strict=True):
+        assert [word for word, *_ in row] == [text[start:end] for *_, start, end in row]
+
+
+@given(st.lists(st.sampled_from(TEXTS) | st.text(max_size=40), max_size=8))
+@settings(deadline=None, max_examples=40)
+def test_a_row_does_not_depend_on_its_company(tagger: FastTagger, texts: list[str]) -> None:
+    together = rows(tagger.tag(texts))
+    assert together == [rows(FastTagger().tag([text]))[0] for text in texts[:2]] + together[2:]
+    assert together[::-1] == rows(tagger.tag(texts[::-1]))
+
+
+def test_forgetting_changes_nothing(tagger: FastTagger) -> None:
+    forgetful = FastTagger()
+    forgetful._tokenizer = FastTokenizer(most_chunks=3)
+    for _ in range(3):
+        for text in TEXTS:
+            assert rows(forgetful.tag([text])) == rows(tagger.tag([text]))
+            assert rows(forgetful.tokenize([text])) == rows(tagger.tokenize([text]))
+
+
+def test_threads_may_share_one(tagger: FastTagger) -> None:
+    shared = FastTagger()
+    expected = rows(tagger.tag(TEXTS))
+    texts = [f"{text} and {number} more" for number in range(20) for text in TEXTS]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: rows(shared.tag([*TEXTS, *texts])), range(8)))
+    assert all(each[: len(TEXTS)] == expected for each in found)
+    assert all(each == found[0] for each in found)
+
+
+def test_rules_without_tags_load_no_weights() -> None:
+    tagger = FastTagger()
+    matcher = parse("movie -> film\nvery -> <>").compile(tagger=tagger)
+    assert matcher.apply(["A very good movie."]).texts == ["A very good film.", "A good movie."]
+    assert "_perceptron" not in vars(tagger)
+    assert parse("NOUN -> it").compile(tagger=tagger).apply(["A movie."]).texts == ["A it."]
+    assert "_perceptron" in vars(tagger)

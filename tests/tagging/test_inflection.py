@@ -1,0 +1,208 @@
+"""Lemmas and inflections: what a word becomes depends on the word and its tag alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.language.tagsets import FINE
+from sears_dsl.tagging.inflection import INFLECTION_TAGS, inflect, inflect_like, keep_casing, lemma
+
+
+@pytest.mark.parametrize(
+    ("word", "fine", "expected"),
+    [
+        ("is", "VBZ", "be"),
+        ("'s", "VBZ", "be"),
+        ("’s", "VBZ", "be"),
+        ("WERE", "VBD", "be"),
+        ("'ve", "VBP", "have"),
+        ("'d", "MD", "would"),
+        ("'d", "VBD", "have"),
+        ("wo", "MD", "will"),
+        ("ca", "MD", "can"),
+        ("n't", "RB", "not"),
+        ("n’t", "RB", "not"),
+        ("movies", "NNS", "movie"),
+        ("Movies", "NNS", "movie"),
+        ("children", "NNS", "child"),
+        ("saw", "VBD", "see"),
+        ("saw", "NN", "saw"),
+        ("found", "VBD", "find"),
+        ("better", "JJR", "good"),
+        ("best", "RBS", "well"),
+        ("going", "VBG", "go"),
+        ("going", "NN", "going"),
+        ("The", "DT", "the"),
+        ("London", "NNP", "london"),
+        ("'s", "POS", "'s"),
+        ("movies", "", "movies"),
+        ("日本", "NN", "日本"),
+        ("2010s", "NNS", "2010s"),
+        ("", "", ""),
+    ],
+)
+def test_lemma(word: str, fine: str, expected: str) -> None:
+    assert lemma(word, fine) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "fine", "target", "forms"),
+    [
+        ("go", "VB", "VBD", ("went",)),
+        ("goes", "VBZ", "VBG", ("going",)),
+        ("saw", "VBD", "VBN", ("seen",)),
+        ("movies", "NNS", "NN", ("movie",)),
+        ("movie", "NN", "NNS", ("movies",)),
+        ("film", "NN", "NNS", ("films",)),  # and not "film"
+        ("color", "NN", "NNS", ("colors",)),
+        ("child", "NN", "NNS", ("children",)),
+        ("sheep", "NN", "NNS", ("sheep",)),
+        ("deer", "NN", "NNS", ("deer", "deers")),
+        ("learns", "VBZ", "VBD", ("learned", "learnt")),
+        ("put", "VB", "VBD", ("put",)),
+        ("good", "JJ", "JJR", ("better",)),
+        ("good", "JJ", "JJS", ("best",)),
+        ("beautiful", "JJ", "JJR", ()),
+        ("blorf", "NN", "NNS", ("blorfs",)),
+        ("the", "DT", "NNS", ()),
+        ("10", "CD", "NNS", ()),
+        ("?", ".", "VBD", ()),
+        ("movie", "NN", "DT", ()),
+        ("?", ".", "NN", ()),
+        ("walk", "NN", "VBD", ("walked",)),
+        ("naïveté", "NN", "NNS", ()),
+        ("went", "VBD", "VB", ("go",)),
+        ("is", "VBZ", "VBD", ("was",)),
+        ("am", "VBP", "VBD", ("was",)),
+        ("are", "VBP", "VBD", ("were",)),
+        ("'re", "VBP", "VBD", ("were",)),
+        ("’m", "VBP", "VBD", ("was",)),
+        ("be", "VB", "VBD", ("was", "were")),
+        ("been", "VBN", "VBD", ("was", "were")),
+        ("are", "VBP", "VBZ", ("is",)),
+        ("is", "VBZ", "VBG", ("being",)),
+        ("be", None, "VBD", ("was", "were")),
+        ("film", None, "NNS", ("films",)),
+        ("learn", None, "VBD", ("learned", "learnt")),
+    ],
+)
+def test_inflect(word: str, fine: str | None, target: str, forms: tuple[str, ...]) -> None:
+    found = inflect(word, fine, target)
+    assert found.forms == forms
+    assert found.unique == (forms[0] if len(forms) == 1 else None)
+    assert found.ambiguous is (len(forms) > 1)
+
+
+@pytest.mark.parametrize(
+    ("word", "model", "fine", "forms"),
+    [
+        ("film", "movies", "NNS", ("films",)),
+        ("film", "movie", "NN", ("film",)),
+        ("Film", "movies", "NNS", ("Films",)),
+        ("go", "sat", "VBD", ("went",)),
+        ("go", "like", "VBP", ("go",)),
+        ("be", "was", "VBD", ("was",)),
+        ("be", "'re", "VBP", ("are",)),
+        ("be", "went", "VBD", ("was", "were")),
+        ("be", "goes", "VBZ", ("is",)),
+        ("film", "the", "DT", ()),
+    ],
+)
+def test_a_word_in_the_form_of_another(
+    word: str, model: str, fine: str, forms: tuple[str, ...]
+) -> None:
+    assert inflect_like(word, model, fine).forms == forms
+
+
+@pytest.mark.parametrize(
+    ("form", "token", "expected"),
+    [
+        ("was", "is", "was"),
+        ("was", "Is", "Was"),
+        ("was", "IS", "WAS"),
+        ("movies", "Movie", "Movies"),
+        ("movies", "MOVIE", "MOVIES"),
+        ("mcdonalds", "McDonald", "McDonalds"),
+        ("was", "'s", "was"),
+        ("went", "I", "Went"),
+    ],
+)
+def test_casing_shape(form: str, token: str, expected: str) -> None:
+    assert keep_casing(form, token) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(max_size=8) | st.sampled_from(["don't", "ﬁlm", "İ", "a'b", "\x00"]),
+    st.sampled_from([*sorted(FINE), "", "_SP", "?"]),
+    st.sampled_from(sorted(INFLECTION_TAGS)),
+)
+def test_any_word_under_any_tag_has_an_answer(word: str, fine: str, target: str) -> None:
+    base = lemma(word, fine)
+    assert base == base.lower()
+    assert lemma(word.upper(), fine) == lemma(word.upper().lower(), fine)
+    forms = inflect(word, fine, target).forms
+    assert len(set(forms)) == len(forms)
+    assert all(form and form == form.lower() for form in forms)
+
+
+def test_nothing_is_printed_or_loaded_for_words_in_their_base_form() -> None:
+    code = (
+        "import sys; from sears_dsl.tagging.inflection import inflect, lemma\n"
+        "for tag in 'NN NNP VB JJ RB MD DT IN'.split(): lemma('Movie', tag)\n"
+        "lemma(\"n't\", 'RB'), lemma('is', 'VBZ'), inflect('is', 'VBZ', 'VBD')\n"
+        "sys.exit('lemminflect' in sys.modules or 'spacy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_unknown_tags_print_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    for fine in ("XYZ", "GW", "_SP", "NNPS", "VBD"):
+        lemma("Qwertys", fine)
+        inflect("Qwertys", fine, "NNS")
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_the_tables_come_without_spacy_and_leave_the_package_importable() -> None:
+    program = (
+        "import sys\n"
+        "from sears_dsl.tagging.inflection import inflect, lemma\n"
+        "told = [lemma('films', 'NNS'), *inflect('film', 'NN', 'NNS').forms]\n"
+        "told.append('spacy' in sys.modules)\n"
+        "import lemminflect\n"
+        "told += lemminflect.getInflection('watch', tag='VBD')\n"
+        "print(told)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "['film', 'films', False, 'watched']"
+
+
+def test_the_tables_read_line_by_line_are_those_of_the_package() -> None:
+    program = (
+        "from sears_dsl.tagging.inflection import _tables\n"
+        "ours = _tables()\n"
+        "import lemminflect as theirs\n"
+        "from lemminflect import config\n"
+        "from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec\n"
+        "from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec\n"
+        "lemmas = LemmaLUCodec.load(config.lemma_lu_fn)\n"
+        "forms = InflectionLUCodec.load(config.inflection_lu_fn)\n"
+        "read, inflected = ours._lemmas.lemma_dict, ours._forms.infl_dict\n"
+        "print(*(set(them) == {*us._lines, *us._instead}"
+        " for them, us in ((lemmas, read), (forms, inflected))))\n"
+        "print([word for word in lemmas if read.get(word, {}) != lemmas[word]])\n"
+        "print([word for word in forms if inflected.get(word, {}) != forms[word]])\n"
+        "print(theirs.getLemma('mice', 'NOUN'), read.get('no such word', {}))\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["True True", "[]", "[]", "('mouse',) {}"]
