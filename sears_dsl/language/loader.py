@@ -25,6 +25,9 @@ from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
     CaseOption,
+    HeaderLine,
+    ImportLine,
+    OptionLine,
     Options,
     RepairOption,
     Rule,
@@ -32,11 +35,11 @@ from sears_dsl.language.rule import (
     SetReference,
     TagsetOption,
     Test,
+    VersionLine,
     Wildcard,
 )
 from sears_dsl.language.ruleset import Import, Ruleset
 from sears_dsl.language.sets import DEEPEST, LARGEST, circles
-from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, VersionLine
 from sears_dsl.language.usage import usage_warnings, used_sets
 from sears_dsl.language.words import nearest
 

@@ -13,30 +13,35 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.errors import UsageError
-from sears_dsl.language.layout import Entry, MetadataEntry
 from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import (
     Anchor,
     AttributeTest,
     Conjunction,
     Element,
+    Entry,
     Group,
+    HeaderLine,
+    ImportLine,
     Inflected,
     Literal,
     Metadata,
+    MetadataEntry,
     Negation,
+    OptionLine,
     Piece,
     Reference,
     Regex,
     Rule,
     SetDefinition,
     SetReference,
+    Statement,
     Tag,
     TagCopy,
     Test,
     Text,
+    VersionLine,
 )
-from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, Statement, VersionLine
 from sears_dsl.language.words import (
     Place,
     begins_statement,

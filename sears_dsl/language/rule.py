@@ -4,7 +4,8 @@ Everything is a frozen dataclass that compares by value, so a tree can be a dict
 `parse(print(tree)) == tree` can be asserted. Places in the file (`span`) take no part in
 comparisons. The tree says what was written; what it means on text is the engine's business.
 
-    Ruleset file   = header, options, imports, sets, rules            (language/ruleset.py)
+    Ruleset file   = header, options, imports, sets, rules: `Statement`s, each in its `Entry`,
+                     which keeps blank lines and comments for a formatter to put back
     Rule           = antecedent -> consequent / left __ right, plus Metadata
     antecedent     = Elements: a Test, an Anchor or a Group, with quantifier, name and glue
     consequent     = Pieces: Text, Reference, TagCopy, Inflected
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import Protocol, TypeAlias
 
-from sears_dsl.errors import Span
+from sears_dsl.errors import Diagnostic, Span
 
 __all__ = [
     "FUNCTIONS",
@@ -28,13 +29,19 @@ __all__ = [
     "CaseOption",
     "Conjunction",
     "Element",
+    "Entry",
     "Expectation",
     "Group",
+    "HeaderLine",
+    "ImportLine",
     "Inflected",
     "Literal",
     "Metadata",
+    "MetadataEntry",
     "Negation",
+    "OptionLine",
     "Options",
+    "ParsedFile",
     "Piece",
     "Reference",
     "Regex",
@@ -44,11 +51,13 @@ __all__ = [
     "RuleTest",
     "SetDefinition",
     "SetReference",
+    "Statement",
     "Tag",
     "TagCopy",
     "TagsetOption",
     "Test",
     "Text",
+    "VersionLine",
     "Wildcard",
 ]
 
@@ -311,3 +320,79 @@ class RuleScope(Protocol):
 
     def set_names(self) -> tuple[str, ...]:
         """The names that a reference may use, such as ``WH`` and ``c.WH``."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataEntry:
+    """A metadata line as it lies in the file: the lines before it and the comment behind it.
+
+    ``leading`` holds ``""`` for a blank line, else a comment; ``"  # ..."`` if it was indented.
+    """
+
+    key: str
+    leading: tuple[str, ...] = ()
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A statement as it lies in the file; see `MetadataEntry`."""
+
+    node: Statement
+    leading: tuple[str, ...] = ()
+    comment: str = ""
+    metadata: tuple[MetadataEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """What a file says, and what is wrong with how it says it.
+
+    Attributes:
+        entries: the statements in the order of the file.
+        trailing: comments and blank lines after the last one.
+        findings: what is wrong with the syntax, in the order of the lines.
+    """
+
+    entries: tuple[Entry, ...]
+    trailing: tuple[str, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VersionLine:
+    """``sear 1``."""
+
+    version: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderLine:
+    """``ruleset name 1.0``."""
+
+    name: str
+    version: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ImportLine:
+    """``import "file.sear" as name``."""
+
+    path: str
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class OptionLine:
+    """``option name = value``."""
+
+    name: str
+    value: str
+    span: Span
+    value_span: Span
+
+
+Statement: TypeAlias = VersionLine | HeaderLine | ImportLine | OptionLine | SetDefinition | Rule

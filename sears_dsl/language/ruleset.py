@@ -19,20 +19,18 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language import sets
-from sears_dsl.language.layout import Entry
 from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_ids
 from sears_dsl.language.rule import (
+    Entry,
+    HeaderLine,
+    ImportLine,
+    OptionLine,
     Options,
     Rule,
     SetDefinition,
     SetReference,
-    Test,
-)
-from sears_dsl.language.statements import (
-    HeaderLine,
-    ImportLine,
-    OptionLine,
     Statement,
+    Test,
     VersionLine,
 )
 

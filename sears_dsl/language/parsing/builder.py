@@ -22,18 +22,22 @@ from sears_dsl.language.rule import (
     Conjunction,
     Element,
     Group,
+    HeaderLine,
+    ImportLine,
     Literal,
     Negation,
+    OptionLine,
     Piece,
     Regex,
     Rule,
     SetDefinition,
     SetReference,
+    Statement,
     Tag,
     Test,
+    VersionLine,
     Wildcard,
 )
-from sears_dsl.language.statements import HeaderLine, ImportLine, OptionLine, Statement, VersionLine
 from sears_dsl.language.words import Place, code, is_bare_punctuation, nearest, objection, quote
 
 __all__ = ["Builder"]

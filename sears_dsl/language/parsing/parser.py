@@ -20,23 +20,25 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.check import check_rule
-from sears_dsl.language.layout import Entry, MetadataEntry, ParsedFile
 from sears_dsl.language.parsing.builder import Builder
 from sears_dsl.language.parsing.leaves import Finding
 from sears_dsl.language.parsing.metadata import Field, build_field, collect
 from sears_dsl.language.parsing.mistakes import explain
 from sears_dsl.language.rule import (
     Element,
+    Entry,
     Literal,
+    MetadataEntry,
     Options,
+    ParsedFile,
     Rule,
     RuleTest,
     SetReference,
+    Statement,
     Test,
     Text,
     Wildcard,
 )
-from sears_dsl.language.statements import Statement
 from sears_dsl.language.words import strange_character
 from sears_dsl.runtime.resources import resource_folder
 
