@@ -6,7 +6,7 @@ import ast
 import importlib
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
@@ -17,42 +17,36 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Layers from the bottom; a module imports its own layer and lower ones only.
 LAYERS = [
-    {
-        "errors",
-        "_documents",
-        "_resources",
-        "_children",
-        "_closing",
-        "_compiled",
-        "_defaults",
-        "_growing",
-        "_lock",
-        "highlighting",
-    },
-    {"language", "text"},
+    {"errors", "defaults", "highlighting"},
+    {"runtime", "statistics"},
+    {"language", "data", "tagging"},
     {"engine"},
-    {"rule_tests", "catalogue", "batch", "statistics", "models", "project"},
-    {"judge"},
+    {"rule_tests", "catalogue", "batch", "models", "project"},
+    {"judge", "translation"},
+    {"meaning"},
+    {"paraphrasing", "effects"},
     {"discovery", "interop", "language_server"},
-    {"audit"},
-    {"augmentation", "vetting"},
+    {"auditing"},
+    {"repair", "vetting"},
     {"api"},
     {"cli"},
 ]
+# Neither knows the other: rules are about words, and words do not depend on rules.
+STRANGERS = ({"language", "tagging"}, {"language", "data"}, {"tagging", "data"})
 # The one upward import: users look for `ruleset.compile()` on the ruleset, so that method brings
 # the engine, and the type of its argument.
-UPWARD = {("language/ruleset.py", "engine"), ("language/ruleset.py", "text")}
+UPWARD = {("language/ruleset.py", "engine"), ("language/ruleset.py", "tagging")}
 # A heavy or replaceable dependency enters through one place.
 ONLY_IN = {
-    "lark": {"language/parsing/parser.py", "language/grammar.py", "language/messages.py"},
+    "lark": {"language/parsing/parser.py"},
     "spacy": {"tagging/spacy/spacy_tagger.py"},
     "lemminflect": {"tagging/inflection.py"},
-    "numba": {"_compiled.py"},
+    "numba": {"runtime/kernels.py"},
     "ahocorasick_rs": {"engine/compile/prefilter.py"},
     "click": {"cli"},
-    "torch": {"discovery", "judge", "models"},
-    "transformers": {"discovery", "judge", "models"},
-    "sentencepiece": {"discovery"},
+    "torch": {"translation", "meaning", "paraphrasing", "judge", "models"},
+    "transformers": {"translation", "meaning", "judge", "models"},
+    "sentencepiece": {"translation"},
     "pydantic": {
         "discovery/result/manifest.py",
         "auditing/document.py",
@@ -60,11 +54,13 @@ ONLY_IN = {
         "project",
     },
     "pygments": {"highlighting.py"},
-    "starlette": {"vetting"},
+    "starlette": {"vetting/web"},
     "uvicorn": {"vetting/web/serving.py"},
     "httpx": {"models/endpoint.py"},
     "joblib": {"models/scikit.py"},
 }
+MOST_LINES = 600
+MOST_FILES = 16
 
 
 def _name(path: Path) -> str:
@@ -99,8 +95,7 @@ def test_imports_point_down(path: Path) -> None:
         if (name, other) in UPWARD:
             continue
         assert _layer(other) <= _layer(own), f"{name} imports {module}, which is above it"
-        strangers = {own, other} == {"language", "text"}
-        assert not strangers, f"{name} imports {module}: language and text are strangers"
+        assert {own, other} not in STRANGERS, f"{name} imports {module}: they are strangers"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
@@ -109,14 +104,91 @@ def test_each_dependency_has_its_place(path: Path) -> None:
     for module in _imports(path):
         places = ONLY_IN.get(module.split(".")[0])
         if places is not None:
-            assert name in places or name.split("/")[0] in places, f"{name} imports {module}"
+            folders = {parent.as_posix() for parent in PurePath(name).parents}
+            assert places & (folders | {name}), f"{name} imports {module}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
     source = path.read_text("utf-8")
     assert ast.get_docstring(ast.parse(source)), "no module docstring"
-    assert len(source.splitlines()) <= 600, "wants to be two modules"
+    assert len(source.splitlines()) <= MOST_LINES, "wants to be two modules"
+
+
+def test_no_folder_is_a_heap() -> None:
+    for folder in {path.parent for path in MODULES}:
+        files = list(folder.glob("*.py"))
+        assert len(files) <= MOST_FILES, f"{_name(folder)} wants to be two folders"
+
+
+def _map() -> str:
+    """Each folder from the ground up, and in it each module after those that it imports."""
+    names = {_name(path): path for path in MODULES}
+    imports = {
+        name: {
+            other
+            for module in _imports(path)
+            for stem in [module.removeprefix("sears_dsl.").replace(".", "/")]
+            for other in (f"{stem}.py", f"{stem}/__init__.py")
+            if other in names and other != name
+        }
+        for name, path in names.items()
+    }
+    rows = ["| module | what it is |", "|---|---|"]
+
+    def first_line(name: str) -> str:
+        return (ast.get_docstring(ast.parse(names[name].read_text("utf-8"))) or "").split("\n")[0]
+
+    def add(folder: str) -> None:
+        """Its modules and folders, those first that import none of the others."""
+        own = {name for name in names if name.startswith(folder) and name != f"{folder}__init__.py"}
+        children: dict[str, set[str]] = {}
+        for name in own:
+            head = name.removeprefix(folder).split("/")[0]
+            children.setdefault(folder + head, set()).add(name)
+        needs = {
+            child: {
+                other
+                for other, members in children.items()
+                if other != child and any(imports[name] & members for name in children[child])
+            }
+            for child in children
+        }
+        if not folder:
+            order = sorted(
+                children,
+                key=lambda child: (
+                    (_layer(child.removesuffix(".py")), child)
+                    if child != "__init__.py"
+                    else (len(LAYERS), child)
+                ),
+            )
+        else:
+            order = []
+            while len(order) < len(children):
+                left = [child for child in sorted(children) if child not in order]
+                order.append(next((c for c in left if needs[c] <= set(order)), left[0]))
+        for child in order:
+            if child == "__init__.py":
+                continue
+            if child.endswith(".py"):
+                rows.append(f"| `{child}` | {first_line(child)} |")
+            else:
+                rows.append(f"| **`{child}/`** | **{first_line(f'{child}/__init__.py')}** |")
+                add(f"{child}/")
+
+    add("")
+    return "\n".join(rows) + "\n"
+
+
+def test_the_map_of_the_design_is_that_of_the_modules(update_golden: bool) -> None:
+    design = PACKAGE.parent / "DESIGN.md"
+    before, rest = design.read_text("utf-8").split("<!-- map -->\n")
+    shown, after = rest.split("<!-- end of map -->\n")
+    if update_golden:
+        design.write_text(f"{before}<!-- map -->\n{_map()}<!-- end of map -->\n{after}", "utf-8")
+    else:
+        assert shown == _map(), "write it anew: pytest tests/test_architecture.py --update-golden"
 
 
 def _loaded_after(statement: str) -> set[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import Any
 
-from sears_dsl.discovery.proposing.antecedents import MINED
+from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.rewrite.renderer import follows_case
 from sears_dsl.language.rule import (
     Element,

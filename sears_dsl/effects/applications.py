@@ -16,14 +16,16 @@ from itertools import groupby, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.proposing.antecedents import MINED
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.language.rule import Rule
+from sears_dsl.language.rule import Options, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Int32Array, Tokens
 
-__all__ = ["Applications", "applications_of", "apply_candidates"]
+__all__ = ["MINED", "Applications", "applications_of", "apply_candidates"]
+
+MINED = Options(case="exact")
+"""The options under which mined rules are read."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,1 @@
-"""Text: tokens and tags with character offsets, the tag cache, datasets."""
+"""Text → tokens, tags and lemmas, with character offsets; tagged texts on disk."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sears_dsl.catalogue import shipped
-from sears_dsl.discovery.proposing.antecedents import MINED
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit, is_writable
+from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.ruleset import Ruleset, load, parse
 from sears_dsl.tagging.tagger import load_tagger

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.filtering.paper_filter import Verdict, complete_scores, filter_candidates
 from sears_dsl.discovery.filtering.sequential import Round, allowed_failures
-from sears_dsl.discovery.proposing.antecedents import MINED
-from sears_dsl.effects.applications import Applications, apply_candidates
+from sears_dsl.effects.applications import MINED, Applications, apply_candidates
 from sears_dsl.effects.evidence import flip_evidence, hold_out, lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import UsageError

@@ -19,7 +19,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.proposing.antecedents import MINED
+from sears_dsl.effects.applications import MINED
 from sears_dsl.effects.evidence import lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError

@@ -33,7 +33,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.proposing.antecedents import MINED
+from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule

@@ -17,19 +17,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Matches
-from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, Text
+from sears_dsl.language.rule import Element, Literal, Rule, Tag, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import COARSE, FINE
 from sears_dsl.language.words import KEYWORDS, objection
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, TokenType
 
-__all__ = ["MINED", "Antecedents", "TestSequence", "Window"]
-
-MINED = Options(case="exact")
-"""The options under which mined rules are read."""
+__all__ = ["Antecedents", "TestSequence", "Window"]
 
 TestSequence: TypeAlias = tuple[int, ...]
 """Tests, by their number, that tokens in a row pass."""

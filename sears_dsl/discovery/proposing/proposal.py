@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.proposing.alignment import Change, minimal_change
-from sears_dsl.discovery.proposing.antecedents import MINED, Antecedents, TestSequence, Window
+from sears_dsl.discovery.proposing.antecedents import Antecedents, TestSequence, Window
 from sears_dsl.discovery.proposing.consequents import ContextChange, consequent_of
+from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
 from sears_dsl.engine.rewrite.renderer import Renderer, apply_edits
 from sears_dsl.errors import UsageError
