@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sears_dsl.engine.compile.diagnostics import inflects
 from sears_dsl.errors import DataError, Diagnostic, UsageError
@@ -43,7 +43,9 @@ from sears_dsl.tagging.tagger import Tagger, identity_of, may_be_named
 
 __all__ = [
     "TABLE",
+    "FoundScoring",
     "found_by_discovery",
+    "found_scoring",
     "manifest_path",
     "reads_tags",
     "record_tagger",
@@ -127,6 +129,46 @@ def found_by_discovery(rules: Path) -> bool:
     """
     known = _read(manifest_path(rules))
     return bool(known.keys() - _NOTED)
+
+
+class FoundScoring(NamedTuple):
+    """By which score discovery judged the rules of a file.
+
+    Attributes:
+        scorer: what the scorer was made of; it begins with its name.
+        tau: S from which on texts counted as equivalent.
+        manifest: the file that says so.
+    """
+
+    scorer: str
+    tau: float
+    manifest: Path
+
+
+def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
+    """The scorer and τ in the manifest beside a ruleset; None where discovery did not find it.
+
+    Raises:
+        DataError: a manifest that cannot be read, or names no scorer and no τ.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> print(found_scoring(parse("movie -> film")))
+        None
+    """
+    path = Path(ruleset.path)
+    known = _read(manifest_path(path)) if path.suffix == ".sear" else {}
+    if known.get("format") != _FORMAT or not known.keys() - _NOTED:
+        return None
+    scorer, settings = known.get("scorer"), known.get("settings")
+    tau = settings.get("tau") if isinstance(settings, dict) else None
+    if not _is_identity(scorer) or not isinstance(tau, float | int) or not 0 <= tau <= 1:
+        raise DataError(
+            f"{manifest_path(path)} does not say how rules were scored: scorer is {scorer!r:.80}, "
+            f"settings.tau is {tau!r:.80}",
+            help="mend it, or remove it and choose with --scorer and --tau",
+        )
+    return FoundScoring(str(scorer), float(tau), manifest_path(path))
 
 
 def validated_with(ruleset: Ruleset) -> tuple[str, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from sears_dsl.cli.options.extras import need_audit, need_discovery
 from sears_dsl.cli.options.model import asking, open_parts, scored_options
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument
     from sears_dsl.auditing.document import AuditDocument
     from sears_dsl.auditing.gates import Gates
+    from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.effects.rule_effects import PairScorer
+    from sears_dsl.language.ruleset import Ruleset
 
 __all__ = ["audit_command", "compare_command"]
 
@@ -111,6 +115,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     compile_rules(rulesets, tagger=load_tagger(options["tagger"]))
     every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]
     gates.check(zip(distinct_ids(rulesets), every_rule, strict=True))
+    recorded = _take_scoring(rulesets, options)
     columns = read_columns(
         options["data"],
         options["columns"],
@@ -151,6 +156,12 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
             sure_from=options["sure_from"],
             examples=options["examples"],
         )
+        if recorded is not None and recorded.scorer != scorer.identity and not options["quiet"]:
+            click.echo(
+                f"note: the rules were scored by {recorded.scorer} ({recorded.manifest}), and are "
+                f"now by {scorer.identity}",
+                err=True,
+            )
         document = audit(effects, circumstances=circumstances, gates=gates, columns=columns)
         _write(document, output)
     if options["as_json"]:
@@ -159,6 +170,45 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
         _print_audit(document, output)
     if document.verdict.outcome in ("failed", "not judged"):
         sys.exit(1)
+
+
+def _take_scoring(rulesets: Sequence[Ruleset], options: dict[str, Any]) -> FoundScoring | None:
+    """Score as when the rules were found, where nobody chose and their manifests agree.
+
+    A scorer of somebody's own is not taken: only a person names one.
+    """
+    from sears_dsl.batch.provenance import found_scoring
+    from sears_dsl.defaults import SCORER_NAMES
+
+    context = click.get_current_context()
+    chosen = {
+        name
+        for name in ("scorer", "tau")
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
+    if "scorer" in chosen:
+        return None
+    recorded = [each for each in map(found_scoring, rulesets) if each is not None]
+    if not recorded:
+        return None
+    first = recorded[0]
+    name = re.split(r"[^a-z]", first.scorer)[0]
+    if any((each.scorer, each.tau) != (first.scorer, first.tau) for each in recorded):
+        remark = f"the rules were scored in different ways; {options['scorer']} scores them here"
+    elif name not in SCORER_NAMES:
+        own = first.scorer.partition(" ")[0]
+        remark = (
+            f"the rules were scored by {own} ({first.manifest}), which a file may not make sears "
+            f"import; {options['scorer']} scores them here. If it is yours: --scorer {own}"
+        )
+    else:
+        options["scorer"] = name
+        if "tau" not in chosen:
+            options["tau"] = first.tau
+        return first
+    if not options["quiet"]:
+        click.echo(f"note: {remark}", err=True)
+    return None
 
 
 def _gates(options: dict[str, Any]) -> Gates:

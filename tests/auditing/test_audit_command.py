@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl.cli.audit import audit_command, compare_command
+from sears_dsl.cli.audit import _take_scoring, audit_command, compare_command
 from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.language.ruleset import load
 
 MODEL = """\
 import pathlib
@@ -176,3 +177,44 @@ def test_two_models_are_compared_on_the_same_rows(folder: Path) -> None:
     assert run(compare_command, ["after", "before", "--quiet"]).exit_code == 0
     printed = run(compare_command, ["before", "after/audit.json", "--json"])
     assert json.loads(printed.stdout) == document
+
+
+# ---------------------------------------------------------------- scored as when they were found
+
+
+def scored_as(*more: str, **manifest: object) -> tuple[dict, str]:
+    """The options with which rules are scored, and what is told about it."""
+    told = {"format": "sears-manifest", "version": 2, **manifest}
+    Path("rules.manifest.json").write_text(json.dumps(told), "utf-8")
+    arguments = ["rules.sear", "--model", "a:b", "--data", "test.csv", *more]
+    context = audit_command.make_context("audit", arguments)
+    with context, CliRunner().isolation() as (_, err, _):
+        _take_scoring([load("rules.sear")], context.params)
+        err.seek(0)
+        return context.params, err.read().decode()
+
+
+def test_an_audit_scores_as_the_manifest_beside_the_rules_says(folder: Path) -> None:
+    found = {"scorer": "strict(combined(pivot-a,minilm-b,1),0.0008)", "settings": {"tau": 0.25}}
+    options, told = scored_as(**found)
+    assert (options["scorer"], options["tau"], told) == ("strict", 0.25, "")
+    options, _ = scored_as("--tau", "0.5", **found)
+    assert (options["scorer"], options["tau"]) == ("strict", 0.5)
+    options, _ = scored_as("--scorer", "minilm", **found)
+    assert (options["scorer"], options["tau"]) == ("minilm", None)
+    options, _ = scored_as(validated_with=["fast 1"])
+    assert (options["scorer"], options["tau"]) == ("judge", None)
+
+
+def test_a_scorer_of_ones_own_is_the_users_to_name(folder: Path) -> None:
+    options, told = scored_as(scorer="mine:score (0123)", settings={"tau": 0.25})
+    assert (options["scorer"], options["tau"]) == ("judge", None)
+    assert "--scorer mine:score" in told
+
+
+@pytest.mark.parametrize("settings", [None, 5, {}, {"tau": "high"}, {"tau": 7}])
+def test_a_manifest_that_does_not_say_how_rules_were_scored_is_told(
+    folder: Path, settings: object
+) -> None:
+    with pytest.raises(DataError, match="does not say how rules were scored"):
+        scored_as(scorer="judge-1", settings=settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -380,6 +381,36 @@ def test_init_proposes_columns_and_what_it_writes_is_read(
     audit = taken("audit")
     assert (audit["model"], audit["rules"]) == ("brittle_films:predict", ("rules",))
     assert audit["max_flip_rate"] == 0.05
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
+def test_at_a_terminal_init_asks_and_proposes(folder: Path) -> None:
+    import pty
+
+    (folder / "sears.toml").unlink()
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from sears_dsl.cli import main; main()", "init"],
+        stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(theirs)
+    said = b""
+    for question, answer in (
+        (b"labelled rows, a file [data/dev.csv]: ", b""),
+        (b"the column of texts [said]: ", b""),
+        (b"the column of labels", b"gold"),
+        (b"the model, such as my_model:predict (empty: later): ", b"brittle_films:predict"),
+        (b"rules of your own, a file or a folder (empty: later) [rules]: ", b""),
+    ):
+        while question not in said or not said.endswith(b": "):
+            said += os.read(ours, 4096)
+        os.write(ours, answer + b"\n")
+        said = b""
+    assert process.wait(60) == 0
+    os.close(ours)
+    assert taken("audit")["model"] == "brittle_films:predict"
+    assert taken("discover", "-o", "found.sear")["label"] == "gold"
+    assert taken("check")["rules"] == ("rules",)
 
 
 def test_init_replaces_nothing(folder: Path) -> None:
