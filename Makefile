@@ -5,33 +5,51 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := $(VENV)/.demo
+
+LAYERS = $(sort $(patsubst tests/%/,test-%,$(dir $(wildcard tests/*/test_*.py))))
 
 .PHONY: help demo test check fmt bench wheel-test docs clean
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(READY): pyproject.toml constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+$(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sears needs Python 3.11 or later; say which with: make PYTHON=python3.11 …")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+
+$(READY): pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) -e '.[dev]'
+	$(BIN)/sears warm-up
+	touch $@ $(DEMO)
+
+# Nothing of the tests and of the docs.
+$(DEMO): pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) -e '.[demo]'
 	$(BIN)/sears warm-up
 	touch $@
 
-demo: $(READY)  ## shipped rulesets on 10,605 real sentences; then rules that flip a model
+demo: $(DEMO)  ## shipped rulesets on 10,605 real sentences; then rules that flip a model
 	$(BIN)/python -m demo.reviews
 	$(BIN)/python -m demo.discovery
 
 test: $(READY)  ## all tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-check: $(READY)  ## style, types, rules and the examples of the docs
+# A name that is no folder of tests lists them.
+test-%: $(READY)  ## the tests of one layer: test-language, test-engine, test-discovery, …
+	@test -d tests/$* || { echo "there is no tests/$*; there are:" $(LAYERS); exit 2; }
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/$*
+
+check: $(READY)  ## style, types, rules, layers and the reference, within a minute
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/sears check rulesets
 	$(BIN)/sears fmt --check rulesets
-	$(BIN)/python -m pytest -q tests/test_docs.py tests/language/test_language_reference.py tests/test_site.py
+	$(BIN)/python -m pytest -q tests/test_architecture.py tests/test_contributing.py tests/language/test_language_reference.py
 
 fmt: $(READY)  ## put code and rules into their canonical form
 	$(BIN)/ruff check --fix .
