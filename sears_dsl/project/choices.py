@@ -1,9 +1,9 @@
 """The options of a command that a project file says.
 
 In: a project, a command, the options that a person gave. Out: values for the others, each with the
-key that it stands under. Always holds: what a person gave is not among them; a path is as it would
-be written in the current folder, and is there; a file names no tagger but an installed one. Costs a
-few looks at the disk.
+key that it stands under. Always holds: what a person gave wins; a path is as it would be written
+in the current folder; what is read is there, what is written lies in the folder of the file; a file
+names no tagger but an installed one. Costs a few looks at the disk.
 """
 
 from __future__ import annotations
@@ -218,8 +218,9 @@ class _Choosing:
             elif value is not None:
                 yield _option(field), Choice(value, key("gates", field))
         if self.project.fields.audits:
-            folder = _from_here(self.project, self.project.fields.audits)
-            yield "--output", Choice(folder, key("audits"))
+            folder = self.project.fields.audits
+            _require_inside(self.project, folder, key("audits"), instead="-o")
+            yield "--output", Choice(_from_here(self.project, folder), key("audits"))
 
     def _audits(self) -> Iterator[tuple[str, Choice]]:
         for argument, field in (("before", "baseline"), ("after", "audits")):
@@ -246,6 +247,9 @@ def _spec(project: Project, spec: str, key: str) -> str:
             path = spec.removeprefix(kind)
             if kind == "hf:" and not (project.folder / path).exists():
                 return spec
+            if kind == "file:":  # rows that want predictions are written beside it
+                _require_inside(project, path, key, instead="--model")
+                return kind + _from_here(project, path)
             return kind + _path(project, path, key)
     return spec
 
@@ -263,6 +267,20 @@ def _path(project: Project, path: str, key: str) -> str:
             help=f"paths in a project file begin at its folder, {project.folder}",
         )
     return here
+
+
+def _require_inside(project: Project, path: str, key: str, *, instead: str) -> None:
+    """What is written lies in the folder of the project file, after links.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if not (project.folder / path).resolve().is_relative_to(project.folder.resolve()):
+        raise UsageError(
+            f"{_file(project)}: {key} is {path!r}, and a project file has nothing written outside "
+            "of its folder",
+            help=f"if you want it there, say so by hand: {instead}",
+        )
 
 
 def _from_here(project: Project, path: str) -> str:

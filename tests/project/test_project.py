@@ -352,6 +352,26 @@ def test_it_names_no_tagger_of_ones_own(folder: Path, name: str) -> None:
     assert taken("apply", "-o", "x.csv", "--tagger", "pinned")["tagger"] == "pinned"
 
 
+@pytest.mark.parametrize("place", ["/elsewhere", "../elsewhere", "link/audits"])
+def test_nothing_is_written_outside_of_its_folder(folder: Path, place: str) -> None:
+    (folder / "link").symlink_to(folder.parent)
+    audits = PROJECT.replace('"audits/last"', f'"{place}"')
+    (folder / "sears.toml").write_text(audits, "utf-8")
+    trusted()
+    with pytest.raises(UsageError, match="nothing written outside"):
+        taken("audit")
+    predictions = PROJECT.replace("brittle_films:predict", f"file:{place}/answers.csv")
+    (folder / "sears.toml").write_text(predictions, "utf-8")
+    with pytest.raises(UsageError, match="nothing written outside"):
+        taken("audit")
+
+
+def test_predictions_that_are_not_made_yet_may_be_named(folder: Path) -> None:
+    text = PROJECT.replace("brittle_films:predict", "file:answers.csv")
+    (folder / "sears.toml").write_text(text, "utf-8")
+    assert taken("audit")["model"] == "file:answers.csv"
+
+
 def test_a_pipe_or_a_huge_file_is_not_read(folder: Path) -> None:
     (folder / "sears.toml").unlink()
     os.mkfifo(folder / "sears.toml")
