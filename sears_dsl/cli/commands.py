@@ -22,10 +22,12 @@ from sears_dsl.cli.fix import fix_command
 from sears_dsl.cli.init import init_command
 from sears_dsl.cli.pivots import former_models_command, pivots_group
 from sears_dsl.cli.rules.catalogue import rules_command
-from sears_dsl.cli.rules.check import check_command, fmt_command, test_command
+from sears_dsl.cli.rules.check import check_command
 from sears_dsl.cli.rules.diff import diff_command
 from sears_dsl.cli.rules.explain import explain_command, try_command
+from sears_dsl.cli.rules.fmt import fmt_command
 from sears_dsl.cli.rules.lsp import lsp_command
+from sears_dsl.cli.rules.test import test_command
 from sears_dsl.cli.score import calibrate_command, score_command
 from sears_dsl.cli.trust import trust_command
 from sears_dsl.cli.vet import vet_command, vetted_command

@@ -277,11 +277,11 @@ def test_errors_say_from_where_a_value_came(folder: Path) -> None:
     (folder / "data" / "test.csv").write_text("text,lable\nA movie.,yes\n", "utf-8")
     done = run("audit", "rules", "--tagger", "pinned", "--scorer", "none")
     assert isinstance(done.exception, SearsError)
-    assert "data/test.csv is its datasets.test.file" in done.exception.help
+    assert "in sears.toml: datasets.test.file = 'data/test.csv'" in done.exception.help
     (folder / "sears.toml").write_text(PROJECT.replace("30%", "most"), "utf-8")
     done = run("audit")
     assert isinstance(done.exception, click.UsageError)
-    assert "most is its gates.max_flip_rate" in done.exception.message
+    assert "in sears.toml: gates.max_flip_rate = 'most'" in done.exception.message
 
 
 def test_help_needs_no_project_file(folder: Path) -> None:

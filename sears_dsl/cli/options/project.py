@@ -184,5 +184,5 @@ def _origins(ctx: click.Context, message: str) -> str:
                 places.setdefault(str(value), choice.key)
     if not places:
         return ""
-    told = ", ".join(f"{value} is its {key}" for value, key in places.items())
-    return f"from the project file {project.path.name}: {told}"
+    told = ", ".join(f"{key} = {value!r}" for value, key in places.items())
+    return f"in {project.path.name}: {told}"

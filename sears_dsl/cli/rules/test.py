@@ -1,0 +1,111 @@
+"""``sears test``: the tests that rules carry."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.screen.console import counted, echo_json, imports_option
+from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.errors import TaggerError
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.tagging.tagger import Tagger
+
+__all__ = ["test_command"]
+
+
+@click.command("test", cls=ProjectCommand, epilog="Example: sears test contractions/expand")
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+              help="For tests without pinned tags.")  # fmt: skip
+@click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
+              "manifest that it was validated with this tagger.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")
+@imports_option
+def test_command(
+    rules: tuple[str, ...],
+    *,
+    tagger: str,
+    record: bool,
+    as_json: bool,
+    allow_imports_outside: bool,
+) -> None:
+    """Run the tests that rules carry. Exit 1 when one is not ok.
+
+    Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text).
+    """
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.rule_tests import run_tests
+
+    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+    chosen = _tagger_for(tagger, rulesets)
+    results = [
+        (ruleset, result) for ruleset in rulesets for result in run_tests(ruleset, tagger=chosen)
+    ]
+    failed = [(ruleset, result) for ruleset, result in results if result.outcome != "ok"]
+    if as_json:
+        echo_json(
+            [
+                {
+                    "path": ruleset.path,
+                    "line": result.test.span.line if result.test.span else None,
+                    "rule": result.rule_id,
+                    "text": result.test.text,
+                    "expected": result.test.expected,
+                    "actual": result.actual,
+                    "outcome": result.outcome,
+                }
+                for ruleset, result in results
+            ]
+        )
+    else:
+        for ruleset, result in failed:
+            line = result.test.span.line if result.test.span else 0
+            click.echo(f"{ruleset.path}:{line}: {result.outcome}: {result.rule_id}")
+            click.echo(f"  text      {result.test.text}")
+            click.echo(f"  expected  {_told(result.test.expected)}")
+            click.echo(f"  actual    {_told(result.actual)}")
+        rules_tested = len({(ruleset.path, result.rule_id) for ruleset, result in results})
+        click.echo(
+            f"{counted(len(results), 'test')} of {counted(rules_tested, 'rule')}: "
+            f"{len(results) - len(failed):,} ok, {len(failed):,} not ok"
+        )
+    if record:
+        failing = {ruleset.path for ruleset, _ in failed}
+        _record([each for each in rulesets if each.path not in failing], tagger)
+    if failed:
+        sys.exit(1)
+
+
+def _record(rulesets: list[Ruleset], name: str) -> None:
+    """Write down what was validated; a file without tests was not."""
+    from sears_dsl.batch.provenance import record_tagger
+    from sears_dsl.tagging.tagger import load_tagger
+
+    for ruleset in rulesets:
+        if any(rule.metadata.tests for rule in ruleset.rules):
+            manifest = record_tagger(ruleset, load_tagger(name))
+            click.echo(f"written: {manifest}", err=True)
+
+
+def _told(text: str | None) -> str:
+    return "(silent)" if text is None else text
+
+
+def _tagger_for(name: str, rulesets: list[Ruleset]) -> Tagger:
+    """The tagger asked for; where all tests pin their tags, no tagger has to be installed."""
+    from sears_dsl.tagging.pinned import PinnedTagger, parse_pinned
+    from sears_dsl.tagging.tagger import load_tagger
+
+    try:
+        return load_tagger(name)
+    except TaggerError:
+        tests = [t for r in rulesets for rule in r.rules for t in rule.metadata.tests]
+        if all(parse_pinned(test.text) is not None for test in tests):
+            return PinnedTagger()
+        raise
