@@ -43,7 +43,7 @@ test-%: $(READY)  ## the tests of one layer: test-language, test-engine, test-di
 	@test -d tests/$* || { echo "there is no tests/$*; there are:" $(LAYERS); exit 2; }
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/$*
 
-check: $(READY)  ## style, types, rules, layers and the reference, within a minute
+check: $(READY)  ## style, types, rules, layers and the reference
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

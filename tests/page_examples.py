@@ -35,6 +35,10 @@ _FENCE = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILIN
 _TITLE = re.compile(r'title="([^"/]+(?:/[^"/]+)*)"')
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _PLAIN = re.compile(r"(sears [^|;&<>$`]*)(; echo \"exit code \$\?\")?")
+# A stage says every ten seconds how far it is; on pages none takes so long, on a busy machine any.
+_CLOCK = re.compile(
+    r"^[\w ]+:( [\d,]+ of [\d,]+,)? \d+:[\d:]+(, about [\d:]+ left)?\n", re.MULTILINE
+)
 _SHOWN = {"text", "yaml", "toml", "lua", "elisp", "json"}
 
 
@@ -120,7 +124,7 @@ def run_commands(text: str, where: str, folder: Path, *, whole: bool = False) ->
     assert commands, where
     for written, expected in commands:
         command = re.sub(r"\s*\\\n\s*", " ", written)
-        printed = _printed(command, folder)
+        printed = _CLOCK.sub("", _printed(command, folder))
         for part in _parts(expected):
             assert part in _squeezed(printed), f"{where}: $ {command}\n{printed}"
         shown = r"\s*.*?\s*".join(re.escape(_squeezed(part)) for part in expected.split("…"))
