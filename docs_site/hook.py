@@ -19,6 +19,7 @@ from docs_site.commands import command_pages
 from docs_site.findings import error_pages
 from docs_site.language import language_pages
 from docs_site.page import Page
+from docs_site.python import python_pages
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.commands import sears
 from sears_dsl.runtime.resources import resource_folder
@@ -31,7 +32,7 @@ _OUR_WORKER = "assets/worker-from-disk.js"
 
 ROOT = Path(__file__).resolve().parents[1]
 # Where the navigation of mkdocs.yml says so, the generated pages come in.
-_PLACES = ("language", "commands", "errors", "rules")
+_PLACES = ("language", "commands", "errors", "python", "rules")
 
 
 def _pages() -> dict[str, list[Page]]:
@@ -42,6 +43,7 @@ def _pages() -> dict[str, list[Page]]:
         "language": language_pages(reference, (grammar / "sears.lark").read_text("utf-8")),
         "commands": command_pages(sears),
         "errors": error_pages(reference),
+        "python": python_pages(),
         "": [Page("editors.md", "Editors", editors)],
     }
 

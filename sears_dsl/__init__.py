@@ -15,7 +15,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sears_dsl.api import apply
+    from sears_dsl.api.applying import apply
+    from sears_dsl.api.auditing import AuditResult, ComparisonResult, audit, compare
+    from sears_dsl.api.discovering import (
+        AdversaryResult,
+        DiscoveryResult,
+        adversaries,
+        discover,
+    )
+    from sears_dsl.api.repairing import RepairResult, augment, fix
+    from sears_dsl.api.scoring import ParaphraseResult, ScoreResult, paraphrase, score
+    from sears_dsl.api.vetting import VettingResult, vet
     from sears_dsl.catalogue import load
     from sears_dsl.engine.matcher import Matcher, compile_rules
     from sears_dsl.engine.matches import Edit, Matches, Rewrite
@@ -34,6 +44,7 @@ if TYPE_CHECKING:
     )
     from sears_dsl.language.rule import Metadata, Options, Rule
     from sears_dsl.language.ruleset import Ruleset, parse
+    from sears_dsl.models.loading import load_predictor
     from sears_dsl.rule_tests import RuleTestResult, run_tests
     from sears_dsl.tagging.cache import TagCache
     from sears_dsl.tagging.tagger import Tagger, load_tagger
@@ -42,7 +53,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "sears_dsl.api": ("apply",),
+    "sears_dsl.api.applying": ("apply",),
+    "sears_dsl.api.auditing": ("AuditResult", "ComparisonResult", "audit", "compare"),
+    "sears_dsl.api.discovering": (
+        "AdversaryResult",
+        "DiscoveryResult",
+        "adversaries",
+        "discover",
+        "fix",
+    ),
+    "sears_dsl.api.repairing": ("RepairResult", "augment", "fix"),
+    "sears_dsl.api.scoring": ("ParaphraseResult", "ScoreResult", "paraphrase", "score"),
+    "sears_dsl.api.vetting": ("VettingResult", "vet"),
     "sears_dsl.catalogue": ("load",),
     "sears_dsl.engine.matcher": ("Matcher", "compile_rules"),
     "sears_dsl.engine.matches": ("Edit", "Matches", "Rewrite"),
@@ -61,6 +83,7 @@ _HOME = {
     ),
     "sears_dsl.language.rule": ("Metadata", "Options", "Rule"),
     "sears_dsl.language.ruleset": ("Ruleset", "parse"),
+    "sears_dsl.models.loading": ("load_predictor",),
     "sears_dsl.rule_tests": ("RuleTestResult", "run_tests"),
     "sears_dsl.tagging.cache": ("TagCache",),
     "sears_dsl.tagging.tagger": ("Tagger", "load_tagger"),
@@ -69,21 +92,28 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "AdversaryResult",
+    "AuditResult",
     "CacheError",
+    "ComparisonResult",
     "CompileError",
     "DataError",
     "Diagnostic",
+    "DiscoveryResult",
     "Edit",
     "Matcher",
     "Matches",
     "Metadata",
     "ModelError",
     "Options",
+    "ParaphraseResult",
+    "RepairResult",
     "Rewrite",
     "Rule",
     "RuleSyntaxError",
     "RuleTestResult",
     "Ruleset",
+    "ScoreResult",
     "SearsError",
     "Span",
     "SpanMap",
@@ -93,12 +123,23 @@ __all__ = [
     "Token",
     "Tokens",
     "UsageError",
+    "VettingResult",
+    "adversaries",
     "apply",
+    "audit",
+    "augment",
+    "compare",
     "compile_rules",
+    "discover",
+    "fix",
     "load",
+    "load_predictor",
     "load_tagger",
+    "paraphrase",
     "parse",
     "run_tests",
+    "score",
+    "vet",
 ]
 
 

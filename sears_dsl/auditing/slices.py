@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.totals import keeping
 from sears_dsl.data.batches import ReadOptions
-from sears_dsl.data.dataset import Dataset, require_column
+from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.data.sources import open_rows
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import fisher_exact, q_values
@@ -222,16 +223,16 @@ def _ranges(known: NDArray[np.float64], cuts: NDArray[np.float64]) -> list[tuple
 
 
 def read_columns(
-    path: str,
+    source: object,
     names: Sequence[str],
     *,
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> dict[str, list[Any]]:
-    """Further columns of the file of rows, to slice by; the model does not see them.
+    """Further columns of the rows, to slice by; the model does not see them.
 
     Args:
-        path: the file.
+        source: the rows, as `open_rows` takes them.
         names: the columns.
         format_name: the format, where the file's name does not tell.
         options: how it is read; the same as for the rows.
@@ -242,9 +243,9 @@ def read_columns(
     found: dict[str, list[Any]] = {name: [] for name in names}
     if not names:
         return found
-    dataset = Dataset(path, format_name=format_name, options=options)
+    dataset = open_rows(source, format_name=format_name, options=options)
     for name in names:
-        require_column(dataset.names, name, where=path)
+        require_column(dataset.names, name, where=dataset.path)
     for batch in dataset.batches():
         for name, values in found.items():
             # Of JSON lines a later batch may lack a column, as a row may.

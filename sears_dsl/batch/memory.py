@@ -208,3 +208,13 @@ class _FileRows(MemoryFrame):
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         return self._rows().rewritten(changes, dropped)
+
+    def extended(
+        self,
+        rows: Sequence[int],
+        changed: Mapping[str, Sequence[Any]],
+        added: Mapping[str, Sequence[Any]],
+        *,
+        only_new: bool = False,
+    ) -> Any:
+        return self._rows().extended(rows, changed, added, only_new=only_new)

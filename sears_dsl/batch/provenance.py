@@ -22,8 +22,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.diagnostics import inflects
-from sears_dsl.errors import DataError, Diagnostic, UsageError
+from sears_dsl.errors import DataError, Diagnostic, TaggerError, UsageError
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
@@ -39,7 +40,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.documents import parse_json, read_document
 from sears_dsl.runtime.resources import resource_folder
 from sears_dsl.runtime.writing import write_atomically
-from sears_dsl.tagging.tagger import Tagger, identity_of, may_be_named
+from sears_dsl.tagging.tagger import Tagger, identity_of, load_named, may_be_named
 
 __all__ = [
     "TABLE",
@@ -50,6 +51,7 @@ __all__ = [
     "reads_tags",
     "record_tagger",
     "tagger_findings",
+    "tagger_for",
     "validated_with",
     "validating_taggers",
 ]
@@ -368,3 +370,40 @@ def _finding(known: Sequence[str], used: Tagger, rulesets: Sequence[Ruleset]) ->
         help="where the two tag a word differently a rule fires in one and not in the other; "
         f"--tagger {first} takes the tagger that it was validated with{whose}",
     )
+
+
+def tagger_for(rulesets: Sequence[Ruleset]) -> str:
+    """The name of a tagger that the rules were validated with; of the default one where none is.
+
+    What stands in a file is a stranger's word: it may name what is installed, and nothing else.
+
+    Raises:
+        TaggerError: the rules were validated with a tagger that is not there, or that only a
+            person may name.
+        DataError: a manifest that cannot be read.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> tagger_for([parse("movie -> film")])
+        'fast'
+    """
+    known = validating_taggers(rulesets)
+    if not known or DEFAULT_TAGGER in known:
+        return DEFAULT_TAGGER
+    named = next(filter(may_be_named, known), None)
+    if named is None:
+        raise TaggerError(
+            f"the rules were validated with the tagger {known[0]}, which a file may not make sears "
+            "import",
+            help=f"if it is yours, name it by hand: --tagger {known[0]}; or name another one, such "
+            f"as --tagger {DEFAULT_TAGGER}",
+        )
+    try:
+        load_named(named)
+    except TaggerError as error:
+        raise TaggerError(
+            f"the rules were validated with the tagger {named}, which cannot be loaded: "
+            f"{error.message}",
+            help=f"{error.help}; or name another one with --tagger",
+        ) from error
+    return named

@@ -7,7 +7,7 @@ same. Costs nothing until `build`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +20,7 @@ from sears_dsl.tagging.tagger import identity_of, load_tagger, needs_cache
 if TYPE_CHECKING:
     from sears_dsl.batch.plan import TextMatcher
 
-__all__ = ["RulesetRecipe"]
+__all__ = ["RulesetRecipe", "rules_digest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,27 @@ class RulesetRecipe:
 
     def identity(self) -> Mapping[str, str]:
         """A hash of all rules, sets and options, and the tagger with its version."""
-        digest = blake2b(digest_size=16)
-        for ruleset in _with_imports(self.rulesets):
-            digest.update(ruleset.format().encode() + b"\0")
-        return {"rules": digest.hexdigest(), "tagger": identity_of(load_tagger(self.tagger))}
+        return {
+            "rules": rules_digest(self.rulesets),
+            "tagger": identity_of(load_tagger(self.tagger)),
+        }
 
 
-def _with_imports(rulesets: tuple[Ruleset, ...]) -> Iterator[Ruleset]:
+def rules_digest(rulesets: Sequence[Ruleset]) -> str:
+    """A hash of all rules, sets and options, in hex.
+
+    Example:
+        >>> from sears_dsl.language.ruleset import parse
+        >>> len(rules_digest([parse("movie -> film")]))
+        32
+    """
+    digest = blake2b(digest_size=16)
+    for ruleset in _with_imports(rulesets):
+        digest.update(ruleset.format().encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
     """The rulesets and what they import, each before its imports and once."""
     seen: set[int] = set()
     waiting = list(reversed(rulesets))

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from sears_dsl.cli.options.extras import need_audit, need_discovery
-from sears_dsl.cli.options.model import asking, open_parts, scored_options
-from sears_dsl.cli.options.own_parts import own_parts
+from sears_dsl.cli.options.model import asking, noting, scored_options
+from sears_dsl.cli.options.own_parts import parts_choice
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.tagger import chosen_tagger
-from sears_dsl.cli.options.unfinished import make_folder
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
-from sears_dsl.cli.screen.progress import ShowStage, stages
+from sears_dsl.cli.screen.progress import stages
+from sears_dsl.runtime.extras import need_audit, need_discovery
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument
     from sears_dsl.auditing.document import AuditDocument
     from sears_dsl.auditing.gates import Gates
+    from sears_dsl.auditing.running import AuditChoices
     from sears_dsl.batch.provenance import FoundScoring
-    from sears_dsl.effects.rule_effects import PairScorer
+    from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["audit_command", "compare_command"]
+__all__ = ["audit_command", "chosen_scoring", "compare_command"]
 
 
 def _rate(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
@@ -99,23 +97,26 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     on few rows is not judged; a gate of which nothing could be judged fails.
     """
     need_audit()
-    from sears_dsl.auditing.audit import Circumstances, audit
+    from sears_dsl.auditing.reports.files import write_audit_files
+    from sears_dsl.auditing.running import (
+        audit_rules,
+        check_rules,
+        recorded_otherwise,
+        scorer_of_audit,
+    )
     from sears_dsl.auditing.slices import read_columns
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
-    from sears_dsl.effects.rule_effects import rule_effects
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.language.ruleset import distinct_ids
-    from sears_dsl.tagging.tagger import identity_of, load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
 
-    gates = _gates(options)
+    gates, note = _gates(options), noting(options)
+    if options["scorer"] != "none":
+        need_discovery()
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
-    # Before rows are read and the model is asked, not an hour later.
-    compile_rules(rulesets, tagger=load_tagger(options["tagger"]))
-    every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]
-    gates.check(zip(distinct_ids(rulesets), every_rule, strict=True))
-    recorded = _take_scoring(rulesets, options)
+    check_rules(rulesets, gates, tagger=load_tagger(options["tagger"]))
+    choice, recorded = chosen_scoring(rulesets, options)
+    own = choice.own()
     columns = read_columns(
         options["data"],
         options["columns"],
@@ -125,45 +126,22 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     with (
         stages(shown=not options["quiet"]) as show,
         asking(output, options, show=show) as asked,
-        _scorer(asked.run.folder, options, show) as scorer,
+        scorer_of_audit(choice, own, folder=asked.run.folder, show=show, note=note) as scorer,
     ):
-        effects = rule_effects(
+        document = audit_rules(
             rulesets,
             asked.data,
             asked.predictor,
             tagger=asked.tagger,
-            scorer=scorer.scorer,
-            score_at_most=options["score_at_most"],
-            comparison=options["compare"],
-            scope=options["scope"],
-            unit=options["unit"],
-            seed=options["seed"],
+            scorer=scorer,
+            gates=gates,
+            choices=_choices(options, choice),
+            columns=columns,
             on_stage=show,
         )
-        circumstances = Circumstances(
-            rulesets=rulesets,
-            model=asked.predictor.identity,
-            tagger=identity_of(asked.tagger),
-            label=options["label"],
-            also=options["also"],
-            comparison=options["compare"],
-            scope=options["scope"],
-            unit=options["unit"],
-            scorer=scorer.identity,
-            tau=scorer.tau if options["tau"] is None else options["tau"],
-            score_at_most=options["score_at_most"] if scorer.scorer else None,
-            seed=options["seed"],
-            sure_from=options["sure_from"],
-            examples=options["examples"],
-        )
-        if recorded is not None and recorded.scorer != scorer.identity and not options["quiet"]:
-            click.echo(
-                f"note: the rules were scored by {recorded.scorer} ({recorded.manifest}), and are "
-                f"now by {scorer.identity}",
-                err=True,
-            )
-        document = audit(effects, circumstances=circumstances, gates=gates, columns=columns)
-        _write(document, output)
+        if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
+            note(recorded_otherwise(recorded, scorer))
+        write_audit_files(document, output)
     if options["as_json"]:
         echo_json(json.loads(document.model_dump_json()))
     elif not options["quiet"]:
@@ -172,43 +150,21 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
         sys.exit(1)
 
 
-def _take_scoring(rulesets: Sequence[Ruleset], options: dict[str, Any]) -> FoundScoring | None:
-    """Score as when the rules were found, where nobody chose and their manifests agree.
+def chosen_scoring(
+    rulesets: Sequence[Ruleset], options: dict[str, Any]
+) -> tuple[PartsChoice, FoundScoring | None]:
+    """What scores: as the options say; as when the rules were found, where nobody chose.
 
-    A scorer of somebody's own is not taken: only a person names one.
+    Returns:
+        The choice, and what the manifests beside the rules say, where that counts.
     """
-    from sears_dsl.batch.provenance import found_scoring
-    from sears_dsl.defaults import SCORER_NAMES
+    from sears_dsl.auditing.running import as_found
 
-    context = click.get_current_context()
-    chosen = {
-        name
-        for name in ("scorer", "tau")
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
-    }
-    if "scorer" in chosen:
-        return None
-    recorded = [each for each in map(found_scoring, rulesets) if each is not None]
-    if not recorded:
-        return None
-    first = recorded[0]
-    name = re.split(r"[^a-z]", first.scorer)[0]
-    if any((each.scorer, each.tau) != (first.scorer, first.tau) for each in recorded):
-        remark = f"the rules were scored in different ways; {options['scorer']} scores them here"
-    elif name not in SCORER_NAMES:
-        own = first.scorer.partition(" ")[0]
-        remark = (
-            f"the rules were scored by {own} ({first.manifest}), which a file may not make sears "
-            f"import; {options['scorer']} scores them here. If it is yours: --scorer {own}"
-        )
-    else:
-        options["scorer"] = name
-        if "tau" not in chosen:
-            options["tau"] = first.tau
-        return first
-    if not options["quiet"]:
-        click.echo(f"note: {remark}", err=True)
-    return None
+    choice = parts_choice(options)
+    source = click.get_current_context().get_parameter_source("scorer")
+    if source is not ParameterSource.DEFAULT:
+        return choice, None
+    return as_found(choice, rulesets, note=noting(options))
 
 
 def _gates(options: dict[str, Any]) -> Gates:
@@ -225,46 +181,18 @@ def _gates(options: dict[str, Any]) -> Gates:
     )
 
 
-class _Scoring:
-    """A scorer with its name and threshold, or nothing."""
+def _choices(options: dict[str, Any], choice: PartsChoice) -> AuditChoices:
+    from sears_dsl.auditing.running import AuditChoices
 
-    def __init__(
-        self,
-        scorer: PairScorer | None = None,
-        identity: str | None = None,
-        tau: float | None = None,
-    ) -> None:
-        self.scorer = scorer
-        self.identity = identity
-        self.tau = tau
-
-
-@contextmanager
-def _scorer(folder: Path, options: dict[str, Any], show: ShowStage) -> Iterator[_Scoring]:
-    if options["scorer"] == "none":
-        yield _Scoring()
-        return
-    need_discovery()
-    own = own_parts(options)
-    with open_parts(folder, options, own=own, show=show, paraphrases=False) as parts:
-        from sears_dsl.paraphrasing.remembered import RememberedScorer
-
-        remembered = RememberedScorer(parts.scorer, parts.journal)
-        yield _Scoring(remembered, parts.scorer.identity, parts.scorer.tau)
-
-
-def _write(document: AuditDocument, folder: Path) -> None:
-    from sears_dsl.auditing.document import write_audit
-    from sears_dsl.auditing.reports.junit import junit_xml
-    from sears_dsl.auditing.reports.markdown import audit_markdown
-    from sears_dsl.auditing.reports.page import audit_page
-    from sears_dsl.runtime.writing import write_atomically
-
-    make_folder(folder)
-    write_atomically(folder / "audit.html", audit_page(document).encode("utf-8", "replace"))
-    write_atomically(folder / "audit.md", audit_markdown(document).encode("utf-8", "replace"))
-    write_atomically(folder / "junit.xml", junit_xml(document))
-    write_audit(document, folder / "audit.json")
+    return AuditChoices(
+        comparison=options["compare"],
+        tau=choice.tau,
+        **{
+            name: options[name]
+            for name in ("label", "also", "scope", "unit", "score_at_most", "seed",
+                         "sure_from", "examples")
+        },
+    )  # fmt: skip
 
 
 # The files have all of them.
@@ -351,27 +279,17 @@ def compare_command(
     need_audit()
     from sears_dsl.auditing.comparison import compare
     from sears_dsl.auditing.document import read_audit
+    from sears_dsl.auditing.reports.files import write_comparison_files
 
     comparison = compare(read_audit(before), read_audit(after))
     if output is not None:
-        _write_comparison(comparison, output)
+        write_comparison_files(comparison, output)
     if as_json:
         echo_json(json.loads(comparison.model_dump_json()))
     elif not quiet:
         _print_comparison(comparison, output)
     if fail_if_worse and comparison.worse:
         sys.exit(1)
-
-
-def _write_comparison(comparison: ComparisonDocument, folder: Path) -> None:
-    from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
-    from sears_dsl.runtime.writing import write_atomically
-
-    make_folder(folder)
-    write_atomically(folder / "comparison.html", comparison_page(comparison).encode())
-    write_atomically(folder / "comparison.md", comparison_markdown(comparison).encode())
-    content = comparison.model_dump_json(indent=1) + "\n"
-    write_atomically(folder / "comparison.json", content.encode())
 
 
 def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> None:

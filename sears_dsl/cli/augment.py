@@ -15,7 +15,6 @@ from sears_dsl.cli.options.augmentation import (
     read_rows,
     recipe_and_tagger,
     refuse_overwriting,
-    ruleset_names,
 )
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
@@ -47,13 +46,11 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     is that of its source, or what the rule's `expect` makes of it. The columns source_row,
     source_rule and source_ruleset say of every row where it comes from.
     """
-    from sears_dsl.data.dataset import format_of
-    from sears_dsl.data.table import Table, write_table
+    from sears_dsl.data.dataset import format_of, write_columns
+    from sears_dsl.data.table import Table
     from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.repair.augmented import augmented, named_rules
     from sears_dsl.repair.choice import Amount
-    from sears_dsl.repair.expansion import expand
-    from sears_dsl.repair.report import augmentation_record
+    from sears_dsl.repair.running import AugmentationChoices, augment_table
     from sears_dsl.runtime.writing import write_atomically
 
     *rules, data = rules_and_data
@@ -67,48 +64,23 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     matcher = compile_rules(recipe.rulesets, tagger=tagger)
     table = read_rows(data, options)
     columns = chosen_columns(table, options)
-    made = expand(
-        matcher,
-        table.texts(columns.text),
-        labels=None if columns.label is None else table.labels(columns.label),
-        scope=options["scope"],
-        unit=options["unit"],
-    )
-    made.require_some(data)
-    done = augmented(
-        table,
-        made,
-        columns=columns,
+    choices = AugmentationChoices(
         amount=amount,
-        balanced=options["balanced"],
-        seed=options["seed"],
-        rulesets=named_rules(recipe.rulesets),
+        **{name: options[name] for name in ("balanced", "seed", "scope", "unit", "only_new")},
     )
-    record = augmentation_record(
-        done,
-        rules=recipe.identity()["rules"],
-        rulesets=ruleset_names(recipe),
-        tagger=recipe.identity()["tagger"],
-        data=table.digest,
-        choices={
-            "column": columns.text,
-            "label": columns.label,
-            "amount": str(amount),
-            "only_new": options["only_new"],
-            **{name: options[name] for name in ("balanced", "seed", "scope", "unit")},
-        },
-        left_out=made.left_out,
+    done, record = augment_table(
+        table, matcher, recipe.rulesets, columns=columns, tagger=tagger, choices=choices
     )
     written = done.table
     if options["only_new"]:
         new = {name: values[len(table) :] for name, values in written.columns.items()}
         written = Table(new, table.path, table.format)
-    write_table(written, output, form)
+    write_columns(written.columns, output, form)
     write_atomically(manifest, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
-        _print_augmented(done, made.left_out, output, manifest)
+        _print_augmented(done, record["left_out"], output, manifest)
 
 
 def _manifest_beside(output: Path) -> Path:

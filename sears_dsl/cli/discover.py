@@ -5,28 +5,25 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from sears_dsl.cli.options.extras import need_discovery
 from sears_dsl.cli.options.model import model_options, workplace
 from sears_dsl.cli.options.project import ProjectCommand
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
 from sears_dsl.cli.screen.progress import stages
+from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
     from sears_dsl.cli.options.model import Workplace
     from sears_dsl.cli.screen.progress import Stages
-    from sears_dsl.data.batches import Format
     from sears_dsl.discovery.known_rules import KnownFlips
-    from sears_dsl.discovery.result.manifest import SearchRecord
     from sears_dsl.discovery.settings import Settings
     from sears_dsl.effects.right_rows import RightRows
-    from sears_dsl.paraphrasing.team import Team
 
 __all__ = ["SearchScreen", "adversaries_command", "discover_command"]
 
@@ -98,8 +95,10 @@ def discover_command(output: Path, **options: Any) -> None:
         from sears_dsl.data.labelled import read_texts
         from sears_dsl.discovery.algorithm import discover
         from sears_dsl.discovery.known_rules import load_known
-        from sears_dsl.discovery.result.report import Participants, write_discovery
-        from sears_dsl.paraphrasing.plugins import identity_of_source
+        from sears_dsl.discovery.parts import participants_of
+        from sears_dsl.discovery.result.report import write_discovery
+
+        asked, parts = work.asked, work.parts
 
         text = [
             each
@@ -109,38 +108,31 @@ def discover_command(output: Path, **options: Any) -> None:
         shown = SearchScreen(show, work, settings, options)
         shown.notes(text)
         discovery = discover(
-            work.data,
-            work.predictor,
-            paraphraser=work.paraphraser,
-            scorer=work.scorer,
-            tagger=work.tagger,
+            asked.data,
+            asked.predictor,
+            paraphraser=parts.paraphraser,
+            scorer=parts.scorer,
+            tagger=asked.tagger,
             settings=settings,
             text=text,
             known=load_known(
                 options["known"],
                 with_shipped=not (options["no_known"] or options["paper"]),
-                tagger=work.tagger,
+                tagger=asked.tagger,
             ),
-            journal=work.journal,
+            journal=parts.journal,
             on_progress=lambda each: show(*each),
             on_known=shown.known,
             before_search=shown.estimate,
             began=began,
         )
-        participants = Participants(
-            model=work.predictor.identity,
-            pivots=work.team.pivots,
-            scorer=work.scorer.identity,
-            beam=options["beam"] if work.team.recipe.paraphrases else None,
-            label=options["label"],
-            also=options["also"],
-            search=_search(work.team),
-            paraphraser=None
-            if work.team.recipe.paraphrases
-            else identity_of_source(work.paraphraser),
+        participants = participants_of(
+            asked.predictor, parts, label=options["label"], also=options["also"]
         )
-        manifest = write_discovery(discovery, output, participants=participants, tagger=work.tagger)
-        work.run.keep = discovery.budget_reached
+        manifest = write_discovery(
+            discovery, output, participants=participants, tagger=asked.tagger
+        )
+        asked.run.keep = discovery.budget_reached
     if options["as_json"]:
         echo_json(json.loads(manifest.model_dump_json()))
     elif not quiet:
@@ -184,7 +176,7 @@ class SearchScreen:
         from sears_dsl.judge.grammar import load_grammar
 
         looks_english = load_grammar(deep=False).looks_english
-        data = self._work.data
+        data = self._work.asked.data
         for path, texts in ((data.path, data.texts), (" ".join(self._options["texts"]), text)):
             for note in notes_on(texts, looks_english=looks_english):
                 with self._show.aside():
@@ -207,7 +199,7 @@ class SearchScreen:
             return
         from sears_dsl.cli.screen.discovery import estimate
 
-        predictor, team = self._work.predictor, self._work.team
+        predictor, team = self._work.asked.predictor, self._work.parts.team
         ahead = estimate(
             right.texts,
             self._settings,
@@ -254,7 +246,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
     """
     began = time.monotonic()
     need_discovery()
-    from sears_dsl.data.dataset import format_of
+    from sears_dsl.data.dataset import format_of, write_columns
     from sears_dsl.discovery.settings import Settings
 
     form = format_of(str(output), reading=False)
@@ -265,31 +257,24 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
     )
     quiet = options["quiet"]
     with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
-        from sears_dsl.discovery.adversaries import best_of_each_row
+        from sears_dsl.discovery.adversaries import adversary_columns, best_of_each_row
         from sears_dsl.discovery.algorithm import adversaries_of
 
+        asked, parts = work.asked, work.parts
         right, adversaries, skipped, cut_short = adversaries_of(
-            work.data,
-            work.predictor,
-            paraphraser=work.paraphraser,
-            scorer=work.scorer,
-            tagger=work.tagger,
+            asked.data,
+            asked.predictor,
+            paraphraser=parts.paraphraser,
+            scorer=parts.scorer,
+            tagger=asked.tagger,
             settings=settings,
-            journal=work.journal,
+            journal=parts.journal,
             on_progress=lambda each: show(*each),
             began=began,
         )
         kept = best_of_each_row(adversaries.found, top)
-        columns: dict[str, list[Any]] = {
-            "row": [work.data.number(right.positions[each.row]) for each in kept],
-            "original": [each.original for each in kept],
-            "adversary": [each.text for each in kept],
-            "score": [each.score for each in kept],
-            "label": [each.label for each in kept],
-            "prediction": [each.prediction for each in kept],
-        }
-        _write_table(output, form, columns)
-        work.run.keep = bool(cut_short)
+        write_columns(adversary_columns(kept, asked.data, right), output, form)
+        asked.run.keep = bool(cut_short)
     if not quiet:
         rows = len({each.row for each in adversaries.found})
         out = console(stderr=True)
@@ -302,18 +287,6 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
                 f"the time budget cut short: {', '.join(cut_short)}; "
                 f"{counted(skipped, 'row')} not reworded"
             )
-
-
-def _write_table(path: Path, form: Format, columns: Mapping[str, Sequence[Any]]) -> None:
-    """A file of new rows, whole or not at all."""
-    from io import BytesIO
-
-    from sears_dsl.data.batches import Frame
-    from sears_dsl.runtime.writing import write_atomically
-
-    content = BytesIO()
-    form.assemble([form.encode(columns, "utf-8")], content, Frame(tuple(columns)))
-    write_atomically(path, content.getvalue())
 
 
 def _check_name(output: Path) -> None:
@@ -331,14 +304,8 @@ def _take_papers(options: dict[str, Any]) -> None:
         name for name in options
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }  # fmt: skip
-    papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
-    if options["scorer"] == "pivot" or "scorer" not in chosen:
-        papers["tau"] = Settings.paper().tau  # of another scorer it would mean nothing
-    for name in ("delta", "minimum_flips", "minimum_frequency", "propose_from"):
-        papers[name] = getattr(Settings.paper(), name)
-    for name, value in papers.items():
-        if name not in chosen:
-            options[name] = value
+    papers = Settings.paper_choices({})
+    options.update(Settings.paper_choices({name: options[name] for name in chosen}))
     others = [name for name in papers if name in chosen and options[name] != papers[name]]
     others += [name for name in ("known", "texts", "max_questions", "paraphrases")
                if name in chosen]  # fmt: skip
@@ -361,12 +328,3 @@ def _settings(options: dict[str, Any]) -> Settings:
                          "propose_from", "holdout", "seed", "max_questions", "budget_seconds")
         },
     )  # fmt: skip
-
-
-def _search(team: Team) -> SearchRecord | None:
-    """How paraphrases were searched, if they were."""
-    from sears_dsl.discovery.result.manifest import SearchRecord
-
-    if team.search is None:
-        return None
-    return SearchRecord(**team.search._asdict(), device=team.recipe.device, threads=team.threads)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -16,7 +15,6 @@ from sears_dsl.cli.options.augmentation import (
     read_rows,
     recipe_and_tagger,
     refuse_overwriting,
-    ruleset_names,
 )
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.unfinished import resuming_options, unfinished_run
@@ -89,10 +87,9 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.repair.conclusion import judge_repair
-    from sears_dsl.repair.experiment import repair
     from sears_dsl.repair.origin import check_origin
-    from sears_dsl.repair.report import Participants, write_repair
-    from sears_dsl.runtime.journal import Journal
+    from sears_dsl.repair.report import write_repair
+    from sears_dsl.repair.running import repair_model
 
     _check_fix(rules, output, options)
     settings, gate = _settings(options), _gate(options)
@@ -108,30 +105,21 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
         PredictionStore(run.folder / "predictions.sqlite3") as store,
     ):
         trainer = _trainer(training, columns, options, store)
-        participants = Participants(
-            rules=recipe.identity()["rules"],
-            rulesets=ruleset_names(recipe),
-            tagger=recipe.identity()["tagger"],
-            trainer=trainer.identity,
-            training=training.digest,
-            held_out=held_out.digest,
-            notes=(*notes, *_seedless(trainer)),
+        done, participants = repair_model(
+            training,
+            held_out,
+            matcher,
+            recipe.rulesets,
+            columns=columns,
+            tagger=tagger,
+            trainer=trainer,
+            folder=run.folder,
+            settings=settings,
+            notes=notes,
+            on_training=lambda variant, seed, done, total: show(
+                f"training {done + 1} of {total}: {variant}, seed {seed}", 0, None
+            ),
         )
-        task = _task(participants, settings)
-        with Journal(run.folder / "journal.sqlite3", task=task) as journal:
-            done = repair(
-                training,
-                held_out,
-                matcher,
-                columns=columns,
-                trainer=trainer,
-                folder=run.folder,
-                journal=journal,
-                settings=settings,
-                on_training=lambda variant, seed, done, total: show(
-                    f"training {done + 1} of {total}: {variant}, seed {seed}", 0, None
-                ),
-            )
         record = write_repair(done, output, settings=settings, participants=participants, gate=gate)
         if options["save_model"] is not None:
             _keep(run.folder / f"augmented-{settings.seed}", options["save_model"])
@@ -204,28 +192,6 @@ def _trainer(
         load=partial(load_predictor, store=store, batch_size=options["batch_size"]),
         format="jsonl" if training.format == "squad" else training.format,
     )
-
-
-def _seedless(trainer: Trainer) -> tuple[str, ...]:
-    from sears_dsl.repair.train_command import CommandTrainer
-
-    if isinstance(trainer, CommandTrainer) and not trainer.seeded:
-        return ("The train command takes no {seed}, so trainings may differ by chance or not at "
-                "all.",)  # fmt: skip
-    return ()
-
-
-def _task(participants: Participants, settings: RepairSettings) -> str:
-    """What answers depend on; how many seeds there are takes no part, so that more can be added."""
-    from dataclasses import asdict
-
-    from sears_dsl import __version__
-
-    choices = asdict(settings)
-    for name in ("seeds", "seed", "control", "comparison"):
-        del choices[name]
-    said = {"sears": __version__, **asdict(participants), **choices}
-    return "\n".join(f"{name} {json.dumps(value)}" for name, value in sorted(said.items()))
 
 
 def _keep(place: Path, target: Path) -> None:

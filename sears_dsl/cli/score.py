@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.extras import need_discovery
 from sears_dsl.cli.options.model import pivot_option
-from sears_dsl.cli.options.own_parts import load_chosen_scorer, scorer_option
+from sears_dsl.cli.options.own_parts import scorer_option
 from sears_dsl.cli.screen.console import console, counted, echo_json
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
     from sears_dsl.data.dataset import Dataset
@@ -93,6 +93,7 @@ def score_command(
     need_discovery()
     from sears_dsl.data.batches import Frame, ReadOptions
     from sears_dsl.data.dataset import Dataset, format_named, format_of
+    from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.judgements import pair_columns
     from sears_dsl.runtime.writing import write_atomically
 
@@ -179,6 +180,7 @@ def calibrate_command(
     """
     need_discovery()
     from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.calibration import calibrated
     from sears_dsl.meaning.judgements import read_judgements
     from sears_dsl.meaning.strict import StrictScorer

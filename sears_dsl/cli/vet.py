@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import getpass
-import re
-import secrets
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.extras import need_discovery, need_vetting
 from sears_dsl.cli.options.model import asking, asking_options, pivot_option
-from sears_dsl.cli.options.own_parts import load_chosen_scorer, scorer_option
+from sears_dsl.cli.options.own_parts import scorer_option
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
-from sears_dsl.cli.screen.progress import ShowStage, stages
-from sears_dsl.errors import UsageError
+from sears_dsl.cli.screen.progress import stages
+from sears_dsl.runtime.extras import need_discovery, need_vetting
 
 if TYPE_CHECKING:
-    from sears_dsl.cli.options.model import Asked
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.vetting.agreement import Kappa
-    from sears_dsl.vetting.journal import Journal
     from sears_dsl.vetting.merging import Agreement
-    from sears_dsl.vetting.outputs import Written
     from sears_dsl.vetting.review.session import Session
-    from sears_dsl.vetting.review.workbench import Workbench
+    from sears_dsl.vetting.running import Place
 
 __all__ = ["vet_command", "vetted_command"]
 
@@ -83,6 +75,7 @@ def vet_command(rules: str, **options: Any) -> None:
         need_discovery()
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.vetting.running import Sitting, open_journals, pages_of
     from sears_dsl.vetting.web.serving import LOOPBACK, listen, redirection, serve
 
     place = _place(rules, options)
@@ -97,20 +90,35 @@ def vet_command(rules: str, **options: Any) -> None:
     # another `sears vet` of the same ruleset must neither use nor remove.
     with ExitStack() as opened:
         opened.enter_context(listening)
-        journals = opened.enter_context(_journals(place))
+        journals = opened.enter_context(
+            open_journals(place, note=lambda sentence: click.echo(sentence, err=True))
+        )
         telling = opened.enter_context(ExitStack())
         show = telling.enter_context(stages(shown=not options["quiet"]))
         run = asking(_first(place), options, show=show, goes_on=True)
         asked = opened.enter_context(run)
-        sessions = _sessions(place, journals, asked, options, show, scorer=scorer)
+        sitting = Sitting(
+            data=asked.data,
+            predictor=asked.predictor,
+            tagger=asked.tagger,
+            scorer=scorer,
+            tau=options["tau"],
+            comparison=options["compare"],
+            most=options["most"],
+            adversaries=options["adversaries"],
+            cached=not options["no_cache"],
+        )
+        sessions = sitting.sessions(place.ruleset, journals, show=show)
         telling.close()  # from now on the page is what shows something
         address = f"{LOOPBACK}:{listening.getsockname()[1]}"
-        tokens = {secrets.token_urlsafe(24): name for name in sessions}
-        pages = {name: f"http://{address}/{token}/" for token, name in tokens.items()}
-        app = _application(place, asked, sessions, tokens, address)
-        first = next(iter(pages.values()))
+        pages = pages_of(place, sessions, tagger=asked.tagger, address=address)
+        first = next(iter(pages.addresses.values()))
         with redirection(first) if options["open_page"] else nullcontext() as file:
-            serve(app, listening, on_ready=lambda: _say_hello(pages, file, options))
+            serve(
+                pages.application,
+                listening,
+                on_ready=lambda: _say_hello(pages.addresses, file, options),
+            )
         _say_goodbye(place, sessions)
         if any(session.overview()["judge"]["left"] for session in sessions.values()):
             # Leaves the answers of the model where the next start finds them.
@@ -119,176 +127,33 @@ def vet_command(rules: str, **options: Any) -> None:
             click.echo(f"go on: sears {shlex.join(again)}", err=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The ruleset, who judges it, and where things are written."""
+def _place(rules: str, options: dict[str, Any]) -> Place:
+    from sears_dsl.vetting.running import load_rules, place_of
 
-    ruleset: Ruleset
-    output: Path
-    journals: Mapping[str, Path]
-
-
-def _place(rules: str, options: dict[str, Any]) -> _Place:
-    from sears_dsl.vetting.journal import REVIEWER
-
-    ruleset = _ruleset(rules, allow_imports_outside=options["allow_imports_outside"])
-    file = Path(ruleset.path)
-    # A shipped ruleset lies where nobody writes.
-    folder = file.parent if Path(rules).exists() else Path()
-    output = options["output"] or folder / f"{file.stem}.vetted.sear"
-    reviewers = options["reviewers"] or (_user(),)
-    for name in reviewers:
-        if not REVIEWER.fullmatch(name):
-            raise click.UsageError(
-                f"--reviewer {name!r}: a name has letters, digits, dots, - and _ only"
-            )
-    if len(set(reviewers)) < len(reviewers):
-        raise click.UsageError("--reviewer: each name once")
-    if options["journal"] is not None and len(reviewers) > 1:
-        raise click.UsageError("--journal is for one reviewer; each has an own one")
-    journals = {
-        name: options["journal"] or output.with_name(f"{file.stem}.{name}.vetting.jsonl")
-        for name in reviewers
-    }
-    if not ruleset.rules:
-        raise UsageError(f"{rules} has no rules", help="name a ruleset with rules to judge")
-    return _Place(ruleset, output, journals)
+    ruleset = load_rules(rules, allow_imports_outside=options["allow_imports_outside"])
+    return place_of(
+        ruleset,
+        # A shipped ruleset lies where nobody writes.
+        folder=Path(ruleset.path).parent if Path(rules).exists() else Path(),
+        reviewers=options["reviewers"],
+        output=options["output"],
+        journal=options["journal"],
+    )
 
 
-def _ruleset(rules: str, *, allow_imports_outside: bool) -> Ruleset:
-    from sears_dsl.catalogue import load_rulesets
-
-    found = load_rulesets([rules], allow_imports_outside=allow_imports_outside)
-    if len(found) > 1:
-        raise UsageError(
-            f"{rules} is {len(found)} rulesets, and a journal belongs to one",
-            help=f"name one of {', '.join(each.path for each in found[:3])}, …",
-        )
-    return found[0]
-
-
-def _user() -> str:
-    try:
-        return re.sub(r"[^\w.-]", "-", getpass.getuser())
-    except (KeyError, OSError):
-        return "reviewer"
-
-
-@contextmanager
-def _journals(place: _Place) -> Iterator[dict[str, Journal]]:
-    """The journals, ours until the end; one that cannot be used is said at once.
-
-    A new one goes again when nothing was decided: it would tie the rules to their present version.
-    """
-    from sears_dsl.vetting.journal import Journal
-
-    with ExitStack() as opened:
-        found = {
-            name: opened.enter_context(Journal(path, ruleset=place.ruleset, reviewer=name))
-            for name, path in place.journals.items()
-        }
-        for journal in found.values():
-            if journal.torn:
-                click.echo(
-                    f"{journal.path}: the last line was torn, as when a process is killed; it was "
-                    "dropped, and all decisions before it are there", err=True,
-                )  # fmt: skip
-        try:
-            yield found
-        finally:
-            for journal in found.values():
-                if journal.new and not journal.entries:
-                    journal.path.unlink(missing_ok=True)
-
-
-def _first(place: _Place) -> Path:
+def _first(place: Place) -> Path:
     return next(iter(place.journals.values()))
-
-
-def _sessions(
-    place: _Place,
-    journals: Mapping[str, Journal],
-    asked: Asked,
-    options: dict[str, Any],
-    show: ShowStage,
-    *,
-    scorer: Scorer | None,
-) -> dict[str, Session]:
-    """A session for each reviewer."""
-    from sears_dsl.vetting.review.picking import choices_of_rules, read_choices
-    from sears_dsl.vetting.review.session import Session
-
-    file = options["adversaries"]
-    # Before the model is asked: a file that cannot be read is said at once.
-    chosen = None if file is None else read_choices(file)
-    bench = _bench(place.ruleset, asked, options, show, scorer=scorer)
-    choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
-    return {
-        name: Session(bench, journal, most=options["most"], choices=choices)
-        for name, journal in journals.items()
-    }
 
 
 def _scorer(options: dict[str, Any]) -> Scorer | None:
     """What says which flips count; before rows are read and the model is asked."""
     if options["scorer"] == "none":
         return None
+    from sears_dsl.discovery.parts import load_chosen_scorer
+
     scorer = load_chosen_scorer(options["scorer"], pivots=options["pivots"], tau=options["tau"])
     _ = scorer.tau  # one of the user's own may have none, and says so
     return scorer
-
-
-def _bench(
-    ruleset: Ruleset,
-    asked: Asked,
-    options: dict[str, Any],
-    show: ShowStage,
-    *,
-    scorer: Scorer | None,
-) -> Workbench:
-    from sears_dsl.tagging.cache import CachedTagger, TagCache
-    from sears_dsl.tagging.contractions import separated
-    from sears_dsl.tagging.tagger import needs_cache
-    from sears_dsl.vetting.review.workbench import Workbench
-
-    show("tagging rows", 0, len(asked.data.rows))
-    if options["no_cache"] or not needs_cache(options["tagger"]):
-        tokens = separated(asked.tagger.tag(asked.data.texts))
-    else:
-        with TagCache() as cache:
-            tokens = separated(CachedTagger(asked.tagger, cache).tag(asked.data.texts))
-    return Workbench(
-        ruleset,
-        asked.data,
-        asked.predictor,
-        tokens=tokens,
-        tagger=asked.tagger,
-        scorer=scorer,
-        tau=options["tau"],
-        comparison=options["compare"],
-        on_progress=show,
-    )
-
-
-def _application(
-    place: _Place,
-    asked: Asked,
-    sessions: dict[str, Session],
-    tokens: Mapping[str, str],
-    address: str,
-) -> Any:
-    from sears_dsl.vetting.merging import read_reviews
-    from sears_dsl.vetting.outputs import write_vetted
-    from sears_dsl.vetting.web.server import application
-
-    def write() -> str:
-        reviews = read_reviews(list(place.journals.values()), place.ruleset)
-        written = write_vetted(place.ruleset, reviews, place.output, tagger=asked.tagger)
-        return _told(written)
-
-    port = address.rpartition(":")[2]
-    hosts = frozenset({address, f"localhost:{port}"})
-    return application(sessions, tokens=tokens, hosts=hosts, write=write)
 
 
 def _say_hello(pages: Mapping[str, str], file: Path | None, options: dict[str, Any]) -> None:
@@ -303,7 +168,7 @@ def _say_hello(pages: Mapping[str, str], file: Path | None, options: dict[str, A
         webbrowser.open(file.as_uri())
 
 
-def _say_goodbye(place: _Place, sessions: dict[str, Session]) -> None:
+def _say_goodbye(place: Place, sessions: dict[str, Session]) -> None:
     for name, session in sessions.items():
         judge = session.overview()["judge"]
         kept = (
@@ -316,19 +181,6 @@ def _say_goodbye(place: _Place, sessions: dict[str, Session]) -> None:
             f"{judge['left']} left; {kept}",
             err=True,
         )
-
-
-def _told(written: Written) -> str:
-    """What was written, in a sentence."""
-    counts = written.counts
-    told = [f"{counted(counts.get('kept', 0) + counts.get('edited', 0), 'rule')} kept"]
-    if counts.get("edited"):
-        told.append(f"{counts['edited']} of them edited")
-    if written.added:
-        told.append(f"{written.added} written")
-    others = sum(counts.get(each, 0) for each in ("rejected", "disputed", "unjudged"))
-    beside = f"; {others} left out, in {written.left_out}" if written.left_out else ""
-    return f"{', '.join(told)}, in {written.vetted}{beside}"
 
 
 # ---------------------------------------------------------------- vetted
@@ -370,10 +222,11 @@ def vetted_command(
     """
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
-    from sears_dsl.vetting.outputs import write_pairs, write_vetted
+    from sears_dsl.vetting.outputs import write_pairs, write_vetted, written_sentence
+    from sears_dsl.vetting.running import load_rules
     from sears_dsl.vetting.vetted import judged_both_ways, judged_pairs
 
-    ruleset = _ruleset(rules, allow_imports_outside=allow_imports_outside)
+    ruleset = load_rules(rules, allow_imports_outside=allow_imports_outside)
     reviews = read_reviews(journals, ruleset)
     found = outcomes(ruleset, reviews, policy=policy)
     agreements = {"rules": agreement(reviews), "picks": agreement(reviews, on="picks")}
@@ -387,7 +240,7 @@ def vetted_command(
     if output is not None:
         chosen = load_tagger(chosen_tagger([ruleset], tagger, quiet=False))
         written = write_vetted(ruleset, reviews, output, tagger=chosen, policy=policy)
-        click.echo(_told(written), err=True)
+        click.echo(written_sentence(written), err=True)
     if pairs is not None:
         told = f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
         if both := len(judged_both_ways(judged_pairs(reviews))):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from itertools import chain
 from operator import ne
 from pathlib import Path
@@ -17,14 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.data.batches import Batch, Format, ReadOptions
+from sears_dsl.data.batches import Batch, Format, Frame, ReadOptions
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.delimited import Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.plain_text import PlainText
 from sears_dsl.data.squad import Squad
-from sears_dsl.data.streams import STANDARD_STREAM, byte_blocks, compression_of
+from sears_dsl.data.streams import STANDARD_STREAM, byte_blocks, compressed, compression_of
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.writing import write_atomically
 
 __all__ = [
     "FORMAT_NAMES",
@@ -35,6 +37,7 @@ __all__ = [
     "format_of",
     "require_column",
     "row_ids",
+    "write_columns",
 ]
 
 _FORMATS: Mapping[str, Format] = {
@@ -157,6 +160,11 @@ class Dataset:
         self.names: tuple[str, ...] = tuple(self.first.columns)
 
     @property
+    def format_name(self) -> str:
+        """The name of the format."""
+        return self.format.name
+
+    @property
     def encoding(self) -> str:
         """The encoding of the text as it is."""
         return self._reader.encoding
@@ -246,6 +254,31 @@ def row_ids(batch: Batch, column: str | None) -> list[str]:
         index = next(i for i, value in enumerate(values) if value in (None, "") or ne(value, value))
         raise DataError(f"row {batch.row_number(index)} has no {column}")
     return list(map(str, values))
+
+
+def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format) -> None:
+    r"""Write a file of new rows, whole or not at all, compressed where its name says so.
+
+    Args:
+        columns: column → the values of the rows.
+        path: the file.
+        form: its format.
+
+    Raises:
+        DataError: a value that the format has no place for, or the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "a.csv")
+        ...     write_columns({"text": ["A fun film."]}, path, format_of("a.csv"))
+        ...     path.read_text()
+        'text\nA fun film.\n'
+    """
+    content = BytesIO()
+    with compressed(content, str(path)) as stream:
+        form.assemble([form.encode(columns, "utf-8")], stream, Frame(tuple(columns)))
+    write_atomically(path, content.getvalue())
 
 
 class IdLedger:

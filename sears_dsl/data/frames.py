@@ -65,6 +65,24 @@ class MemoryFrame(ABC):
             dropped: rows of the dataset.
         """
 
+    @abstractmethod
+    def extended(
+        self,
+        rows: Sequence[int],
+        changed: Mapping[str, Sequence[Any]],
+        added: Mapping[str, Sequence[Any]],
+        *,
+        only_new: bool = False,
+    ) -> Any:
+        """The dataset and, after its rows, copies of some of them.
+
+        Args:
+            rows: which rows are copied, in order; a row may be copied more than once.
+            changed: column → the values of the copies, where they differ.
+            added: new column → the values of all rows, the old ones first.
+            only_new: whether the old rows are left out.
+        """
+
 
 def memory_frame(data: object) -> MemoryFrame:
     """Recognize a dataset.
@@ -164,6 +182,24 @@ class _Rows(MemoryFrame):
             rows[row] = new["text"] if self._texts else {**rows[row], **new}
         return [row for number, row in enumerate(rows) if number not in dropped]
 
+    def extended(
+        self,
+        rows: Sequence[int],
+        changed: Mapping[str, Sequence[Any]],
+        added: Mapping[str, Sequence[Any]],
+        *,
+        only_new: bool = False,
+    ) -> list[dict[str, Any]]:
+        old = [{"text": row} if self._texts else dict(row) for row in self._rows]
+        whole = old + [dict(old[row]) for row in rows]
+        for name, values in changed.items():
+            for place, value in enumerate(values, start=len(old)):
+                whole[place][name] = value
+        for name, values in added.items():
+            for row, value in zip(whole, values, strict=True):
+                row[name] = value
+        return whole[len(old) :] if only_new else whole
+
 
 class _PandasFrame(MemoryFrame):
     def __init__(self, frame: Any) -> None:
@@ -198,6 +234,17 @@ class _PandasFrame(MemoryFrame):
             frame[label] = _series(frame[label], new)
         return _without(frame, dropped)
 
+    def extended(
+        self,
+        rows: Sequence[int],
+        changed: Mapping[str, Sequence[Any]],
+        added: Mapping[str, Sequence[Any]],
+        *,
+        only_new: bool = False,
+    ) -> Any:
+        labelled = {self._labels[name]: values for name, values in changed.items()}
+        return _extended(self._frame, rows, labelled, added, only_new=only_new)
+
 
 class _PandasSeries(MemoryFrame):
     names = ("text",)
@@ -219,6 +266,42 @@ class _PandasSeries(MemoryFrame):
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         new = {row: values["text"] for row, values in changes.items()}
         return _without(_series(self._series, new), dropped)
+
+    def extended(
+        self,
+        rows: Sequence[int],
+        changed: Mapping[str, Sequence[Any]],
+        added: Mapping[str, Sequence[Any]],
+        *,
+        only_new: bool = False,
+    ) -> Any:
+        return _extended(self._series.to_frame("text"), rows, changed, added, only_new=only_new)
+
+
+def _extended(
+    frame: Any,
+    rows: Sequence[int],
+    changed: Mapping[Any, Sequence[Any]],
+    added: Mapping[str, Sequence[Any]],
+    *,
+    only_new: bool,
+) -> Any:
+    """A data frame with copies of its rows, which keep the index of their rows.
+
+    An index that only counts the rows goes on counting.
+    """
+    pandas = sys.modules["pandas"]
+    whole = pandas.concat([frame, frame.iloc[list(rows)]])
+    if type(frame.index) is pandas.RangeIndex:
+        step = frame.index.step
+        stop = frame.index.start + step * len(whole)
+        whole.index = pandas.RangeIndex(frame.index.start, stop, step, name=frame.index.name)
+    for label, values in changed.items():
+        new = dict(enumerate(values, start=len(frame)))
+        whole[label] = _series(whole[label], new)
+    for name, values in added.items():
+        whole[name] = pandas.Series(list(values), index=whole.index)
+    return whole.iloc[len(frame) :] if only_new else whole
 
 
 def _series(series: Any, new: Mapping[int, Any]) -> Any:
@@ -294,6 +377,25 @@ class _ArrowTable(MemoryFrame):
             first = rows.stop
         return arrow.Table.from_batches(parts, schema=self._table.schema)
 
+    def extended(
+        self,
+        rows: Sequence[int],
+        changed: Mapping[str, Sequence[Any]],
+        added: Mapping[str, Sequence[Any]],
+        *,
+        only_new: bool = False,
+    ) -> Any:
+        arrow = require_pyarrow()
+        new = self._table.take(arrow.array(rows, arrow.int64()))
+        for name, values in changed.items():
+            place = new.schema.get_field_index(name)
+            field = new.schema.field(place)
+            new = new.set_column(place, field, arrow.array(values, field.type))
+        whole = arrow.concat_tables([self._table, new])
+        for name, values in added.items():
+            whole = whole.append_column(name, arrow.array(values, arrow.string()))
+        return whole.slice(len(self._table)) if only_new else whole
+
 
 class _ArrowBatch(_ArrowTable):
     def __init__(self, record_batch: Any) -> None:
@@ -306,6 +408,16 @@ class _ArrowBatch(_ArrowTable):
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         return _one_batch(super().rewritten(changes, dropped))
+
+    def extended(
+        self,
+        rows: Sequence[int],
+        changed: Mapping[str, Sequence[Any]],
+        added: Mapping[str, Sequence[Any]],
+        *,
+        only_new: bool = False,
+    ) -> Any:
+        return _one_batch(super().extended(rows, changed, added, only_new=only_new))
 
 
 def _one_batch(table: Any) -> Any:
@@ -338,6 +450,17 @@ class _Streamed(_ArrowTable):
         table = super().rewritten(changes, dropped)
         return self._back(table) if self._back else table
 
+    def extended(
+        self,
+        rows: Sequence[int],
+        changed: Mapping[str, Sequence[Any]],
+        added: Mapping[str, Sequence[Any]],
+        *,
+        only_new: bool = False,
+    ) -> Any:
+        table = super().extended(rows, changed, added, only_new=only_new)
+        return self._back(table) if self._back else table
+
 
 class _HuggingFace(_ArrowTable):
     def __init__(self, dataset: Any) -> None:
@@ -361,4 +484,20 @@ class _HuggingFace(_ArrowTable):
             description=self._dataset.info.description, features=self._dataset.features
         )
         table = super().rewritten(changes, dropped)
+        return datasets.Dataset(table, info=info, split=self._dataset.split)
+
+    def extended(
+        self,
+        rows: Sequence[int],
+        changed: Mapping[str, Sequence[Any]],
+        added: Mapping[str, Sequence[Any]],
+        *,
+        only_new: bool = False,
+    ) -> Any:
+        datasets = sys.modules["datasets"]
+        table = super().extended(rows, changed, added, only_new=only_new)
+        text = datasets.Value("string")
+        features = datasets.Features({**self._dataset.features, **dict.fromkeys(added, text)})
+        info = datasets.DatasetInfo(description=self._dataset.info.description, features=features)
+        table = table.replace_schema_metadata(None)
         return datasets.Dataset(table, info=info, split=self._dataset.split)

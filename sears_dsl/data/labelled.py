@@ -1,9 +1,9 @@
 """A labelled dataset, read whole: the rows that a model is asked about, and what is right.
 
-In: a file of any format that `data.dataset` reads, the column that rules rewrite, the column of
-labels. Out: `LabelledRows`. Always holds: rows are in the order of the file; a row's columns are
-text; `digest` depends on the texts and labels alone, not on the file's name, format or order of
-columns. Costs the memory of the file: discovery looks at all rows at once.
+In: a file or rows in memory, the column that rules rewrite, the column of labels. Out:
+`LabelledRows`. Always holds: rows are in the order of the data; a row's columns are text; `digest`
+depends on the texts and labels alone, not on the file's name, format or order of columns. Costs the
+memory of the rows: discovery looks at all of them at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.data.batches import Batch, ReadOptions
-from sears_dsl.data.dataset import Dataset, default_column, require_column
+from sears_dsl.data.dataset import default_column, require_column
+from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
 
 __all__ = ["LabelledRows", "label_alternatives", "read_labelled", "read_texts"]
@@ -137,7 +138,7 @@ def _shares(sizes: Sequence[int], count: int) -> list[int]:
 
 
 def read_labelled(
-    path: str,
+    source: object,
     *,
     column: str | None = None,
     label: str | None = None,
@@ -145,10 +146,10 @@ def read_labelled(
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> LabelledRows:
-    r"""Read a file of labelled rows.
+    r"""Read labelled rows.
 
     Args:
-        path: the file.
+        source: a file, or rows in memory, as `open_rows` takes them.
         column: the column that rules rewrite; None for the only one that can be meant.
         label: the column of labels; None for data without labels.
         also: further columns that the model reads, such as the context of a question.
@@ -166,8 +167,11 @@ def read_labelled(
         ...     _ = path.write_text("text\tlabel\nA fun film.\tpositive\n")
         ...     read_labelled(str(path), label="label").labels
         (('positive',),)
+        >>> read_labelled([("A fun film.", "positive")], label="label").texts
+        ['A fun film.']
     """
-    dataset = Dataset(path, format_name=format_name, options=options)
+    dataset = open_rows(source, format_name=format_name, options=options)
+    path = dataset.path
     for name in (*filter(None, (column, label)), *also):
         require_column(dataset.names, name, where=path)
     chosen = column or _text_column(dataset.first, label=label, where=path)
@@ -180,15 +184,15 @@ def read_labelled(
             if label is not None:
                 labels.append(label_alternatives(_value(batch, label, index), f"{where}: {label}"))
     if not rows:
-        raise DataError(f"{path} has no rows", help="give a file with at least one row")
+        raise DataError(f"{path} has no rows", help="give at least one row")
     return LabelledRows(tuple(rows), chosen, tuple(labels) if label is not None else None, path)
 
 
-def read_texts(path: str, *, column: str | None = None, like: str | None = None) -> list[str]:
-    r"""Read the texts of a file, such as unlabelled rows of the same kind.
+def read_texts(source: object, *, column: str | None = None, like: str | None = None) -> list[str]:
+    r"""Read texts, such as unlabelled rows of the same kind.
 
     Args:
-        path: the file, in any format that rows are read in.
+        source: a file, or rows in memory, as `open_rows` takes them.
         column: the column of texts; None for the only one that can be meant.
         like: a column that is meant where the file has it and ``column`` is None.
 
@@ -203,9 +207,9 @@ def read_texts(path: str, *, column: str | None = None, like: str | None = None)
         ...     read_texts(str(path), like="text")
         ['A fun film.']
     """
-    if column is None and like in Dataset(path).names:
+    if column is None and like in open_rows(source).names:
         column = like
-    return read_labelled(path, column=column).texts
+    return read_labelled(source, column=column).texts
 
 
 def _text_column(batch: Batch, *, label: str | None, where: str) -> str:

@@ -1,8 +1,7 @@
 r"""A dataset with all of its columns in memory: what augmentation adds rows to.
 
-In: a file of any format that `data.dataset` reads. Out: a `Table`, and files of tables. Always
-holds: all columns are equally long; a key that a JSON row lacks is null there; values keep their
-types; a file is written whole or not at all. Costs the memory of the file.
+In: a file or rows in memory. Out: a `Table`. Always holds: all columns are equally long; a key
+that a JSON row lacks is null there; values keep their types. Costs the memory of the rows.
 """
 
 from __future__ import annotations
@@ -12,18 +11,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO
-from pathlib import Path
 from typing import Any
 
-from sears_dsl.data.batches import Batch, Format, Frame, ReadOptions
-from sears_dsl.data.dataset import Dataset, default_column, require_column
+from sears_dsl.data.batches import Batch, ReadOptions
+from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.labelled import label_alternatives
-from sears_dsl.data.streams import compressed
+from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
-from sears_dsl.runtime.writing import write_atomically
 
-__all__ = ["Table", "read_table", "text_column", "write_table"]
+__all__ = ["Table", "read_table", "text_column"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +101,12 @@ class Table:
 
 
 def read_table(
-    path: str, *, format_name: str | None = None, options: ReadOptions | None = None
+    source: object, *, format_name: str | None = None, options: ReadOptions | None = None
 ) -> Table:
-    r"""Read a file whole.
+    r"""Read rows whole.
 
     Args:
-        path: the file.
+        source: a file, or rows in memory, as `open_rows` takes them.
         format_name: its format, where its name does not tell.
         options: how it is read.
 
@@ -118,14 +114,14 @@ def read_table(
         DataError: the file cannot be read, or has no rows.
 
     Example:
-        >>> import tempfile
+        >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "a.csv")
+        ...     path = pathlib.Path(folder, "a.csv")
         ...     _ = path.write_text("text,label\nA fun film.,positive\n")
         ...     read_table(str(path)).columns["label"]
         ['positive']
     """
-    dataset = Dataset(path, format_name=format_name, options=options)
+    dataset = open_rows(source, format_name=format_name, options=options)
     columns: dict[str, list[Any]] = {name: [] for name in dataset.names}
     rows = 0
     for batch in dataset.batches():
@@ -135,8 +131,8 @@ def read_table(
             values.extend(batch.columns.get(name, [None] * batch.rows))
         rows += batch.rows
     if not rows:
-        raise DataError(f"{path} has no rows", help="there is nothing to add to")
-    return Table(columns, path, dataset.format.name)
+        raise DataError(f"{dataset.path} has no rows", help="there is nothing to add to")
+    return Table(columns, dataset.path, dataset.format_name)
 
 
 def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:
@@ -149,15 +145,3 @@ def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:
         return require_column(tuple(table.columns), chosen, where=table.path)
     others = {name: values for name, values in table.columns.items() if name != label}
     return default_column(Batch(0, len(table), others), where=table.path)
-
-
-def write_table(table: Table, path: Path, form: Format) -> None:
-    """Write a file whole or not at all, compressed where its name says so.
-
-    Raises:
-        DataError: a value that the format has no place for, or the file cannot be written.
-    """
-    content = BytesIO()
-    with compressed(content, str(path)) as stream:
-        form.assemble([form.encode(table.columns, "utf-8")], stream, Frame(tuple(table.columns)))
-    write_atomically(path, content.getvalue())

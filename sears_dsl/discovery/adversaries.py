@@ -14,16 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sears_dsl.effects.right_rows import RightRows
 
 if TYPE_CHECKING:
+    from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.meaning.scorers import Scorer
 
 __all__ = [
     "Adversaries",
     "Adversary",
+    "adversary_columns",
     "best_of_each_row",
     "find_adversaries",
     "one_of_each_row",
@@ -226,3 +228,23 @@ def best_of_each_row(adversaries: Sequence[Adversary], most: int) -> list[Advers
         if taken[adversary.row] <= most:
             kept.append(adversary)
     return kept
+
+
+def adversary_columns(
+    adversaries: Sequence[Adversary], data: LabelledRows, right: RightRows
+) -> dict[str, list[Any]]:
+    """Adversaries as a table: row (from 1), original, adversary, score, label, prediction.
+
+    Args:
+        adversaries: a row each.
+        data: the rows that they are of.
+        right: those that the model has right.
+    """
+    return {
+        "row": [data.number(right.positions[each.row]) for each in adversaries],
+        "original": [each.original for each in adversaries],
+        "adversary": [each.text for each in adversaries],
+        "score": [each.score for each in adversaries],
+        "label": [each.label for each in adversaries],
+        "prediction": [each.prediction for each in adversaries],
+    }

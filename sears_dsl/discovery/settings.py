@@ -5,6 +5,7 @@ In: numbers. Out: `Settings`. Always holds: they mean something. Costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -114,6 +115,28 @@ class Settings:
             "minimum_frequency": 0.005, "context": 1, "propose_from": "adversaries",
         }  # fmt: skip
         return cls(**{**papers, **chosen})
+
+    @staticmethod
+    def paper_choices(given: Mapping[str, Any]) -> dict[str, Any]:
+        """All that the paper chooses beside what a person did: scorer, thresholds, no known rules.
+
+        Args:
+            given: what a person chose, by name; it counts.
+
+        Returns:
+            ``scorer``, ``no_known`` and settings; a τ only where the scorer is the paper's, since
+            of another it would mean nothing.
+
+        Example:
+            >>> Settings.paper_choices({"scorer": "judge", "delta": 0.2})["delta"]
+            0.2
+        """
+        papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
+        if given.get("scorer", "pivot") == "pivot":
+            papers["tau"] = Settings.paper().tau
+        for name in ("delta", "minimum_flips", "minimum_frequency", "propose_from"):
+            papers[name] = getattr(Settings.paper(), name)
+        return {name: given.get(name, value) for name, value in papers.items()}
 
     def share_held_out(self, right: int) -> float:
         """The share of so many right rows that is held out.

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -29,13 +29,10 @@ from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.engine.sentence_units import apply_to_sentences, chain_sentences
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.rule import Rule
-from sears_dsl.language.ruleset import distinct_ids
+from sears_dsl.language.ruleset import Ruleset, distinct_ids
 from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, Tagger, load_tagger
 from sears_dsl.tagging.tokens import Tokens
-
-if TYPE_CHECKING:
-    from sears_dsl.language.ruleset import Ruleset
 
 __all__ = ["Matcher", "Scope", "Unit", "compile_rules"]
 
@@ -46,11 +43,13 @@ Unit: TypeAlias = Literal["text", "sentence"]
 """What a rule sees at once: the whole row, or one sentence of it."""
 
 
-def compile_rules(rulesets: Sequence[Ruleset], *, tagger: Tagger | None = None) -> Matcher:
+def compile_rules(
+    rulesets: Sequence[Ruleset] | Ruleset, *, tagger: Tagger | None = None
+) -> Matcher:
     """Compile the rules of rulesets, each under its own options and sets.
 
     Args:
-        rulesets: their rules are numbered one after another.
+        rulesets: one or several; their rules are numbered one after another.
         tagger: says how words of rules are split, and tags texts; None takes the default one,
             which is loaded when a rule or a text first needs it.
 
@@ -66,7 +65,15 @@ def compile_rules(rulesets: Sequence[Ruleset], *, tagger: Tagger | None = None) 
         >>> [rewrite.text for rewrite in matcher.apply(["What/PRON/WP color/NOUN/NN ?"])]
         ['Which color ?']
     """
-    return Matcher(rulesets, tagger=tagger)
+    given = [rulesets] if isinstance(rulesets, Ruleset) else list(rulesets)
+    for each in given:
+        if not isinstance(each, Ruleset):
+            raise UsageError(
+                f"a {type(each).__name__} is no ruleset",
+                help="give rulesets: sears.parse('movie -> film') makes one of text, "
+                "sears.Ruleset.from_rules([rule]) of rules",
+            )
+    return Matcher(given, tagger=tagger)
 
 
 class Matcher:
@@ -136,6 +143,26 @@ class Matcher:
 
     def __repr__(self) -> str:
         return f"<Matcher of {len(self.rules)} rules>"
+
+    def __call__(self, text: str) -> Rewrites:
+        """The rewrites of one text, as `apply` gives them.
+
+        Raises:
+            UsageError: it is no text.
+
+        Example:
+            >>> from sears_dsl.language.ruleset import parse
+            >>> matcher = compile_rules([parse("movie -> film")])
+            >>> [rewrite.text for rewrite in matcher("A movie.")]
+            ['A film.']
+        """
+        if not isinstance(text, str):
+            raise UsageError(
+                f"a {type(text).__name__} is no text",
+                help="of several texts: matcher.apply(texts); of a dataset: sears.apply(data, "
+                "rules)",
+            )
+        return self.apply([text])
 
     # ------------------------------------------------------------ matching
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span, UsageError
 from sears_dsl.language import sets
 from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_ids
 from sears_dsl.language.rule import (
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 __all__ = ["Import", "Ruleset", "distinct_ids", "load", "parse"]
 
 _MOST_SHOWN = 200
+# In a line that stands for a ruleset: so many rules, each cut to so many characters.
+_MOST_NAMED = 3
+_LONGEST_NAMED = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Import:
     span: Span | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ruleset:
     """Rules with the sets and options that they are read under.
 
@@ -99,6 +103,163 @@ class Ruleset:
             'option case = exact\n\nmovie -> film\n'
         """
         return cls(tuple(rules), options=options, name=name, version=version)
+
+    # ------------------------------------------------------------ a collection
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __contains__(self, rule: object) -> bool:
+        """Whether a rule, or the rule of an id, is here."""
+        return rule in (self.rule_ids if isinstance(rule, str) else self.rules)
+
+    @overload
+    def __getitem__(self, place: int | str) -> Rule: ...
+    @overload
+    def __getitem__(self, place: slice) -> Ruleset: ...
+    def __getitem__(self, place: int | str | slice) -> Rule | Ruleset:
+        r"""A rule by its number, from 0, or its id; some of the rules as a ruleset by a slice.
+
+        Raises:
+            IndexError: there is no such number.
+            KeyError: there is no such id.
+
+        Example:
+            >>> rules = parse("rule film: movie -> film\nrule show: play -> show")
+            >>> rules[0] == rules["film"], rules[1:].rule_ids
+            (True, ('show',))
+        """
+        if isinstance(place, slice):
+            return self._with(self.rules[place])
+        if isinstance(place, int):
+            return self.rules[place]
+        if not isinstance(place, str):
+            raise TypeError(
+                f"rules have a number or an id, not a {type(place).__name__}: rules[0], "
+                "rules['wh-which']"
+            )
+        if place not in self.rule_ids:
+            near = get_close_matches(place, self.rule_ids, n=1)
+            raise KeyError(f"no rule has the id {place!r}" + (f"; {near[0]!r}?" if near else ""))
+        return self.rules[self.rule_ids.index(place)]
+
+    def filter(self, wanted: Callable[[Rule], object]) -> Ruleset:
+        r"""The rules of which something is true, under the same options and sets.
+
+        Args:
+            wanted: is given each rule.
+
+        Example:
+            >>> rules = parse('movie -> film\n  tags: words\n\nplay -> show')
+            >>> len(rules.filter(lambda rule: "words" in rule.metadata.tags))
+            1
+        """
+        if not callable(wanted):
+            raise UsageError(
+                f"rules cannot be filtered by a {type(wanted).__name__}",
+                help="give a function of a rule: rules.filter(lambda rule: rule.name is not None)",
+            )
+        return self._with(rule for rule in self.rules if wanted(rule))
+
+    def __add__(self, other: object) -> Ruleset:
+        r"""The rules of both in one ruleset; a rule that both have stands in it once.
+
+        Raises:
+            UsageError: they are read under different options, or a name means different things in
+                them. Functions that take rules take them in a list.
+
+        Example:
+            >>> (parse("movie -> film") + parse("play -> show")).format()
+            'movie -> film\nplay -> show\n'
+        """
+        if not isinstance(other, Ruleset):
+            return NotImplemented
+        if self.options != other.options:
+            raise _cannot_join(self, other, "they are read under different options")
+        for kind, one, two in (
+            ("set", self.written_sets, other.written_sets),
+            ("import", self._imported, other._imported),
+        ):
+            for name in one.keys() & two.keys():
+                if one[name] != two[name]:
+                    raise _cannot_join(self, other, f"both have the {kind} {name}, which differs")
+        known = set(self.rules)
+        added = tuple(rule for rule in other.rules if rule not in known)
+        names = {rule.name for rule in self.rules} - {None}
+        for rule in added:
+            if rule.name in names:
+                raise _cannot_join(self, other, f"both have a rule {rule.name}, which differs")
+        same = (self.name, self.version) == (other.name, other.version)
+        return Ruleset(
+            (*self.rules, *added),
+            options=self.options,
+            sets=(*self.sets, *(e for e in other.sets if e.name not in self.written_sets)),
+            imports=(*self.imports, *(e for e in other.imports if e.name not in self._imported)),
+            name=self.name if same else None,
+            version=self.version if same else None,
+            path=self.path,
+        )
+
+    @property
+    def _imported(self) -> dict[str, Ruleset]:
+        return {each.name: each.ruleset for each in self.imports}
+
+    def _with(self, rules: Iterable[Rule]) -> Ruleset:
+        """Other rules under the same options and sets; comments go with the rules they are of."""
+        kept = tuple(rules)
+        known = set(kept)
+        layout = tuple(
+            entry
+            for entry in self.layout
+            if not isinstance(entry.node, Rule) or entry.node in known
+        )
+        return replace(self, rules=kept, layout=layout, warnings=())
+
+    def save(self, path: str | Path) -> None:
+        """Write a rule file, whole or not at all.
+
+        Args:
+            path: the file; it ends in ``.sear``.
+
+        Raises:
+            UsageError: another ending, or imports that would lead nowhere from that folder.
+            DataError: the file cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     file = Path(folder, "mine.sear")
+            ...     parse("movie -> film").save(file)
+            ...     load(file).rules == parse("movie -> film").rules
+            True
+        """
+        from sears_dsl.runtime.writing import write_atomically  # noqa: PLC0415 - as asked for
+
+        file = Path(path)
+        if file.suffix != ".sear":
+            raise UsageError(
+                f"{file} is no name for a ruleset", help=f"write {file.stem or 'rules'}.sear"
+            )
+        beside = Path(self.path).absolute().parent
+        if self.imports and file.absolute().parent != beside:
+            raise UsageError(
+                f"the ruleset imports {self.imports[0].path}, which {file} would look for beside "
+                "itself",
+                help=f"write it into {beside}",
+            )
+        write_atomically(file, self.format().encode("utf-8"))
+
+    def __repr__(self) -> str:
+        name = f"{self.name} {self.version}" if self.name else self.path
+        first = "; ".join(_shortened(print_rule(rule)) for rule in self.rules[:_MOST_NAMED])
+        more = "; …" if len(self.rules) > _MOST_NAMED else ""
+        rules = "1 rule" if len(self.rules) == 1 else f"{len(self.rules):,} rules"
+        return f"<Ruleset {name}: {rules}{': ' if first else ''}{first}{more}>"
+
+    # ------------------------------------------------------------ what it says
 
     @cached_property
     def rule_ids(self) -> tuple[str, ...]:
@@ -224,6 +385,19 @@ class Ruleset:
         tail = f"<p>and {more:,} more</p>" if more else ""
         caption = f"<caption>{html.escape(title)}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{tail}"
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_NAMED else line[: _LONGEST_NAMED - 1] + "…"
+
+
+def _cannot_join(one: Ruleset, other: Ruleset, why: str) -> UsageError:
+    names = [each.name or each.path for each in (one, other)]
+    return UsageError(
+        f"{names[0]} and {names[1]} cannot be one ruleset: {why}",
+        help="give both in a list: sears.apply(data, [one, other])",
+    )
 
 
 def _kind(node: Statement) -> tuple[type[Statement], str]:

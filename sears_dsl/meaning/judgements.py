@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset, require_column
+from sears_dsl.data.sources import RowSource
 from sears_dsl.errors import DataError
 
 __all__ = ["Judgements", "PairColumns", "pair_columns", "pairs_of", "read_judgements"]
@@ -118,7 +119,7 @@ def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:
 
 
 def pair_columns(
-    dataset: Dataset, *, original: str | None = None, rewrite: str | None = None
+    dataset: RowSource, *, original: str | None = None, rewrite: str | None = None
 ) -> PairColumns:
     """The two columns of texts: those that the user names, or those that can be meant.
 

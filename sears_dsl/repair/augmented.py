@@ -50,17 +50,22 @@ class Augmented:
 
     Attributes:
         table: the old rows, then the new ones.
-        added: how many are new.
+        sources: for each new row which of the old ones it was made of.
         wanted: how many were wanted; None for all that there are.
         of_rule: id of a rule → how many new rows count for it; rules without any too.
         relabelled: how many new rows have another label than their source.
     """
 
     table: Table
-    added: int
+    sources: tuple[int, ...]
     wanted: int | None
     of_rule: Mapping[str, int]
     relabelled: int
+
+    @property
+    def added(self) -> int:
+        """How many rows are new."""
+        return len(self.sources)
 
 
 def augmented(
@@ -123,7 +128,7 @@ def augmented(
     counts = Counter(rules)
     return Augmented(
         table=extended,
-        added=len(new),
+        sources=tuple(rows),
         wanted=wanted,
         of_rule={name: counts[rule] for rule, name in enumerate(expansion.rule_ids)},
         relabelled=sum(each.label is not None for each in new),

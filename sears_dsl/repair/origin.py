@@ -9,9 +9,10 @@ was edited or left out does not make the others come from elsewhere. Costs readi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from sears_dsl.batch.provenance import found_by_discovery, manifest_path
 from sears_dsl.data.labelled import LabelledRows
@@ -21,7 +22,11 @@ __all__ = ["check_origin"]
 
 
 def check_origin(
-    files: Sequence[Path], held_out: LabelledRows, *, allowed: bool = False
+    files: Sequence[Path],
+    held_out: LabelledRows,
+    *,
+    digests: Mapping[str, str] = MappingProxyType({}),
+    allowed: bool = False,
 ) -> tuple[str, ...]:
     """Refuse a report on the rows that the rules were found on.
 
@@ -31,6 +36,7 @@ def check_origin(
     Args:
         files: rule files; those without a manifest beside them say nothing about their origin.
         held_out: the rows of the report.
+        digests: name of further rules → SHA-256 of the rows that they were found on.
         allowed: do it nevertheless; the report then says so.
 
     Returns:
@@ -47,16 +53,17 @@ def check_origin(
     """
     # Rules may have been looked for without labels, the model's own answers counting as right.
     rows = {held_out.digest, replace(held_out, labels=None).digest}
-    same = [file for file in files if _found_on(file) in rows]
+    same = [(str(file), file.name) for file in files if _found_on(file) in rows]
+    same += [(name, name) for name, digest in digests.items() if digest in rows]
     if not same:
         return ()
     if not allowed:
         raise UsageError(
-            f"the rules of {same[0]} were found on the rows of {held_out.path}",
+            f"the rules of {same[0][0]} were found on the rows of {held_out.path}",
             help="report on other rows: split the data before `sears discover`, or give "
             "--same-rows, and the report says so",
         )
-    names = ", ".join(file.name for file in same)
+    names = ", ".join(name for _, name in same)
     return (f"The rules of {names} were found on the very rows of this report.",)
 
 

@@ -23,6 +23,7 @@ from sears_dsl.repair.measurement import Change, Estimate
 from sears_dsl.runtime.writing import write_atomically
 
 __all__ = [
+    "ERRORS",
     "MEASURED",
     "Participants",
     "augmentation_record",
@@ -35,8 +36,8 @@ __all__ = [
 
 _NOT_GIVEN = "–"
 
-#: What the three errors are called, and what they are counted on.
-_ERRORS = {
+#: Error of a `Repair` → what it is called, and what it is counted on.
+ERRORS = {
     "validation": ("validation error", "the held-out rows as they are"),
     "sensitivity": (
         "error on the sensitivity set",
@@ -182,7 +183,7 @@ def measured_rows(done: Repair) -> list[tuple[str, ...]]:
             _fall(measured.change),
             _NOT_GIVEN if measured.control is None else _error(measured.control),
         )
-        for key, (name, _) in _ERRORS.items()
+        for key, (name, _) in ERRORS.items()
         for measured in [_of(done, key)]
     ]
 
@@ -231,7 +232,7 @@ def _markdown(
         "|---|---:|---:|---:|---:|---:|",
         *(_line(row) for row in measured_rows(done)),
         "",
-        *(f"- {name}: {what}." for name, what in _ERRORS.values()),
+        *(f"- {name}: {what}." for name, what in ERRORS.values()),
         "- control: as many random copies of training rows instead of rewrites.",
         "",
         f"The rules change {done.rewritten_rows:,} of {done.held_out_rows:,} held-out rows into "
@@ -246,7 +247,7 @@ def _markdown(
         "|---|---|---|",
         *(
             _line((name, _seeds(_of(done, key).original), _seeds(_of(done, key).augmented)))
-            for key, (name, _) in _ERRORS.items()
+            for key, (name, _) in ERRORS.items()
         ),
         "",
         "## Rules",

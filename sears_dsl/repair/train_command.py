@@ -17,8 +17,8 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from sears_dsl.data.dataset import format_named
-from sears_dsl.data.table import Table, write_table
+from sears_dsl.data.dataset import format_named, write_columns
+from sears_dsl.data.table import Table
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.repair.trainers import MODEL
@@ -90,7 +90,7 @@ class CommandTrainer:
             # What another training, or half of one, left here must not become part of this one.
             shutil.rmtree(place)
             place.mkdir()
-            write_table(table, rows, self._format)
+            write_columns(table.columns, rows, self._format)
             self._run(arguments, place / "output.txt")
             if not any(place.glob(f"{MODEL}*")):
                 raise ModelError(

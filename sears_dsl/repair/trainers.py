@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from sears_dsl.data.table import Table
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.models.loading import load_predictor
+from sears_dsl.models.objects import object_name, told_error
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.models.scikit import load_estimator
 from sears_dsl.runtime.writing import write_atomically
 
-__all__ = ["MODEL", "BuiltInTrainer", "Trainer"]
+__all__ = ["MODEL", "BuiltInTrainer", "GivenTrainer", "Trainer"]
 
 #: What a trained model is called in its folder.
 MODEL = "model"
@@ -128,3 +131,65 @@ class BuiltInTrainer:
         path = place / MODEL
         write_atomically(path, pickle.dumps(model))
         return load_estimator(path)
+
+
+class GivenTrainer:
+    """A way to train that somebody else knows.
+
+    Args:
+        train: a function of texts, labels and a seed that gives a model, as `load_predictor` takes
+            it; or an estimator of scikit-learn that is fitted anew each time, with every
+            ``random_state`` in it set to the seed.
+        text: the column of texts.
+        label: the column of labels.
+
+    Raises:
+        UsageError: it is neither.
+
+    Example:
+        >>> def train(texts, labels, seed):
+        ...     return lambda texts: [labels[0] for _ in texts]
+        >>> trainer = GivenTrainer(train, text="text", label="label")
+        >>> rows = Table({"text": ["a good film"], "label": ["positive"]}, "a.csv", "csv")
+        >>> trainer.train(rows, seed=0, place=Path()).predict([{"text": "bad"}])
+        ['positive']
+    """
+
+    def __init__(self, train: object, *, text: str, label: str) -> None:
+        fits = hasattr(train, "fit") and hasattr(train, "get_params")
+        if isinstance(train, type) or not (fits or callable(train)):
+            raise UsageError(
+                f"a {type(train).__name__} trains nothing",
+                help="give a function of texts, labels and a seed that returns a model, or an "
+                "estimator of scikit-learn",
+            )
+        self._train: Any = _fitting(train) if fits else train
+        self._text = text
+        self._label = label
+        self.identity = object_name(train)
+
+    def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
+        """Train a model; nothing is written.
+
+        Raises:
+            ModelError: the training failed, or gave no model.
+        """
+        try:
+            model = self._train(table.texts(self._text), table.labels(self._label), seed)
+        except Exception as error:
+            raise ModelError(
+                f"{self.identity} failed: {told_error(error)}",
+                help="it is called with a list of texts, a list of labels and a seed",
+            ) from error
+        return load_predictor(model)
+
+
+def _fitting(estimator: Any) -> Callable[[list[str], list[str], int], object]:
+    from sklearn.base import clone  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
+
+    def train(texts: list[str], labels: list[str], seed: int) -> object:
+        fresh = clone(estimator)
+        random = [name for name in fresh.get_params() if name.split("__")[-1] == "random_state"]
+        return fresh.set_params(**dict.fromkeys(random, seed)).fit(texts, labels)
+
+    return train

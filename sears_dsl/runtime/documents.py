@@ -19,9 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sears_dsl.errors import DataError
+
 __all__ = [
     "MOST_BYTES",
     "is_marked",
+    "make_folder",
     "make_private_folder",
     "mark",
     "parse_json",
@@ -166,3 +169,18 @@ def _key(*, make: bool) -> bytes | None:
 
 _MARK = "mark"
 _KEY_BYTES = 32
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for what is written.
+
+    Raises:
+        DataError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{folder} could not be made: {error.strerror}",
+            help="choose another place with -o",
+        ) from error

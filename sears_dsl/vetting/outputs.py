@@ -27,7 +27,7 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.merging import Policy, Review, outcomes
 from sears_dsl.vetting.vetted import judged_pairs, left_out_text, vetted_text
 
-__all__ = ["Written", "left_out_path", "write_pairs", "write_vetted"]
+__all__ = ["Written", "left_out_path", "write_pairs", "write_vetted", "written_sentence"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,25 @@ class Written:
     left_out: Path | None
     counts: Mapping[str, int]
     added: int
+
+
+def written_sentence(written: Written) -> str:
+    """What was written, in a sentence.
+
+    Example:
+        >>> written_sentence(Written(Path("a.vetted.sear"), None, {"kept": 1}, 0))
+        '1 rule kept, in a.vetted.sear'
+    """
+    counts = written.counts
+    kept = counts.get("kept", 0) + counts.get("edited", 0)
+    parts = [f"{'1 rule' if kept == 1 else f'{kept:,} rules'} kept"]
+    if counts.get("edited"):
+        parts.append(f"{counts['edited']} of them edited")
+    if written.added:
+        parts.append(f"{written.added} written")
+    others = sum(counts.get(each, 0) for each in ("rejected", "disputed", "unjudged"))
+    beside = f"; {others} left out, in {written.left_out}" if written.left_out else ""
+    return f"{', '.join(parts)}, in {written.vetted}{beside}"
 
 
 def left_out_path(vetted: Path) -> Path:

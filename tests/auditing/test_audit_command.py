@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl.cli.audit import _take_scoring, audit_command, compare_command
+from sears_dsl.cli.audit import audit_command, chosen_scoring, compare_command
+from sears_dsl.discovery.parts import PartsChoice
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.ruleset import load
 
@@ -182,33 +183,33 @@ def test_two_models_are_compared_on_the_same_rows(folder: Path) -> None:
 # ---------------------------------------------------------------- scored as when they were found
 
 
-def scored_as(*more: str, **manifest: object) -> tuple[dict, str]:
-    """The options with which rules are scored, and what is told about it."""
+def scored_as(*more: str, **manifest: object) -> tuple[PartsChoice, str]:
+    """What rules are scored by, and what is told about it."""
     told = {"format": "sears-manifest", "version": 2, **manifest}
     Path("rules.manifest.json").write_text(json.dumps(told), "utf-8")
     arguments = ["rules.sear", "--model", "a:b", "--data", "test.csv", *more]
     context = audit_command.make_context("audit", arguments)
     with context, CliRunner().isolation() as (_, err, _):
-        _take_scoring([load("rules.sear")], context.params)
+        choice, _ = chosen_scoring([load("rules.sear")], context.params)
         err.seek(0)
-        return context.params, err.read().decode()
+        return choice, err.read().decode()
 
 
 def test_an_audit_scores_as_the_manifest_beside_the_rules_says(folder: Path) -> None:
     found = {"scorer": "strict(combined(pivot-a,minilm-b,1),0.0008)", "settings": {"tau": 0.25}}
-    options, told = scored_as(**found)
-    assert (options["scorer"], options["tau"], told) == ("strict", 0.25, "")
-    options, _ = scored_as("--tau", "0.5", **found)
-    assert (options["scorer"], options["tau"]) == ("strict", 0.5)
-    options, _ = scored_as("--scorer", "minilm", **found)
-    assert (options["scorer"], options["tau"]) == ("minilm", None)
-    options, _ = scored_as(validated_with=["fast 1"])
-    assert (options["scorer"], options["tau"]) == ("judge", None)
+    choice, told = scored_as(**found)
+    assert (choice.scorer, choice.tau, told) == ("strict", 0.25, "")
+    choice, _ = scored_as("--tau", "0.5", **found)
+    assert (choice.scorer, choice.tau) == ("strict", 0.5)
+    choice, _ = scored_as("--scorer", "minilm", **found)
+    assert (choice.scorer, choice.tau) == ("minilm", None)
+    choice, _ = scored_as(validated_with=["fast 1"])
+    assert (choice.scorer, choice.tau) == ("judge", None)
 
 
 def test_a_scorer_of_ones_own_is_the_users_to_name(folder: Path) -> None:
-    options, told = scored_as(scorer="mine:score (0123)", settings={"tau": 0.25})
-    assert (options["scorer"], options["tau"]) == ("judge", None)
+    choice, told = scored_as(scorer="mine:score (0123)", settings={"tau": 0.25})
+    assert (choice.scorer, choice.tau) == ("judge", None)
     assert "--scorer mine:score" in told
 
 

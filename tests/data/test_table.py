@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.data.dataset import format_named, format_of
-from sears_dsl.data.table import Table, read_table, text_column, write_table
+from sears_dsl.data.dataset import format_named, format_of, write_columns
+from sears_dsl.data.table import Table, read_table, text_column
 from sears_dsl.errors import DataError
 
 
@@ -16,7 +16,7 @@ def test_values_come_back_with_their_types(tmp_path: Path) -> None:
     columns = {"text": ["a", None], "label": [1, 0], "score": [0.5, 2.0], "spans": [[1, 2], []]}
     for name in ("a.parquet", "a.jsonl", "a.jsonl.gz", "a.arrow"):
         path = tmp_path / name
-        write_table(Table(columns, "-", "jsonl"), path, format_of(str(path), reading=False))
+        write_columns(columns, path, format_of(str(path), reading=False))
         table = read_table(str(path))
         assert table.columns == columns
         assert table.digest == Table(columns, "-", "csv").digest
@@ -58,5 +58,5 @@ def test_an_empty_file_is_told(tmp_path: Path) -> None:
 def test_a_value_that_a_format_cannot_hold_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     with pytest.raises(DataError, match="no tsv field"):
-        write_table(Table({"text": ["a\tb"]}, "-", "csv"), path, format_named("tsv"))
+        write_columns({"text": ["a\tb"]}, path, format_named("tsv"))
     assert not path.exists()

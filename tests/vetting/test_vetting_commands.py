@@ -102,9 +102,6 @@ def test_a_model_that_fails_is_told(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--reviewer", "../ana"], "letters, digits"),
-        (["--reviewer", "ana", "--reviewer", "ana"], "each name once"),
-        (["--reviewer", "ana", "--reviewer", "ben", "--journal", "j"], "for one reviewer"),
         (["--port", "0"], "1<=x<=65535"),
         (["--rules", "0"], "x>=1"),
     ],
@@ -113,6 +110,20 @@ def test_wrong_use_is_told(folder: Path, options: list[str], why: str) -> None:
     result = vet(*options)
     assert result.exit_code == 2
     assert why in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--reviewer", "../ana"], "letters, digits"),
+        (["--reviewer", "ana", "--reviewer", "ana"], "each name once"),
+        (["--reviewer", "ana", "--reviewer", "ben", "--journal", "j"], "for one reviewer"),
+    ],
+)
+def test_reviewers_who_cannot_be_are_told(folder: Path, options: list[str], why: str) -> None:
+    error = vet(*options).exception
+    assert isinstance(error, UsageError)
+    assert why in error.render()
 
 
 def test_a_folder_of_rulesets_is_not_one(folder: Path) -> None:

@@ -28,7 +28,6 @@ __all__ = [
     "read_rows",
     "recipe_and_tagger",
     "refuse_overwriting",
-    "ruleset_names",
 ]
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -84,22 +83,11 @@ def read_rows(path: str, options: dict[str, Any]) -> Table:
 
 def chosen_columns(table: Table, options: dict[str, Any]) -> Columns:
     """Which columns hold text, label and id."""
-    from sears_dsl.data.dataset import require_column
-    from sears_dsl.data.table import text_column
-    from sears_dsl.errors import UsageError
-    from sears_dsl.repair.augmented import Columns
+    from sears_dsl.repair.running import columns_of
 
-    names = tuple(table.columns)
-    for name in filter(None, (options["label"], options["id_column"])):
-        require_column(names, name, where=table.path)
-    text = text_column(table, chosen=options["column"], label=options["label"])
-    if table.format == "squad" and text == "context":
-        raise UsageError(
-            "the answers of SQuAD point into the context, and would point beside it in new rows",
-            help="rewrite the question: --column question",
-        )
-    own = "id" if "id" in names and "id" not in (text, options["label"]) else None
-    return Columns(text=text, label=options["label"], id=options["id_column"] or own)
+    return columns_of(
+        table, text=options["column"], label=options["label"], id_column=options["id_column"]
+    )
 
 
 def recipe_and_tagger(
@@ -115,10 +103,3 @@ def recipe_and_tagger(
     name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
     cache = None if options["no_cache"] or not needs_cache(name) else TagCache(None)
     return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)
-
-
-def ruleset_names(recipe: RulesetRecipe) -> tuple[str, ...]:
-    """What the rulesets are called, each once."""
-    from sears_dsl.repair.augmented import named_rules
-
-    return tuple(dict.fromkeys(named_rules(recipe.rulesets)))

@@ -15,32 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.own_parts import OwnParts, own_parts, paraphrases_option, scorer_option
-from sears_dsl.cli.options.unfinished import RESUMING, UnfinishedRun, make_folder, unfinished_run
+from sears_dsl.cli.options.own_parts import paraphrases_option, parts_choice, scorer_option
+from sears_dsl.cli.options.unfinished import RESUMING, UnfinishedRun, unfinished_run
 from sears_dsl.cli.screen.console import FilePath
 from sears_dsl.cli.warm_up import quietly
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.runtime.processes import usable_cores
 
 if TYPE_CHECKING:
     from sears_dsl.cli.screen.progress import ShowStage
     from sears_dsl.data.labelled import LabelledRows
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.discovery.parts import Parts
     from sears_dsl.models.cached import CachedPredictor
-    from sears_dsl.paraphrasing.remembered import ParaphraseSource
-    from sears_dsl.paraphrasing.team import Team
-    from sears_dsl.runtime.journal import Journal
     from sears_dsl.tagging.tagger import Tagger
 
 __all__ = [
     "Asked",
-    "Parts",
     "Workplace",
     "asking",
     "asking_options",
-    "make_folder",
     "model_options",
-    "open_parts",
+    "noting",
     "pivot_option",
     "read_data",
     "scored_options",
@@ -110,8 +104,6 @@ _TAGGER_OF_RULES = click.option(
     help="Tagger to use; by default one that the rules were validated with, where that is known.",
 )
 
-_MOST_JOBS = 8
-
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all of these options."""
@@ -156,25 +148,16 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
-    """What rewords sentences and scores pairs; it is loaded when it is first asked for something.
+class Workplace:
+    """What a run works with that rewords sentences and scores pairs.
 
     Attributes:
-        paraphraser: rewords sentences.
-        scorer: scores pairs.
-        team: the processes that do what nobody else does.
-        journal: remembers what they said.
+        asked: the model, its rows, and the run's folder.
+        parts: what rewords and scores.
     """
 
-    paraphraser: ParaphraseSource
-    scorer: Scorer
-    team: Team
-    journal: Journal
-
-
-@dataclass(frozen=True, kw_only=True)
-class Workplace(Asked, Parts):
-    """What a run works with, as `Asked` and `Parts` say."""
+    asked: Asked
+    parts: Parts
 
 
 def read_data(options: dict[str, Any]) -> LabelledRows:
@@ -233,93 +216,26 @@ def asking(
                         click.echo(remark, err=True)
 
 
-@contextmanager
-def open_parts(
-    folder: Path,
-    options: dict[str, Any],
-    *,
-    own: OwnParts,
-    show: ShowStage,
-    paraphrases: bool = True,
-) -> Iterator[Parts]:
-    """What rewords sentences, if that is wanted, and scores pairs; its journal is in the folder.
+def noting(options: dict[str, Any]) -> Callable[[str], None]:
+    """What tells a person something, unless the command is to be quiet."""
 
-    Nothing is loaded here: torch, transformers and models take seconds, and what can be done or can
-    go wrong without them comes first.
-    """
-    from sears_dsl.paraphrasing.team import Recipe, load_team
-    from sears_dsl.runtime.journal import Journal
-    from sears_dsl.translation.model_files import check_model, pair_names
+    def note(sentence: str) -> None:
+        if not options["quiet"]:
+            click.echo(sentence, err=True)
 
-    for name in options["pivots"]:
-        for model in pair_names(name)[1:]:
-            check_model(model)
-    recipe = Recipe(
-        pivots=options["pivots"],
-        scorer=options["scorer"] if own.scorer is None else None,
-        paraphrases=paraphrases and own.paraphraser is None,
-        beam=options.get("beam", _BEAM_WIDTH),
-        tau=options["tau"],
-        floor=options["floor"],
-        device=options["device"],
-    )
-    team = load_team(
-        recipe,
-        jobs=options["jobs"] or _cores(options["device"]),
-        on_loading=lambda: show("loading models", 0, None),
-    )
-    try:
-        with Journal(
-            folder / "journal.sqlite3", task=lambda: _task(team, own, quiet=options["quiet"])
-        ) as journal:
-            yield Parts(
-                paraphraser=team if own.paraphraser is None else own.paraphraser,
-                scorer=team if own.scorer is None else own.scorer,
-                team=team,
-                journal=journal,
-            )
-    finally:
-        team.close()
-
-
-def _task(team: Team, own: OwnParts, *, quiet: bool) -> str:
-    """What paraphrases and scores depend on; says where nobody knows what the scores mean."""
-    from sears_dsl import __version__
-    from sears_dsl.discovery.result.report import package_versions
-    from sears_dsl.meaning.scorers import unfitted
-    from sears_dsl.paraphrasing.plugins import identity_of_source
-
-    recipe = team.recipe
-    if recipe.scorer is not None and not quiet:
-        strange = unfitted(recipe.scorer, team.pivots, tau=recipe.tau)
-        if strange:
-            click.echo(f"note: {strange}", err=True)
-    lines = [*team.pivots, team.identity if own.scorer is None else own.scorer.identity]
-    if own.paraphraser is None:
-        lines += [f"beam {recipe.beam}", f"{team.search}"]
-    else:
-        lines.append(f"paraphrases {identity_of_source(own.paraphraser)}")
-    versions = {"sears": __version__, **package_versions(), "device": recipe.device}
-    return "\n".join(lines + [f"{name} {version}" for name, version in versions.items()])
+    return note
 
 
 @contextmanager
 def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iterator[Workplace]:
-    """`asking`, and `open_parts`."""
-    from sears_dsl.effects.right_rows import try_model
+    """`asking`, and what rewords sentences and scores pairs."""
+    from sears_dsl.discovery.parts import check_rows, open_parts
 
-    own = own_parts(options)
+    choice, note = parts_choice(options), noting(options)
+    own = choice.own()
     with asking(output, options, show=show) as asked:
-        asked.data.require_characters()
-        own.check_rows(asked.data.texts, options["paraphrases"], quiet=options["quiet"])
-        show("trying the model", 0, None)
-        strange = try_model(asked.data, asked.predictor, comparison=options["compare"])
-        if strange and not options["quiet"]:
-            click.echo(strange, err=True)
-        with open_parts(asked.run.folder, options, own=own, show=show) as parts:
-            yield Workplace(**vars(asked), **vars(parts))
-
-
-def _cores(device: str) -> int:
-    """Processes where nobody said how many: each has its own models, some 700 MiB."""
-    return min(usable_cores(), _MOST_JOBS) if device == "cpu" else 1
+        check_rows(
+            asked.data, asked.predictor, own, comparison=options["compare"], show=show, note=note
+        )
+        with open_parts(choice, own, folder=asked.run.folder, show=show, note=note) as parts:
+            yield Workplace(asked=asked, parts=parts)

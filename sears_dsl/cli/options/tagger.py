@@ -32,38 +32,11 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
             person may name.
         DataError: a manifest that cannot be read.
     """
-    chosen = _known_tagger(rulesets) if named is None else named
+    from sears_dsl.batch.provenance import tagger_for
+
+    chosen = tagger_for(rulesets) if named is None else named
     warn_of_tagger(rulesets, chosen, quiet=quiet)
     return chosen
-
-
-def _known_tagger(rulesets: Sequence[Ruleset]) -> str:
-    from sears_dsl.batch.provenance import validating_taggers
-    from sears_dsl.defaults import DEFAULT_TAGGER
-    from sears_dsl.errors import TaggerError
-    from sears_dsl.tagging.tagger import load_named, may_be_named
-
-    known = validating_taggers(rulesets)
-    if not known or DEFAULT_TAGGER in known:
-        return DEFAULT_TAGGER
-    # What stands in a file is a stranger's word: it may name what is installed, and nothing else.
-    named = next(filter(may_be_named, known), None)
-    if named is None:
-        raise TaggerError(
-            f"the rules were validated with the tagger {known[0]}, which a file may not make sears "
-            "import",
-            help=f"if it is yours, name it by hand: --tagger {known[0]}; or name another one, such "
-            f"as --tagger {DEFAULT_TAGGER}",
-        )
-    try:
-        load_named(named)
-    except TaggerError as error:
-        raise TaggerError(
-            f"the rules were validated with the tagger {named}, which cannot be loaded: "
-            f"{error.message}",
-            help=f"{error.help}; or name another one with --tagger",
-        ) from error
-    return named
 
 
 def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> list[Diagnostic]:

@@ -29,7 +29,7 @@ from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.documents import is_marked, make_private_folder, mark
 from sears_dsl.runtime.lock import lock
 
-__all__ = ["RESUMING", "UnfinishedRun", "make_folder", "resuming_options", "unfinished_run"]
+__all__ = ["RESUMING", "UnfinishedRun", "resuming_options", "unfinished_run"]
 
 RESUMING: tuple[Callable[[Any], Any], ...] = (
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
@@ -116,17 +116,6 @@ def unfinished_run(
             shutil.rmtree(folder, ignore_errors=True)
         elif not options["quiet"] and not goes_on:
             click.echo(f"what was found out is in {folder.name}: --resume goes on", err=True)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder for what is written, or say why that cannot be."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"{folder} could not be made: {error.strerror}",
-            help="choose another place with -o",
-        ) from error
 
 
 def _make_own_folder(folder: Path) -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "judged_sentence",
     "package_versions",
     "percent",
+    "ruleset_text",
     "write_discovery",
 ]
 
@@ -82,6 +83,31 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
+def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
+    """The text of the ruleset file.
+
+    Args:
+        discovery: what was found.
+        name: of the file, without its folder and ending.
+        tagger: the one that found the rules; it runs their tests.
+    """
+    rules = [
+        EmittedRule(
+            each.rule,
+            each.id,
+            _why(each, discovery.tau),
+            each.firing,
+            each.silent,
+            source=each.source,
+            scope=each.scope,
+        )
+        for each in discovery.rules
+    ]
+    manifest = manifest_path(Path(f"{name}.sear")).name
+    comment = [f"Found by sears discover; the numbers are in {manifest}."]
+    return emit(rules, name=_name(name), comment=comment, tagger=tagger)
+
+
 def write_discovery(
     discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
 ) -> Manifest:
@@ -99,20 +125,7 @@ def write_discovery(
     """
     if path.suffix != ".sear":
         raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
-    rules = [
-        EmittedRule(
-            each.rule,
-            each.id,
-            _why(each, discovery.tau),
-            each.firing,
-            each.silent,
-            source=each.source,
-            scope=each.scope,
-        )
-        for each in discovery.rules
-    ]
-    comment = [f"Found by sears discover; the numbers are in {manifest_path(path).name}."]
-    text = emit(rules, name=_name(path), comment=comment, tagger=tagger).encode("utf-8")
+    text = ruleset_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     manifest = _manifest(discovery, participants, tagger, hashlib.sha256(text).hexdigest())
     write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))
     write_manifest(manifest, manifest_path(path))
@@ -120,9 +133,9 @@ def write_discovery(
     return manifest
 
 
-def _name(path: Path) -> str:
+def _name(stem: str) -> str:
     """The name of the ruleset: that of the file, in letters that a name may have."""
-    plain = "".join(each if each.isalnum() else "-" for each in path.stem.lower())
+    plain = "".join(each if each.isalnum() else "-" for each in stem.lower())
     return "-".join(filter(None, plain.split("-"))) or "found"
 
 

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
+from threading import Thread
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["DEFAULT_PORT", "LOOPBACK", "listen", "redirection", "serve", "settle"]
+__all__ = ["DEFAULT_PORT", "LOOPBACK", "background", "listen", "redirection", "serve", "settle"]
 
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8765
@@ -141,7 +142,34 @@ def serve(
         listening: from `listen`.
         on_ready: called before the first request is answered.
     """
-    config = uvicorn.Config(
+    settle()
+    on_ready()
+    try:
+        uvicorn.Server(_config(app)).run(sockets=[listening])
+    except KeyboardInterrupt:
+        return  # the way to end it
+
+
+@contextmanager
+def background(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
+    """Answer requests in a thread of their own until the end of the block.
+
+    Args:
+        app: the application.
+        listening: from `listen`.
+    """
+    server = uvicorn.Server(_config(app))
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
@@ -151,9 +179,3 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=2,
     )
-    settle()
-    on_ready()
-    try:
-        uvicorn.Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:
-        return  # the way to end it

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.api.given import in_python, remark, rulesets_of
+from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.batch.plan import Mode, Scope, Unit
@@ -68,16 +67,16 @@ def apply(
     from sears_dsl.batch.provenance import tagger_findings
     from sears_dsl.engine.matcher import compile_rules
 
-    if isinstance(dataset, str) and not Path(dataset).exists():
-        raise UsageError(
-            f"there is no file {dataset!r}; a string names a file with the rows",
-            help="give texts as a list: sears.apply([text], rules)",
-        )
-    rulesets = _rulesets(ruleset)
-    matcher = compile_rules(rulesets, tagger=tagger)
-    for finding in tagger_findings(rulesets, lambda: matcher.tagger):
-        warnings.warn(finding.render(), stacklevel=2)
-    try:
+    with in_python(column="column"):
+        if isinstance(dataset, str) and not Path(dataset).exists():
+            raise UsageError(
+                f"there is no file {dataset!r}; a string names a file with the rows",
+                help="give texts as a list: sears.apply([text], rules)",
+            )
+        rulesets = rulesets_of(ruleset)
+        matcher = compile_rules(rulesets, tagger=tagger)
+        for finding in tagger_findings(rulesets, lambda: matcher.tagger):
+            remark(finding.render())
         return apply_to(
             dataset,
             matcher,
@@ -89,49 +88,3 @@ def apply(
             keep=keep,
             id_column=id_column,
         )
-    except (DataError, UsageError) as error:
-        message, advice = _in_python(error.message), _in_python(error.help)
-        if (message, advice) == (error.message, error.help):
-            raise
-        raise type(error)(message, help=advice) from None
-
-
-def _in_python(text: str) -> str:
-    """A message with the options of ``sears apply`` as arguments."""
-    text = re.sub(
-        r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)",
-        lambda found: f"keep={[found[1], *found[2].split()[1::2]]!r}",
-        text,
-    )
-    return re.sub(r"--(column|keep|protect|id-column)\b", _argument, text)
-
-
-def _argument(found: re.Match[str]) -> str:
-    return found[1].replace("-", "_") + "="
-
-
-def _rulesets(given: object) -> list[Ruleset]:
-    """Rulesets, loaded where they are named.
-
-    Raises:
-        UsageError: it is nothing that holds rules.
-    """
-    from sears_dsl.catalogue import load_rulesets
-    from sears_dsl.language.rule import Rule
-    from sears_dsl.language.ruleset import Ruleset
-
-    if isinstance(given, Ruleset):
-        return [given]
-    if isinstance(given, (str, Path)):
-        return load_rulesets([str(given)])
-    if isinstance(given, Sequence):
-        return [ruleset for each in given for ruleset in _rulesets(each)]
-    if isinstance(given, Rule):
-        raise UsageError(
-            "a Rule alone does not say under which options it is read",
-            help="make it a ruleset: sears.Ruleset.from_rules([rule])",
-        )
-    raise UsageError(
-        f"rules are a Ruleset, a name of rules or a list of these, not {type(given).__name__}",
-        help="sears.parse('movie -> film') makes a ruleset of text, sears.load('a.sear') of a file",
-    )

@@ -1,6 +1,6 @@
 """What an extra brings, asked for before anything that needs it is imported.
 
-In: the name of an extra. Out: nothing, or an error that says what to install. Costs a look at the
+In: what is to be done. Out: nothing, or an error that says what to install. Costs a look at the
 folders of installed packages; nothing is imported.
 """
 
@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["need_audit", "need_discovery", "need_vetting"]
+__all__ = ["need_audit", "need_discovery", "need_frames", "need_plots", "need_vetting"]
 
 _DISCOVERY = ("torch", "transformers", "sentencepiece", "pydantic")
 _AUDIT = ("pydantic",)
@@ -45,10 +45,28 @@ def need_vetting() -> None:
     _need(_VETTING, "vet")
 
 
+def need_frames() -> None:
+    """The library of data frames is installed.
+
+    Raises:
+        UsageError: it is not; says how to get it.
+    """
+    _need(("pandas",), "pandas")
+
+
+def need_plots() -> None:
+    """The library that draws is installed.
+
+    Raises:
+        UsageError: it is not; says how to get it.
+    """
+    _need(("matplotlib",), "plots")
+
+
 def _need(packages: Sequence[str], extra: str) -> None:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise UsageError(
-            f"this command needs {', '.join(missing)}, which the core does without",
+            f"this needs {', '.join(missing)}, which the core does without",
             help=f"pip install 'sears-dsl[{extra}]'",
         )

@@ -1,0 +1,457 @@
+"""``sears.audit`` and ``sears.compare``: what rules do to a model, judged; and to two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from sears_dsl.api.given import (
+    AnyRules,
+    OnProgress,
+    in_python,
+    labelled_rows,
+    names_of_columns,
+    predictor_of,
+    read_once,
+    remark,
+    rulesets_of,
+    shown,
+    tagger_of,
+    used_label,
+)
+from sears_dsl.api.results import Bars, Result, drawn_name
+from sears_dsl.defaults import DEFAULT_SCORER
+from sears_dsl.errors import UsageError
+from sears_dsl.runtime.extras import need_audit, need_discovery
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sears_dsl.auditing.comparison import ComparisonDocument, RuleChange
+    from sears_dsl.auditing.document import AuditDocument, RuleRecord, Verdict
+    from sears_dsl.engine.matcher import Scope, Unit
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.models.predictor import Comparison
+    from sears_dsl.paraphrasing.plugins import AnyScorer
+    from sears_dsl.tagging.tagger import Tagger
+
+__all__ = ["AS_FOUND", "AuditResult", "ComparisonResult", "audit", "compare"]
+
+AS_FOUND = "as found"
+"""Of an audit where nobody chooses: the scorer that scored the rules when they were found."""
+
+
+class AuditResult(Result):
+    """What rules do to a model.
+
+    Attributes:
+        document: all that was counted and judged.
+        rulesets: the rules.
+    """
+
+    def __init__(self, document: AuditDocument, rulesets: Sequence[Ruleset]) -> None:
+        self.document = document
+        self.rulesets = tuple(rulesets)
+
+    @property
+    def rules(self) -> tuple[RuleRecord, ...]:
+        """Each rule with its numbers, in the order of the rulesets."""
+        return self.document.rules
+
+    @property
+    def ruleset(self) -> Ruleset:
+        """The rules in one ruleset.
+
+        Raises:
+            UsageError: several rulesets that cannot stand in one; see `rulesets`.
+        """
+        first, *others = self.rulesets
+        for each in others:
+            first = first + each
+        return first
+
+    @property
+    def verdict(self) -> Verdict:
+        """The decision, with its reasons."""
+        return self.document.verdict
+
+    @property
+    def passed(self) -> bool:
+        """Whether no gate failed or was left unjudged: where the command exits 0."""
+        return self.verdict.outcome not in ("failed", "not judged")
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row a rule."""
+        rules = self.rules
+        failures = [each.judgement.failures for each in rules]
+        meaning = [each.meaning for each in rules]
+        examples = [each.examples[0] if each.examples else None for each in rules]
+        return {
+            "id": [each.id for each in rules],
+            "rule": [each.rule for each in rules],
+            "expect": [each.expect for each in rules],
+            "outcome": [each.judgement.outcome for each in rules],
+            "changed": [each.changed for each in rules],
+            "right": [each.right for each in rules],
+            "flips": [each.flips.count for each in rules],
+            "failures": [each.count for each in failures],
+            "tested": [each.total for each in failures],
+            "rate": [each.rate for each in failures],
+            "low": [each.low for each in failures],
+            "high": [each.high for each in failures],
+            "q_value": [each.judgement.q_value for each in rules],
+            "share_at_tau": [each and each.at_tau.rate for each in meaning],
+            "mean_score": [each and each.mean for each in meaning],
+            "original": [each and each.original for each in examples],
+            "rewritten": [each and each.rewritten for each in examples],
+        }
+
+    @property
+    def summary(self) -> str:
+        """The verdict and what it comes from."""
+        from sears_dsl.auditing.conclusion import conclusion
+
+        return conclusion(self.document)
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """The failure rate of each rule that changes a row, worst first, with its 95% interval.
+
+        Args:
+            axes: where to draw; None for a new figure.
+
+        Raises:
+            UsageError: matplotlib is not installed.
+        """
+        from sears_dsl.auditing.reports.markdown import worst_first
+
+        shown_rules = [each for each in worst_first(self.rules) if each.changed]
+        failures = [each.judgement.failures for each in shown_rules]
+        return Bars(
+            [each.rule for each in shown_rules],
+            [each.rate or 0.0 for each in failures],
+            [(each.low, each.high) for each in failures],
+            title="rows on which the model fails a rule",
+        ).draw(axes)
+
+    def save(self, folder: str | Path) -> None:
+        """Write what `sears audit -o` writes: audit.html, audit.md, audit.json, junit.xml.
+
+        Args:
+            folder: where they go; it is made where it is not there.
+
+        Raises:
+            DataError: a file cannot be written.
+        """
+        from sears_dsl.auditing.reports.files import write_audit_files
+
+        write_audit_files(self.document, Path(folder))
+
+
+class ComparisonResult(Result):
+    """Two audits of the same rows side by side.
+
+    Attributes:
+        document: all that was counted.
+    """
+
+    def __init__(self, document: ComparisonDocument) -> None:
+        self.document = document
+
+    @property
+    def rules(self) -> tuple[RuleChange, ...]:
+        """Each rule with what changed."""
+        return self.document.rules
+
+    @property
+    def worse(self) -> bool:
+        """Whether the second is clearly worse (p < 0.05, Holm)."""
+        return bool(self.document.worse)
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row a rule; rows are those that both models have right."""
+        rules = self.rules
+        pairs = [each.failures for each in rules]
+        return {
+            "id": [each.id for each in rules],
+            "rule": [each.rule for each in rules],
+            "outcome": [each.outcome for each in rules],
+            "rows": [each.rows for each in pairs],
+            "before": [each.first_rate for each in pairs],
+            "after": [each.second_rate for each in pairs],
+            "low": [each.low for each in pairs],
+            "high": [each.high for each in pairs],
+            "p_value": [each.adjusted_p_value for each in pairs],
+        }
+
+    @property
+    def summary(self) -> str:
+        """How many rules are better and worse, and what became of accuracy."""
+        return "; ".join(self.document.summary)
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """The failure rate of each rule that was compared, before and after.
+
+        Args:
+            axes: where to draw; None for a new figure.
+
+        Raises:
+            UsageError: matplotlib is not installed.
+        """
+        from sears_dsl.runtime.extras import need_plots
+
+        need_plots()
+        compared = [each for each in self.rules if each.failures.rows]
+        if axes is None:
+            from matplotlib import pyplot
+
+            axes = pyplot.subplots(layout="constrained")[1]
+        places = range(len(compared))
+        for name, rates in (
+            ("before", [each.failures.first_rate for each in compared]),
+            ("after", [each.failures.second_rate for each in compared]),
+        ):
+            axes.plot([100 * (rate or 0.0) for rate in rates], places, "o", label=name)
+        axes.set_yticks(places, [drawn_name(each.rule) for each in compared])
+        axes.invert_yaxis()
+        axes.set_xlabel("per cent of the rows on which the model fails a rule")
+        axes.legend()
+        return axes
+
+    def save(self, folder: str | Path) -> None:
+        """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json.
+
+        Raises:
+            DataError: a file cannot be written.
+        """
+        from sears_dsl.auditing.reports.files import write_comparison_files
+
+        write_comparison_files(self.document, Path(folder))
+
+
+def audit(
+    model: object,
+    data: object,
+    rules: AnyRules | object,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    also: Sequence[str] = (),
+    max_flip_rate: float | str | None = None,
+    max_miss_rate: float | str | None = None,
+    max_rows_flipped: float | str | None = None,
+    gates: Sequence[str] = (),
+    judge_by: Literal["rate", "evidence", "proof"] = "rate",
+    min_support: int = 20,
+    require_support: bool = False,
+    slices: Sequence[str] = (),
+    scorer: AnyScorer | None = AS_FOUND,
+    tau: float | None = None,
+    floor: float | None = None,
+    pivots: Sequence[str] = (),
+    device: str = "cpu",
+    jobs: int | None = None,
+    score_at_most: int = 100,
+    sure_from: float = 0.9,
+    examples: int = 10,
+    scope: Scope = "first",
+    unit: Unit = "text",
+    seed: int = 0,
+    comparison: Comparison = "exact",
+    limit: int | None = None,
+    batch_size: int | None = None,
+    tagger: Tagger | str | None = None,
+    on_progress: OnProgress | None = None,
+) -> AuditResult:
+    """Measure what rules do to a model, and judge it.
+
+    What `sears audit` does, with its defaults.
+
+    Args:
+        model: as `discover` takes it.
+        data: labelled rows, as `discover` takes them.
+        rules: a ruleset, a rule file, a folder, the name of a shipped ruleset, a result that has
+            rules, or several of these.
+        text: the column that rules rewrite; None for the one that can be meant.
+        label: the column of labels; None where there is none.
+        also: further columns that the model reads.
+        max_flip_rate: limit of every rule that expects ``same``: 0.05 or "5%".
+        max_miss_rate: limit of every rule that expects ``flip`` or ``label``.
+        max_rows_flipped: limit of all rules together.
+        gates: limits of some rules, such as ``"tag:negation=2%"``.
+        judge_by: when a rule fails: its rate is above the limit, there is evidence that it is, or
+            there is no proof that it is not.
+        min_support: with fewer rows to test on, a rule is not judged.
+        require_support: whether a rule that cannot be judged fails.
+        slices: columns of the data to show results by.
+        scorer: what says whether meaning is kept; None leaves that out. ``as found`` is the one
+            that scored the rules when they were found, by the manifest beside their file, with its
+            τ; and the judge where there is none.
+        tau: S from which on texts count as equivalent; None for the scorer's own.
+        floor: of the scorer ``strict``: least S of the paper's score.
+        pivots: languages to translate through.
+        device: ``cpu`` or ``cuda``.
+        jobs: processes that score; None for as many as cores, eight at most.
+        score_at_most: rewrites of a rule that are scored, drawn at random.
+        sure_from: confidence from which on the model counts as sure.
+        examples: how many to keep of each rule.
+        scope: rewrite the ``first`` instance in a unit, or ``all``.
+        unit: what a rule sees at once, the ``text`` or each ``sentence``.
+        seed: of what is drawn.
+        comparison: how an answer is compared with the label, ``exact`` or ``squad``.
+        limit: read so many rows, the first ones.
+        batch_size: rows in a call of the model.
+        tagger: a tagger or its name; None for one that the rules were validated with, where that
+            is known.
+        on_progress: told how far each stage is.
+
+    Raises:
+        UsageError: arguments that mean nothing, or an extra that is not installed.
+        RuleSyntaxError: rules with errors.
+        DataError: rows that cannot be read.
+        ModelError: the model fails.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> def predict(texts):
+        ...     return ["bad" if "film" in text else "good" for text in texts]
+        >>> rows = [(f"This movie is number {number}.", "good") for number in range(30)]
+        >>> found = sears.audit(predict, rows, sears.parse("movie -> film"), scorer=None,
+        ...                     max_flip_rate="5%")
+        >>> found.passed, found.rules[0].flips.rate
+        (False, 1.0)
+    """
+    need_audit()
+    if scorer is not None:
+        need_discovery()
+    from sears_dsl.auditing.gates import Gates, read_gate
+    from sears_dsl.auditing.running import (
+        AuditChoices,
+        as_found,
+        audit_rules,
+        check_rules,
+        recorded_otherwise,
+        scorer_of_audit,
+    )
+    from sears_dsl.auditing.slices import read_columns
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.discovery.parts import PartsChoice
+
+    with in_python():
+        demanded = Gates(
+            flip_rate=_rate("max_flip_rate", max_flip_rate),
+            miss_rate=_rate("max_miss_rate", max_miss_rate),
+            rows_flipped=_rate("max_rows_flipped", max_rows_flipped),
+ own=tuple(map(read_gate, gates)), judge_by=judge_by, support=min_support,
+            require_support=require_support,
+        )  # fmt: skip
+        choice = PartsChoice(
+            scorer=_named(scorer), paraphrases=False, tau=tau,
+            floor=floor, pivots=tuple(pivots), device=device, jobs=jobs,
+        )  # fmt: skip
+        rulesets = rulesets_of(rules)
+        recorded = None
+        if scorer == AS_FOUND:
+            choice, recorded = as_found(choice, rulesets, note=remark)
+        own = choice.own()
+        chosen = tagger_of(tagger, rulesets)
+        check_rules(rulesets, demanded, tagger=chosen)
+        names_of_columns(slices=list(slices))
+        data = read_once(data)
+        columns = read_columns(data, slices, options=ReadOptions(limit=limit))
+        rows = labelled_rows(data, text=text, label=label, also=also, limit=limit)
+        show = shown(on_progress)
+        show("loading the model", 0, None)
+        predictor = predictor_of(model, batch_size=batch_size)
+        with scorer_of_audit(choice, own, folder=None, show=show, note=remark) as measure:
+            document = audit_rules(
+                rulesets,
+                rows,
+                predictor,
+                tagger=chosen,
+                scorer=measure,
+                gates=demanded,
+                choices=AuditChoices(
+                    label=used_label(data, label), also=tuple(also), comparison=comparison,
+                    scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
+                    sure_from=sure_from, examples=examples,
+                ),
+                columns=columns,
+                on_stage=show,
+            )  # fmt: skip
+        if measure is not None and recorded is not None and recorded.scorer != measure.identity:
+            remark(recorded_otherwise(recorded, measure))
+        for sentence in predictor.remarks:
+            remark(sentence)
+        return AuditResult(document, rulesets)
+
+
+def compare(before: AuditResult | str | Path, after: AuditResult | str | Path) -> ComparisonResult:
+    """Set two audits of the same rows side by side: two models, or two versions of one.
+
+    What `sears compare` does: each rule is compared on the rows that both models have right, by
+    McNemar's exact test.
+
+    Args:
+        before: an audit, the folder that `sears audit` wrote, or the audit.json in it.
+        after: likewise.
+
+    Raises:
+        UsageError: audits that cannot be compared, or something else than audits.
+        DataError: a file that is no audit.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> rows = [(f"This movie is number {number}.", "good") for number in range(30)]
+        >>> def audit(predict):
+        ...     return sears.audit(predict, rows, sears.parse("movie -> film"), scorer=None)
+        >>> brittle = audit(lambda texts: ["bad" if "film" in text else "good" for text in texts])
+        >>> robust = audit(lambda texts: ["good" for _ in texts])
+        >>> sears.compare(brittle, robust).columns["outcome"]
+        ['better']
+    """
+    need_audit()
+    from sears_dsl.auditing.comparison import compare as compare_documents
+
+    with in_python():
+        return ComparisonResult(compare_documents(_document(before), _document(after)))
+
+
+def _document(given: object) -> AuditDocument:
+    from sears_dsl.auditing.document import AuditDocument, read_audit
+
+    if isinstance(given, AuditResult):
+        return given.document
+    if isinstance(given, AuditDocument):
+        return given
+    if isinstance(given, str | Path):
+        return read_audit(Path(given))
+    raise UsageError(
+        f"a {type(given).__name__} is no audit",
+        help="give what sears.audit(…) gave, or the folder that `sears audit` wrote",
+    )
+
+
+def _named(scorer: AnyScorer | None) -> AnyScorer:
+    from sears_dsl.discovery.parts import NO_SCORER
+
+    if scorer is None:
+        return NO_SCORER
+    return DEFAULT_SCORER if scorer == AS_FOUND else scorer
+
+
+def _rate(argument: str, value: object) -> float | None:
+    """A share between 0 and 1, or in per cent."""
+    from sears_dsl.auditing.gates import read_rate
+
+    if value is None:
+        return None
+    try:
+        rate = read_rate(str(value))
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= 1:
+        raise UsageError(f"{argument}={value!r} is no rate", help="write 0.05 or '5%'")
+    return rate

@@ -1,0 +1,515 @@
+"""``sears.discover`` and ``sears.adversaries``: rules, and single sentences, that flip a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from sears_dsl.api.given import (
+    OnProgress,
+    in_python,
+    labelled_rows,
+    predictor_of,
+    read_once,
+    remark,
+    shown,
+    tagger_of,
+    used_label,
+)
+from sears_dsl.api.results import Bars, Result
+from sears_dsl.defaults import DEFAULT_SCORER
+from sears_dsl.runtime.extras import need_discovery
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.discovery.parts import Parts, PartsChoice
+    from sears_dsl.discovery.result.found import Discovery, FoundRule
+    from sears_dsl.discovery.result.manifest import Manifest
+    from sears_dsl.discovery.result.report import Participants
+    from sears_dsl.discovery.settings import ProposeFrom
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.models.predictor import Comparison
+    from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer
+    from sears_dsl.tagging.tagger import Tagger
+
+__all__ = ["AdversaryResult", "DiscoveryResult", "adversaries", "discover"]
+
+
+class DiscoveryResult(Result):
+    """Rules that a search found, with their numbers.
+
+    Attributes:
+        discovery: all that the search counted.
+        participants: who took part, by identity.
+        tagger: the one that found the rules.
+    """
+
+    def __init__(self, discovery: Discovery, participants: Participants, tagger: Tagger) -> None:
+        self.discovery = discovery
+        self.participants = participants
+        self.tagger = tagger
+
+    @property
+    def rules(self) -> tuple[FoundRule, ...]:
+        """The selected rules with their numbers, in the order of selection."""
+        return self.discovery.rules
+
+    @cached_property
+    def ruleset(self) -> Ruleset:
+        """The rules, with their numbers as ``why`` and sentences of the data as tests."""
+        from sears_dsl.discovery.result.report import ruleset_text
+        from sears_dsl.language.ruleset import parse
+
+        return parse(ruleset_text(self.discovery, "found", tagger=self.tagger), path="<found>")
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row a rule; what held-out rows say is None where there are none."""
+        rules = self.rules
+        examples = [each.examples[0] if each.examples else None for each in rules]
+        held = [each.held_out for each in rules]
+        return {
+            "id": [each.id for each in rules],
+            "rule": [each.text for each in rules],
+            "source": [each.source or "new" for each in rules],
+            "flips": [each.flips for each in rules],
+            "asked": [each.asked for each in rules],
+            "changed": [each.changed for each in rules],
+            "flip_rate": [each.flips / max(1, each.asked) for each in rules],
+            "low": [each.interval[0] for each in rules],
+            "high": [each.interval[1] for each in rules],
+            "flips_at_tau": [each.flips_at_tau for each in rules],
+            "share_at_tau": [each.at_tau / max(1, each.asked) for each in rules],
+            "mean_score": [each.mean_score for each in rules],
+            "q_value": [each.q_value for each in rules],
+            "held_out_flips": [each and each.flips for each in held],
+            "held_out_changed": [each and each.changed for each in held],
+            "original": [each and each.original for each in examples],
+            "rewritten": [each and each.rewritten for each in examples],
+        }
+
+    @property
+    def summary(self) -> str:
+        """How many rules flip how many rows."""
+        counts = self.discovery.funnel
+        rules = "1 rule flips" if counts.selected == 1 else f"{counts.selected} rules flip"
+        return (
+            f"{rules} {counts.rows_flipped:,} of {counts.searched:,} searched rows that the model "
+            "has right"
+        )
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """The flip rate of each rule with its 95% interval (Wilson).
+
+        Args:
+            axes: where to draw; None for a new figure.
+
+        Raises:
+            UsageError: matplotlib is not installed.
+        """
+        columns = self.columns
+        return Bars(
+            columns["rule"],
+            columns["flip_rate"],
+            list(zip(columns["low"], columns["high"], strict=True)),
+            title="flips of the rows that a rule changes",
+        ).draw(axes)
+
+    def save(self, path: str | Path) -> Manifest:
+        """Write what `sears discover -o` writes: the ruleset, its manifest, a report.
+
+        Args:
+            path: of the ruleset, ``NAME.sear``; the others go beside it.
+
+        Returns:
+            The manifest.
+
+        Raises:
+            UsageError: the path does not end in .sear.
+            DataError: a file cannot be written.
+        """
+        from sears_dsl.discovery.result.report import write_discovery
+
+        return write_discovery(
+            self.discovery, Path(path), participants=self.participants, tagger=self.tagger
+        )
+
+
+class AdversaryResult(Result):
+    """Paraphrases that flip a model.
+
+    Columns: row (from 1), original, adversary, score, label, prediction.
+
+    Attributes:
+        right: how many rows the model has right.
+        rows_flipped: of how many of them an adversary was found.
+        skipped: rows that there was no time to reword.
+        cut_short: the stages that the time budget cut short.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Sequence[Any]],
+        *,
+        right: int,
+        rows_flipped: int,
+        skipped: int,
+        cut_short: tuple[str, ...],
+    ) -> None:
+        self._columns = columns
+        self.right = right
+        self.rows_flipped = rows_flipped
+        self.skipped = skipped
+        self.cut_short = cut_short
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row an adversary."""
+        return self._columns
+
+    @property
+    def summary(self) -> str:
+        """How many rows can be reworded so that the model fails."""
+        said = (
+            f"{self.rows_flipped:,} of {self.right:,} rows that the model has right can be "
+            "reworded so that it fails"
+        )
+        return f"{said}; the time budget cut the search short" if self.cut_short else said
+
+    def save(self, path: str | Path) -> None:
+        """Write them as a file: csv, tsv, jsonl, parquet or arrow, by its name.
+
+        Raises:
+            UsageError: the name tells no format.
+            DataError: the file cannot be written.
+        """
+        from sears_dsl.data.dataset import format_of, write_columns
+
+        write_columns(self.columns, Path(path), format_of(str(path), reading=False))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Work:
+    """What a search works with."""
+
+    data: LabelledRows
+    predictor: CachedPredictor
+    tagger: Tagger
+    parts: Parts
+
+
+@contextmanager
+def _at_work(
+    model: object,
+    data: LabelledRows,
+    choice: PartsChoice,
+    *,
+    comparison: Comparison,
+    batch_size: int | None,
+    tagger: Tagger | str | None,
+    on_progress: OnProgress | None,
+) -> Iterator[_Work]:
+    from sears_dsl.discovery.parts import check_rows, open_parts
+
+    show = shown(on_progress)
+    own = choice.own()
+    show("loading the model", 0, None)
+    predictor = predictor_of(model, batch_size=batch_size)
+    chosen = tagger_of(tagger)
+    check_rows(data, predictor, own, comparison=comparison, show=show, note=remark)
+    with open_parts(choice, own, folder=None, show=show, note=remark) as parts:
+        yield _Work(data=data, predictor=predictor, tagger=chosen, parts=parts)
+    for sentence in predictor.remarks:
+        remark(sentence)
+
+
+def discover(
+    model: object,
+    data: object,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    also: Sequence[str] = (),
+    rules: int = 10,
+    delta: float = 0.1,
+    tau: float | None = None,
+    minimum_flips: int | None = None,
+    minimum_frequency: float = 0.005,
+    propose_from: ProposeFrom = "paraphrases",
+    known: Sequence[str | Path] = (),
+    with_shipped: bool = True,
+    more_text: object = None,
+    max_questions: int | None = None,
+    holdout: float | None = None,
+    seed: int = 0,
+    budget_seconds: float | None = None,
+    paper: bool = False,
+    scorer: AnyScorer = DEFAULT_SCORER,
+    floor: float | None = None,
+    paraphraser: AnyParaphraser | None = None,
+    pivots: Sequence[str] = (),
+    beam: int | None = None,
+    device: str = "cpu",
+    jobs: int | None = None,
+    comparison: Comparison = "exact",
+    limit: int | None = None,
+    sample: int | None = None,
+    batch_size: int | None = None,
+    tagger: Tagger | str | None = None,
+    on_progress: OnProgress | None = None,
+) -> DiscoveryResult:
+    """Find the few rules that make a model fail most without changing the meaning.
+
+    What `sears discover` does, with its defaults; answers and paraphrases are kept in memory.
+
+    Args:
+        model: a function of a list of texts that gives labels, an estimator or object with
+            ``predict``, a text-classification pipeline of transformers, or a specification such as
+            ``sklearn:model.joblib``, ``hf:FOLDER``, ``module:object``, ``http://…``.
+        data: labelled rows: a data frame of pandas or polars, a Hugging Face dataset, a list of
+            dictionaries or of pairs (text, label), a table of Arrow, or the path of a file.
+        text: the column that rules rewrite; None for the one that can be meant.
+        label: the column of labels; None where there is none, so that the model's own answers
+            count. Of pairs it is the second of each.
+        also: further columns that the model reads, such as the context of a question.
+        rules: most rules to select.
+        delta: share of a rule's rows that may fall below τ.
+        tau: S from which on texts count as equivalent; None for the scorer's own.
+        minimum_flips: rules that flip fewer rows are left; None is 3, and 2 of fewer than 200 rows
+            that are searched.
+        minimum_frequency: share of rows that a rule's left side must be in.
+        propose_from: in the paper's order what rules generalize.
+        known: rules that people have read, which are tried first: files, folders, shipped names.
+        with_shipped: whether the shipped rules are tried first, too.
+        more_text: unlabelled rows of the same kind, on which rules are judged as well.
+        max_questions: most questions to the model; None is 20 for each right row.
+        holdout: share of right rows that take no part, and say what the rules do; None is 0.3
+            from a hundred right rows on, and 0 below.
+        seed: of the holdout and the sample.
+        budget_seconds: time for the search; the best found until then comes back.
+        paper: the order and the settings of the paper (ACL 2018); what differs from the defaults
+            above counts.
+        scorer: what says whether meaning is kept: ``judge``, ``strict``, ``combined``, ``pivot``,
+            ``minilm``, or a function of pairs (original, rewrite) that gives numbers from 0 to 1.
+        floor: of the scorer ``strict``: least S of the paper's score.
+        paraphraser: rewordings of your own in the place of translation models: a function of
+            sentences, a mapping, a file of pairs.
+        pivots: languages to translate through and back; none for the pair that packages carry.
+        beam: width of the search for paraphrases; None is 30.
+        device: ``cpu`` or ``cuda``.
+        jobs: processes that translate; None for as many as cores, eight at most.
+        comparison: how an answer is compared with the label, ``exact`` or ``squad``.
+        limit: read so many rows, the first ones.
+        sample: work with so many rows, drawn at random, each label with its share.
+        batch_size: rows in a call of the model.
+        tagger: a tagger or its name; None for the default.
+        on_progress: told how far each stage is: its name, how many are done, how many there are.
+
+    Raises:
+        UsageError: arguments that mean nothing, or an extra that is not installed.
+        DataError: rows that cannot be read, or the model has none of them right.
+        ModelError: the model fails.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> def predict(texts):
+        ...     return ["bad" if "film" in text else "good" for text in texts]
+        >>> def reword(sentences):
+        ...     return [[each.replace("movie", "film")] for each in sentences]
+        >>> nouns = ("plot", "cast", "score", "pace", "end", "start")
+        >>> rows = [(f"A movie with a good {noun}.", "good") for noun in nouns]
+        >>> found = sears.discover(
+        ...     predict, rows, paraphraser=reword, scorer=lambda pairs: [1.0 for _ in pairs],
+        ...     tau=0.5, with_shipped=False)
+        >>> found.columns["rule"], found.rules[0].flips
+        (['movie -> film'], 6)
+
+    Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
+    Models", ACL 2018.
+    """
+    began = monotonic()
+    need_discovery()
+    from sears_dsl.data.labelled import read_texts
+    from sears_dsl.discovery.algorithm import discover as search
+    from sears_dsl.discovery.known_rules import load_known
+    from sears_dsl.discovery.parts import PartsChoice, participants_of
+    from sears_dsl.discovery.settings import Settings
+
+    chosen: dict[str, Any] = {
+        "scorer": scorer, "tau": tau, "delta": delta, "minimum_flips": minimum_flips,
+        "minimum_frequency": minimum_frequency, "propose_from": propose_from,
+    }  # fmt: skip
+    if paper:
+        usual = {**dict.fromkeys(chosen), **_USUAL}
+        given = {name: value for name, value in chosen.items() if value != usual[name]}
+        papers = Settings.paper_choices(given)
+        chosen.update({name: papers[name] for name in chosen if name in papers})
+    with in_python(text="more_text", known="known"):
+        settings = Settings(
+            rules=rules, holdout=holdout, seed=seed, max_questions=max_questions,
+            budget_seconds=budget_seconds, comparison=comparison,
+            order="paper" if paper else "meaning",
+            **{name: value for name, value in chosen.items() if name != "scorer"},
+        )  # fmt: skip
+        choice = PartsChoice(
+            scorer=chosen["scorer"], paraphraser=paraphraser, tau=chosen["tau"], floor=floor,
+            pivots=tuple(pivots), beam=beam, device=device, jobs=jobs,
+        )  # fmt: skip
+        data = read_once(data)
+        rows = labelled_rows(
+            data, text=text, label=label, also=also, limit=limit, sample=sample, seed=seed
+        )
+        others = [] if more_text is None else read_texts(read_once(more_text), like=text)
+        with _at_work(
+            model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
+            on_progress=on_progress,
+        ) as work:  # fmt: skip
+            show = shown(on_progress)
+            discovery = search(
+                work.data,
+                work.predictor,
+                paraphraser=work.parts.paraphraser,
+                scorer=work.parts.scorer,
+                tagger=work.tagger,
+                settings=settings,
+                text=others,
+                known=load_known(
+                    list(map(str, known)),
+                    with_shipped=with_shipped and not paper,
+                    tagger=work.tagger,
+                ),
+                journal=work.parts.journal,
+                on_progress=lambda each: show(*each),
+                began=began,
+            )
+            participants = participants_of(
+                work.predictor, work.parts, label=used_label(data, label), also=also
+            )
+            return DiscoveryResult(discovery, participants, work.tagger)
+
+
+# What counts as not given where the paper's settings are wanted.
+_USUAL = {
+    "scorer": DEFAULT_SCORER, "delta": 0.1, "minimum_frequency": 0.005,
+    "propose_from": "paraphrases",
+}  # fmt: skip
+
+
+def adversaries(
+    model: object,
+    data: object,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    also: Sequence[str] = (),
+    top: int = 1,
+    tau: float | None = None,
+    seed: int = 0,
+    budget_seconds: float | None = None,
+    scorer: AnyScorer = DEFAULT_SCORER,
+    floor: float | None = None,
+    paraphraser: AnyParaphraser | None = None,
+    pivots: Sequence[str] = (),
+    beam: int | None = None,
+    device: str = "cpu",
+    jobs: int | None = None,
+    comparison: Comparison = "exact",
+    limit: int | None = None,
+    sample: int | None = None,
+    batch_size: int | None = None,
+    tagger: Tagger | str | None = None,
+    on_progress: OnProgress | None = None,
+) -> AdversaryResult:
+    """Paraphrases that flip the model: of each row that it has right, the best.
+
+    What `sears adversaries` does, with its defaults. Arguments that are not below are those of
+    `discover`.
+
+    Args:
+        model: as `discover` takes it.
+        data: as `discover` takes it.
+        text: the column that is reworded; None for the one that can be meant.
+        label: the column of labels; None where there is none.
+        also: further columns that the model reads.
+        top: most adversaries of a row.
+        tau: S from which on texts count as equivalent; None for the scorer's own.
+        seed: of the sample.
+        budget_seconds: time for the search.
+        scorer: what says whether meaning is kept.
+        floor: of the scorer ``strict``.
+        paraphraser: rewordings of your own in the place of translation models.
+        pivots: languages to translate through and back.
+        beam: width of the search for paraphrases; None is 30.
+        device: ``cpu`` or ``cuda``.
+        jobs: processes that translate.
+        comparison: how an answer is compared with the label.
+        limit: read so many rows, the first ones.
+        sample: work with so many rows, drawn at random.
+        batch_size: rows in a call of the model.
+        tagger: a tagger or its name.
+        on_progress: told how far each stage is.
+
+    Raises:
+        UsageError: arguments that mean nothing, or an extra that is not installed.
+        DataError: rows that cannot be read, or the model has none of them right.
+        ModelError: the model fails.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> found = sears.adversaries(
+        ...     lambda texts: ["bad" if "film" in text else "good" for text in texts],
+        ...     [("A good movie.", "good")],
+        ...     paraphraser={"A good movie.": ["A good film."]},
+        ...     scorer=lambda pairs: [1.0 for _ in pairs], tau=0.5)
+        >>> found.columns["adversary"], found.summary
+        (['A good film.'], '1 of 1 rows that the model has right can be reworded so that it fails')
+    """
+    began = monotonic()
+    need_discovery()
+    from sears_dsl.discovery.adversaries import adversary_columns, best_of_each_row
+    from sears_dsl.discovery.algorithm import adversaries_of
+    from sears_dsl.discovery.parts import PartsChoice
+    from sears_dsl.discovery.settings import Settings
+
+    with in_python():
+        settings = Settings(tau=tau, comparison=comparison, budget_seconds=budget_seconds)
+        choice = PartsChoice(
+            scorer=scorer, paraphraser=paraphraser, tau=tau, floor=floor, pivots=tuple(pivots),
+            beam=beam, device=device, jobs=jobs,
+        )  # fmt: skip
+        rows = labelled_rows(
+            read_once(data), text=text, label=label, also=also, limit=limit, sample=sample,
+            seed=seed,
+        )  # fmt: skip
+        with _at_work(
+            model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
+            on_progress=on_progress,
+        ) as work:  # fmt: skip
+            show = shown(on_progress)
+            right, found, skipped, cut_short = adversaries_of(
+                work.data,
+                work.predictor,
+                paraphraser=work.parts.paraphraser,
+                scorer=work.parts.scorer,
+                tagger=work.tagger,
+                settings=settings,
+                journal=work.parts.journal,
+                on_progress=lambda each: show(*each),
+                began=began,
+            )
+            best = best_of_each_row(found.found, top)
+            return AdversaryResult(
+                adversary_columns(best, work.data, right),
+                right=len(right),
+                rows_flipped=len({each.row for each in found.found}),
+                skipped=skipped,
+                cut_short=cut_short,
+            )

@@ -1,0 +1,291 @@
+"""What a person gives to a function, as what the packages below work with.
+
+In: models, datasets, rules and taggers of any kind that is known. Out: a `CachedPredictor`,
+`LabelledRows`, `Ruleset`s, a `Tagger`. Always holds: what was given is not changed; anything of
+another kind is an error that says what to give; errors speak of arguments, not of options of a
+command. Costs the loading of a model that is named, and reading the rows.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from sears_dsl.errors import DataError, ModelError, SearsError, TaggerError, UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.tagging.tagger import Tagger
+
+__all__ = [
+    "AnyRules",
+    "OnProgress",
+    "in_python",
+    "labelled_rows",
+    "names_of_columns",
+    "origins_of",
+    "predictor_of",
+    "read_once",
+    "remark",
+    "rulesets_of",
+    "shown",
+    "tagger_of",
+    "used_label",
+]
+
+AnyRules: TypeAlias = "Ruleset | str | Path | Sequence[Ruleset | str | Path]"
+"""A ruleset; a rule file, a folder or the name of a shipped ruleset; or several of these."""
+
+OnProgress: TypeAlias = Callable[[str, int, int | None], object]
+"""Called with a stage, how many are done and how many there are; None where nobody knows."""
+
+# Options whose arguments are called otherwise.
+_ARGUMENTS = {"column": "text", "compare": "comparison", "paraphrases": "paraphraser",
+              "pivot": "pivots", "slice": "slices", "gate": "gates"}  # fmt: skip
+_PACKAGE = __name__.partition(".")[0] + "."
+_TRANSLATED = (DataError, ModelError, TaggerError, UsageError)
+# A command in backticks is one to type in a shell; it stays.
+_COMMAND = re.compile(r"`sears [^`]*`")
+_KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
+_OPTION = re.compile(r"--([a-z][a-z-]*)\b")
+
+
+@contextmanager
+def in_python(**arguments: str) -> Iterator[None]:
+    """A block whose errors name arguments where a command names options.
+
+    Args:
+        arguments: option → argument, where they differ from those of most functions.
+
+    Example:
+        >>> with in_python():
+        ...     raise UsageError("which column holds the text?", help="name it with --column")
+        Traceback (most recent call last):
+        sears_dsl.errors.UsageError: which column holds the text?
+          = help: name it with text=
+    """
+    names = {**_ARGUMENTS, **arguments}
+    try:
+        yield
+    except _TRANSLATED as error:
+        if type(error) not in _TRANSLATED:
+            raise
+        told = _translated(error.message, names), _translated(error.help, names)
+        if told == (error.message, error.help):
+            raise
+        raise _again(error, *told) from error.__cause__
+
+
+def _again(error: SearsError, message: str, advice: str) -> SearsError:
+    return type(error)(message, help=advice)
+
+
+def _translated(text: str, names: Mapping[str, str]) -> str:
+    """A message with the options of a command as arguments."""
+    kept = _COMMAND.findall(text)
+    parts = _COMMAND.split(text)
+    for place, part in enumerate(parts):
+        lists = _KEEP.sub(lambda found: f"keep={[found[1], *found[2].split()[1::2]]!r}", part)
+        parts[place] = _OPTION.sub(
+            lambda found: f"{names.get(found[1], found[1].replace('-', '_'))}=", lists
+        )
+    return "".join(part + command for part, command in zip(parts, [*kept, ""], strict=True))
+
+
+def remark(sentence: str) -> None:
+    """Warn of what a person should know and what stops nobody."""
+    level, frame = 1, sys._getframe()
+    # The first frame that is not ours is the user's.
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence.removeprefix("note: "), stacklevel=level)
+
+
+def names_of_columns(**given: object) -> None:
+    """Say which argument names no column.
+
+    Args:
+        given: argument → its value: a name, several, or None.
+
+    Raises:
+        UsageError: a value that is no name.
+    """
+    for argument, value in given.items():
+        several = isinstance(value, list | tuple)
+        names = value if isinstance(value, list | tuple) else (value,)
+        for name in names:
+            if name is not None and not isinstance(name, str):
+                raise UsageError(
+                    f"{argument}={value!r:.60} names no column",
+                    help=f"give the name of a column: {argument}="
+                    + ("['name']" if several else "'name'"),
+                )
+
+
+def read_once(data: object) -> object:
+    """A generator as a list, since rows are read more than once; everything else as it is."""
+    return list(data) if isinstance(data, Iterator) else data
+
+
+def labelled_rows(
+    data: object,
+    *,
+    text: str | None,
+    label: str | None,
+    also: Sequence[str] = (),
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> LabelledRows:
+    """The rows that a model is asked about, with what is right.
+
+    Args:
+        data: rows, as `open_rows` takes them.
+        text: the column that rules rewrite; None for the one that can be meant.
+        label: the column of labels; None for none. Of pairs it is the second of each.
+        also: further columns that the model reads.
+        limit: so many rows, the first ones.
+        sample: so many rows, drawn at random.
+        seed: of that draw.
+
+    Raises:
+        DataError: this is no dataset, or a column is not there or holds something else.
+        UsageError: arguments that are no names of columns.
+    """
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.data.labelled import read_labelled
+
+    names_of_columns(text=text, label=label, also=list(also))
+    rows = read_labelled(
+        data,
+        column=text,
+        label=used_label(data, label),
+        also=also,
+        options=ReadOptions(limit=limit),
+    )
+    return rows if sample is None else rows.sampled(sample, seed=seed)
+
+
+def used_label(data: object, label: str | None) -> str | None:
+    """The column of labels: the one that is named, or the second of pairs."""
+    if label is not None or not isinstance(data, list | tuple) or not data:
+        return label
+    from sears_dsl.data.sources import is_pair
+
+    return "label" if is_pair(data[0]) else None
+
+
+def predictor_of(model: object, *, batch_size: int | None = None) -> CachedPredictor:
+    """A model, given or named, that remembers what it said.
+
+    Args:
+        model: a function of a list of texts, an object with ``predict``, a pipeline of
+            transformers, a specification as `load_predictor` takes it, or what that gives.
+        batch_size: rows in a call; None leaves it to the kind of model.
+
+    Raises:
+        UsageError: it is nothing of this.
+        ModelError: it cannot be loaded.
+    """
+    from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.models.loading import load_predictor
+
+    if isinstance(model, CachedPredictor) and batch_size is None:
+        return model
+    return load_predictor(model, batch_size=batch_size)
+
+
+def rulesets_of(rules: object) -> list[Ruleset]:
+    """Rulesets, loaded where they are named.
+
+    Raises:
+        UsageError: it is nothing that holds rules.
+        RuleSyntaxError: findings in a file.
+    """
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.language.rule import Rule
+    from sears_dsl.language.ruleset import Ruleset
+
+    if isinstance(rules, Ruleset):
+        return [rules]
+    if isinstance(rules, str | Path):
+        return load_rulesets([str(rules)])
+    if isinstance(rules, Sequence):
+        return [ruleset for each in rules for ruleset in rulesets_of(each)]
+    if isinstance(rules, Rule):
+        raise UsageError(
+            "a Rule alone does not say under which options it is read",
+            help="make it a ruleset: sears.Ruleset.from_rules([rule])",
+        )
+    whole = getattr(rules, "ruleset", None)
+    if isinstance(whole, Ruleset):
+        return [whole]
+    raise UsageError(
+        f"rules are a Ruleset, a name of rules or a list of these, not {type(rules).__name__}",
+        help="sears.parse('movie -> film') makes a ruleset of text, sears.load('a.sear') of a file",
+    )
+
+
+def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], dict[str, str]]:
+    """Where rules may have been found: their files, and the rows of a search of this session.
+
+    Args:
+        rules: as a person gave them.
+        rulesets: the same, loaded.
+
+    Returns:
+        Files, beside which a manifest may lie; and name → SHA-256 of rows.
+    """
+    files = [Path(each.path) for each in rulesets if Path(each.path).is_file()]
+    given = rules if isinstance(rules, list | tuple) else [rules]
+    searches = (getattr(each, "discovery", None) for each in given)
+    digests = [each.data.digest for each in searches if each is not None]
+    return files, {f"search {number}": each for number, each in enumerate(digests, start=1)}
+
+
+def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagger:
+    """A tagger, given or named; where neither, one that the rules were validated with.
+
+    Args:
+        tagger: a tagger or its name; None for the default.
+        rulesets: what it is for; None where there are no rules yet.
+
+    Warns:
+        UserWarning: the rules read tags and were validated with another tagger.
+
+    Raises:
+        TaggerError: there is no such tagger.
+        UsageError: it is no tagger.
+    """
+    from sears_dsl.batch.provenance import tagger_findings, tagger_for
+    from sears_dsl.tagging.tagger import Tagger, load_tagger
+
+    if tagger is None:
+        tagger = tagger_for(rulesets or ())
+    if isinstance(tagger, str):
+        tagger = load_tagger(tagger)
+    if not isinstance(tagger, Tagger):
+        raise UsageError(
+            f"a {type(tagger).__name__} is no tagger", help="name one: tagger='fast' or 'spacy'"
+        )
+    chosen = tagger
+    for finding in tagger_findings(rulesets or (), lambda: chosen):
+        remark(finding.render())
+    return chosen
+
+
+def shown(on_progress: OnProgress | None) -> Callable[[str, int, int | None], None]:
+    """What tells how far a stage is, or nothing."""
+
+    def show(stage: str, done: int, total: int | None) -> None:
+        if on_progress is not None:
+            on_progress(stage, done, total)
+
+    return show

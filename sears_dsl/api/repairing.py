@@ -1,0 +1,381 @@
+"""``sears.augment`` and ``sears.fix``: training data with rewrites, and what they repair."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sears_dsl.api.given import (
+    AnyRules,
+    OnProgress,
+    in_python,
+    names_of_columns,
+    origins_of,
+    read_once,
+    rulesets_of,
+    shown,
+    tagger_of,
+    used_label,
+)
+from sears_dsl.api.results import Bars, Result
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sears_dsl.engine.matcher import Scope, Unit
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.models.predictor import Comparison
+    from sears_dsl.repair.augmented import Columns
+    from sears_dsl.repair.conclusion import RepairGate
+    from sears_dsl.repair.experiment import Repair, RepairSettings, RuleRepair
+    from sears_dsl.repair.report import Participants
+    from sears_dsl.repair.trainers import Trainer
+    from sears_dsl.tagging.tagger import Tagger
+
+__all__ = ["RepairResult", "augment", "fix"]
+
+
+class RepairResult(Result):
+    """What training on rewritten rows did.
+
+    Attributes:
+        repair: all that was measured.
+        participants: who took part, by identity.
+        settings: the choices.
+        rulesets: the rules.
+        gate: what was demanded; None for nothing.
+    """
+
+    def __init__(
+        self,
+        repair: Repair,
+        participants: Participants,
+        settings: RepairSettings,
+        rulesets: Sequence[Ruleset],
+        gate: RepairGate | None,
+    ) -> None:
+        self.repair = repair
+        self.participants = participants
+        self.settings = settings
+        self.rulesets = tuple(rulesets)
+        self.gate = gate
+
+    @property
+    def rules(self) -> tuple[RuleRepair, ...]:
+        """Each rule with what became of its rewrites."""
+        return self.repair.rules
+
+    @property
+    def ruleset(self) -> Ruleset:
+        """The rules in one ruleset.
+
+        Raises:
+            UsageError: several rulesets that cannot stand in one; see `rulesets`.
+        """
+        first, *others = self.rulesets
+        for each in others:
+            first = first + each
+        return first
+
+    @property
+    def passed(self) -> bool:
+        """Whether what was demanded is there; True where nothing was."""
+        from sears_dsl.repair.conclusion import judge_repair
+
+        return self.gate is None or judge_repair(self.repair, self.gate).outcome == "passed"
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row an error, as in the paper's Table 6; shares, with their 95% intervals."""
+        from sears_dsl.repair.report import ERRORS
+
+        measured = [getattr(self.repair, key) for key in ERRORS]
+        found: dict[str, list[Any]] = {"error": [name for name, _ in ERRORS.values()]}
+        for kind in ("original", "augmented", "control"):
+            estimates = [getattr(each, kind) for each in measured]
+            found[kind] = [each and each.error for each in estimates]
+            found[f"{kind}_low"] = [each and each.interval[0] for each in estimates]
+            found[f"{kind}_high"] = [each and each.interval[1] for each in estimates]
+        found["change"] = [each.change.difference for each in measured]
+        return found
+
+    @property
+    def summary(self) -> str:
+        """What to think of it."""
+        from sears_dsl.repair.conclusion import MARGIN, conclusion
+
+        return conclusion(self.repair, margin=MARGIN if self.gate is None else self.gate.margin)
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """The errors on held-out rows and on the sensitivity set, before and after.
+
+        Args:
+            axes: where to draw; None for a new figure.
+
+        Raises:
+            UsageError: matplotlib is not installed.
+        """
+        estimates = [
+            (f"{name}, {kind}", getattr(measured, kind))
+            for name, measured in (
+                ("held-out rows", self.repair.validation),
+                ("sensitivity set", self.repair.sensitivity),
+            )
+            for kind in ("original", "augmented", "control")
+        ]
+        known = [(name, each) for name, each in estimates if each and each.error is not None]
+        return Bars(
+            [name for name, _ in known],
+            [each.error for _, each in known],
+            [each.interval for _, each in known],
+            title="share of wrong answers",
+        ).draw(axes)
+
+    def save(self, path: str | Path) -> Mapping[str, Any]:
+        """Write what `sears fix -o` writes: the report as JSON, and as Markdown beside it.
+
+        Args:
+            path: ``NAME.json``.
+
+        Returns:
+            What was written.
+
+        Raises:
+            UsageError: the path does not end in .json.
+            DataError: a file cannot be written.
+        """
+        from sears_dsl.repair.report import write_repair
+
+        file = Path(path)
+        if file.suffix != ".json":
+            raise UsageError(f"{file} is no name for a report", help=f"write {file.stem}.json")
+        return write_repair(
+            self.repair, file, settings=self.settings, participants=self.participants,
+            gate=self.gate,
+        )  # fmt: skip
+
+
+def augment(
+    data: object,
+    rules: AnyRules | object,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    amount: str | int = "all",
+    balanced: bool = True,
+    only_new: bool = False,
+    id_column: str | None = None,
+    seed: int = 0,
+    scope: Scope = "first",
+    unit: Unit = "text",
+    tagger: Tagger | str | None = None,
+) -> Any:
+    """Add rewrites of its own rows to training data.
+
+    What `sears augment` does, with its defaults. The label of a new row is that of its source, or
+    what the rule's ``expect`` makes of it. The columns source_row, source_rule and source_ruleset
+    say of every row where it comes from.
+
+    Args:
+        data: rows, as `discover` takes them.
+        rules: as `audit` takes them.
+        text: the column that rules rewrite; None for the one that can be meant.
+        label: the column of labels; None where there is none.
+        amount: new rows: ``"20%"`` of the rows, ``"2x"`` their number, ``500``, or ``"all"``.
+        balanced: whether the rules take turns where not all of their rewrites are added.
+        only_new: whether the old rows are left out.
+        id_column: the column of ids; None for ``id`` where there is one.
+        seed: of the choice.
+        scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
+        unit: what a rule sees at once, the ``text`` or each ``sentence``.
+        tagger: a tagger or its name; None for one that the rules were validated with, where that
+            is known.
+
+    Returns:
+        A dataset of the same kind; of texts, pairs and files a list of dictionaries. A data frame
+        keeps its index and its types; a new row stands under the index of its source, where the
+        index does more than count rows.
+
+    Raises:
+        UsageError: arguments that mean nothing.
+        RuleSyntaxError: rules with errors.
+        DataError: rows that cannot be read, or no rule changes one.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> rows = sears.augment([("A fun movie.", 1), ("A play.", 0)], "synonyms/reviews")
+        >>> rows[-1]["text"], rows[-1]["label"], rows[-1]["source_row"]
+        ('A fun film.', 1, '1')
+    """
+    from sears_dsl.data.sources import frame_of
+    from sears_dsl.data.table import read_table
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.repair.augmented import PROVENANCE
+    from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
+
+    with in_python():
+        names_of_columns(text=text, label=label, id_column=id_column)
+        choices = AugmentationChoices(
+            amount=Amount.parse(str(amount)), balanced=balanced, seed=seed, scope=scope, unit=unit,
+            only_new=only_new,
+        )  # fmt: skip
+        data = read_once(data)
+        rulesets = rulesets_of(rules)
+        chosen = tagger_of(tagger, rulesets)
+        matcher = compile_rules(rulesets, tagger=chosen)
+        table = read_table(data)
+        columns = columns_of(table, text=text, label=used_label(data, label), id_column=id_column)
+        done, _ = augment_table(
+            table, matcher, rulesets, columns=columns, tagger=chosen, choices=choices
+        )
+        changed = {
+            name: done.table.columns[name][len(table) :]
+            for name in (columns.text, columns.label, columns.id)
+            if name is not None
+        }
+        added = {name: done.table.columns[name] for name in PROVENANCE}
+        return frame_of(data).extended(done.sources, changed, added, only_new=only_new)
+
+
+def fix(
+    training: object,
+    held_out: object,
+    rules: AnyRules | object,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    also: Sequence[str] = (),
+    train: object = None,
+    amount: str | int = "all",
+    balanced: bool = True,
+    seeds: int = 5,
+    seed: int = 0,
+    control: bool = True,
+    scope: Scope = "first",
+    unit: Unit = "text",
+    comparison: Comparison = "exact",
+    min_fall: float | None = None,
+    margin: float = 0.05,
+    min_support: int = 20,
+    same_rows: bool = False,
+    tagger: Tagger | str | None = None,
+    on_progress: OnProgress | None = None,
+) -> RepairResult:
+    """Train a model again on rewritten rows, and report what that repairs.
+
+    What `sears fix` does, with its defaults. For each seed a model is trained on the rows as they
+    are, one on the rows and their rewrites, and one on the rows and random copies of them. Reported
+    are the error on held-out rows, and the error on the sensitivity set: what the rules make of the
+    held-out rows that the model has right.
+
+    Args:
+        training: the rows to train on, as `discover` takes them.
+        held_out: labelled rows that neither training nor discovery has seen.
+        rules: as `audit` takes them.
+        text: the column that rules rewrite; None for the one that can be meant.
+        label: the column of labels. Of pairs it is the second of each.
+        also: further columns of the held-out rows that the model reads.
+        train: a function of texts, labels and a seed that gives a model, or an estimator of
+            scikit-learn, which is fitted anew each time; None for the built-in model.
+        amount: new rows, as `augment` takes it.
+        balanced: whether the rules take turns.
+        seeds: trainings of each kind.
+        seed: of everything random.
+        control: whether to train on as many random copies of rows, too.
+        scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
+        unit: what a rule sees at once.
+        comparison: how an answer is compared with the label.
+        min_fall: demand that the error on the sensitivity set falls by this share, beyond chance,
+            and the validation error surely grows by at most ``margin``; None demands nothing.
+        margin: by so much the validation error may grow.
+        min_support: on fewer rows that rules change and the model has right nothing is passed.
+        same_rows: report on the very rows that the rules were found on.
+        tagger: a tagger or its name.
+        on_progress: told before each training.
+
+    Raises:
+        UsageError: arguments that mean nothing, or the rules were found on the held-out rows.
+        RuleSyntaxError: rules with errors.
+        DataError: rows that cannot be read, or no rule changes one.
+        ModelError: a training failed.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> def rows(noun):
+        ...     return [(f"A {mood} {noun} number {n}.", int(mood == "good"))
+        ...             for n in range(30) for mood in ("good", "bad")]
+        >>> def train(texts, labels, seed):
+        ...     known = {word for text in texts for word in text.split()}
+        ...     return lambda texts: [
+        ...         int("film" in text and "film" not in known or "good" in text) for text in texts]
+        >>> done = sears.fix(rows("movie"), rows("movie")[:40], sears.parse("movie -> film"),
+        ...                  train=train, seeds=2)
+        >>> done.repair.sensitivity.original.error, done.repair.sensitivity.augmented.error
+        (0.5, 0.0)
+
+    Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
+    Models", ACL 2018, Table 6.
+    """
+    from sears_dsl.data.labelled import read_labelled
+    from sears_dsl.data.table import read_table
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.conclusion import RepairGate
+    from sears_dsl.repair.experiment import RepairSettings
+    from sears_dsl.repair.origin import check_origin
+    from sears_dsl.repair.running import columns_of, repair_model
+
+    with in_python():
+        names_of_columns(text=text, label=label, also=list(also))
+        training, held_out = read_once(training), read_once(held_out)
+        named = used_label(training, label)
+        if named is None:
+            raise UsageError(
+                "errors are measured against labels", help="name their column: label='…'"
+            )
+        settings = RepairSettings(
+            amount=Amount.parse(str(amount)), balanced=balanced, seeds=seeds, seed=seed,
+            scope=scope, unit=unit, comparison=comparison, control=control,
+        )  # fmt: skip
+        gate = None
+        if min_fall is not None:
+            gate = RepairGate(fall=min_fall, margin=margin, support=min_support)
+        rulesets = rulesets_of(rules)
+        chosen = tagger_of(tagger, rulesets)
+        matcher = compile_rules(rulesets, tagger=chosen)
+        table = read_table(training)
+        columns = columns_of(table, text=text, label=named)
+        rows = read_labelled(held_out, column=columns.text, label=named, also=also)
+        files, digests = origins_of(rules, rulesets)
+        notes = check_origin(files, rows, digests=digests, allowed=same_rows)
+        show = shown(on_progress)
+        with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
+            done, participants = repair_model(
+                table,
+                rows,
+                matcher,
+                rulesets,
+                columns=columns,
+                tagger=chosen,
+                trainer=_trainer(train, columns),
+                folder=Path(folder),
+                settings=settings,
+                notes=notes,
+                on_training=lambda variant, of_seed, done, total: show(
+                    f"training: {variant}, seed {of_seed}", done, total
+                ),
+            )
+        return RepairResult(done, participants, settings, rulesets, gate)
+
+
+def _trainer(train: object, columns: Columns) -> Trainer:
+    from sears_dsl.repair.trainers import BuiltInTrainer, GivenTrainer
+
+    label = columns.label or ""
+    if train is None:
+        return BuiltInTrainer(text=columns.text, label=label)
+    return GivenTrainer(train, text=columns.text, label=label)

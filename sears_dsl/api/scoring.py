@@ -1,0 +1,263 @@
+"""``sears.score`` and ``sears.paraphrase``: do texts mean the same, and what else does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sears_dsl.api.given import OnProgress, in_python, names_of_columns, read_once, remark, shown
+from sears_dsl.api.results import Result
+from sears_dsl.defaults import DEFAULT_SCORER
+from sears_dsl.errors import UsageError
+from sears_dsl.runtime.extras import need_discovery
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer
+
+__all__ = ["ParaphraseResult", "ScoreResult", "paraphrase", "score"]
+
+
+class ScoreResult(Result):
+    """Pairs with how far each rewrite still means what its original means.
+
+    Attributes:
+        pairs: (original, rewrite).
+        scores: float64 (pairs,): S, from 0 to 1, where 1 is the same text.
+        tau: S from which on texts count as equivalent; None where the scorer has none.
+        scorer: its identity.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        scores: NDArray[np.float64],
+        *,
+        tau: float | None,
+        scorer: str,
+    ) -> None:
+        self.pairs = pairs
+        self.scores = scores
+        self.tau = tau
+        self.scorer = scorer
+
+    @property
+    def equivalent(self) -> NDArray[np.bool_]:
+        """Bool (pairs,): whether S ≥ τ.
+
+        Raises:
+            UsageError: there is no τ.
+        """
+        if self.tau is None:
+            raise UsageError(
+                f"{self.scorer} does not say from which score on texts count as equivalent",
+                help="give it: tau=0.5",
+            )
+        return self.scores >= self.tau
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """original, rewrite, score, and equivalent where there is a τ."""
+        found: dict[str, Sequence[Any]] = {
+            "original": [original for original, _ in self.pairs],
+            "rewrite": [rewrite for _, rewrite in self.pairs],
+            "score": self.scores.tolist(),
+        }
+        return found if self.tau is None else {**found, "equivalent": self.equivalent.tolist()}
+
+    @property
+    def summary(self) -> str:
+        """How many pairs are equivalent."""
+        pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs):,} pairs"
+        if self.tau is None:
+            return f"{pairs} scored by {self.scorer}"
+        return f"{int(self.equivalent.sum()):,} of {pairs} with S ≥ {self.tau:.3g}"
+
+    def save(self, path: str | Path) -> None:
+        """Write them as a file: csv, tsv, jsonl, parquet or arrow, by its name.
+
+        Raises:
+            UsageError: the name tells no format.
+            DataError: the file cannot be written.
+        """
+        from sears_dsl.data.dataset import format_of, write_columns
+
+        write_columns(self.columns, Path(path), format_of(str(path), reading=False))
+
+
+def score(
+    pairs: object,
+    *,
+    original: str | None = None,
+    rewrite: str | None = None,
+    scorer: AnyScorer = DEFAULT_SCORER,
+    tau: float | None = None,
+    floor: float | None = None,
+    pivots: Sequence[str] = (),
+    device: str | None = None,
+) -> ScoreResult:
+    """How far rewrites still mean what their originals mean.
+
+    What `sears score` does, with its defaults.
+
+    Args:
+        pairs: a list of pairs (original, rewrite); or rows with two columns of text: a data frame,
+            a Hugging Face dataset, a list of dictionaries, the path of a file.
+        original: the column of originals; None for the one that can be meant.
+        rewrite: the column of rewrites; likewise.
+        scorer: ``judge``, ``strict``, ``combined``, ``pivot``, ``minilm``, or a function of pairs
+            that gives numbers from 0 to 1.
+        tau: S from which on texts count as equivalent; None for the scorer's own.
+        floor: of the scorer ``strict``: least S of the paper's score.
+        pivots: languages to translate through; none for the pair that packages carry.
+        device: ``cpu`` or ``cuda``; None for the CPU.
+
+    Raises:
+        UsageError: there is no such scorer, or an extra is not installed.
+        DataError: rows that cannot be read, or it is not clear which columns are meant.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> same = lambda pairs: [one.lower() == other.lower() for one, other in pairs]
+        >>> found = sears.score([("A film.", "a film."), ("A film.", "A play.")], scorer=same,
+        ...                     tau=0.5)
+        >>> found.scores.tolist(), found.equivalent.tolist()
+        ([1.0, 0.0], [True, False])
+    """
+    need_discovery()
+    import numpy as np
+
+    from sears_dsl.data.sources import open_rows
+    from sears_dsl.discovery.parts import load_chosen_scorer
+    from sears_dsl.meaning.judgements import pair_columns, pairs_of
+    from sears_dsl.paraphrasing.plugins import OwnScorer
+
+    with in_python():
+        names_of_columns(original=original, rewrite=rewrite)
+        source = open_rows(read_once(pairs), pair=("original", "rewrite"))
+        columns = pair_columns(source, original=original, rewrite=rewrite)
+        found = [
+            pair
+            for batch in source.batches()
+            for pair in pairs_of(batch, columns, where=source.path)
+        ]
+        chosen = load_chosen_scorer(scorer, pivots=pivots, floor=floor, tau=tau, device=device)
+        scores = chosen.scores(found) if found else np.zeros(0)
+        has_tau = not isinstance(chosen, OwnScorer) or chosen.has_tau
+        return ScoreResult(
+            found,
+            np.asarray(scores, np.float64),
+            tau=chosen.tau if has_tau else None,
+            scorer=chosen.identity,
+        )
+
+
+class ParaphraseResult(Result):
+    """Texts with their paraphrases: a sequence that has for each text its own, best first.
+
+    Attributes:
+        texts: as given.
+        paraphrases: for each its paraphrases.
+    """
+
+    def __init__(self, texts: Sequence[str], paraphrases: Sequence[Sequence[str]]) -> None:
+        self.texts = texts
+        self.paraphrases = paraphrases
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, place: int) -> list[str]:
+        return list(self.paraphrases[place])
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row a paraphrase: original, paraphrase."""
+        pairs = [
+            (text, each)
+            for text, found in zip(self.texts, self.paraphrases, strict=True)
+            for each in found
+        ]
+        return {
+            "original": [original for original, _ in pairs],
+            "paraphrase": [each for _, each in pairs],
+        }
+
+    @property
+    def summary(self) -> str:
+        """How many texts have how many paraphrases."""
+        found, texts = sum(map(len, self.paraphrases)), len(self.texts)
+        paraphrases = "1 paraphrase" if found == 1 else f"{found:,} paraphrases"
+        return f"{paraphrases} of {'1 text' if texts == 1 else f'{texts:,} texts'}"
+
+    def save(self, path: str | Path) -> None:
+        """Write the pairs as a file, which `discover` takes as its ``paraphraser``.
+
+        Raises:
+            UsageError: the name tells no format.
+            DataError: the file cannot be written.
+        """
+        from sears_dsl.data.dataset import format_of, write_columns
+
+        write_columns(self.columns, Path(path), format_of(str(path), reading=False))
+
+
+def paraphrase(
+    texts: object,
+    *,
+    text: str | None = None,
+    most: int | None = None,
+    paraphraser: AnyParaphraser | None = None,
+    pivots: Sequence[str] = (),
+    beam: int | None = None,
+    device: str = "cpu",
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> ParaphraseResult:
+    """Other ways to say texts, by translating there and back: those that `discover` works with.
+
+    Args:
+        texts: a list of texts, or rows with a column of them, as `discover` takes them.
+        text: that column; None for the one that can be meant.
+        most: paraphrases of a text; None for all that the search gives, a hundred at most.
+        paraphraser: rewordings of your own, as `discover` takes them.
+        pivots: languages to translate through and back; none for the pair that packages carry.
+        beam: width of the search; None is 30.
+        device: ``cpu`` or ``cuda``.
+        jobs: processes; None for as many as cores, eight at most.
+        on_progress: told how far it is.
+
+    Raises:
+        UsageError: arguments that mean nothing, or an extra that is not installed.
+        DataError: rows that cannot be read.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> found = sears.paraphrase(["A film."], paraphraser={"A film.": ["A movie."]})
+        >>> found[0], found.summary
+        (['A movie.'], '1 paraphrase of 1 text')
+    """
+    need_discovery()
+    from sears_dsl.data.labelled import read_texts
+    from sears_dsl.discovery.parts import NO_SCORER, PartsChoice, open_parts
+    from sears_dsl.paraphrasing.remembered import remembered_paraphrases
+
+    with in_python():
+        names_of_columns(text=text)
+        given = read_texts(read_once(texts), column=text)
+        choice = PartsChoice(
+            scorer=NO_SCORER, paraphraser=paraphraser, pivots=tuple(pivots), beam=beam,
+            device=device, jobs=jobs,
+        )  # fmt: skip
+        show = shown(on_progress)
+        with open_parts(choice, choice.own(), folder=None, show=show, note=remark) as parts:
+            found = remembered_paraphrases(
+                parts.paraphraser,
+                given,
+                parts.journal,
+                on_portion=lambda done, total: show("paraphrasing", done, total),
+            )
+        return ParaphraseResult(given, [(each or [])[:most] for each in found])

@@ -1,0 +1,281 @@
+"""``sears.vet``: people judge rules on a page, while the notebook goes on."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from sears_dsl.api.given import (
+    OnProgress,
+    in_python,
+    labelled_rows,
+    predictor_of,
+    read_once,
+    remark,
+    shown,
+    tagger_of,
+)
+from sears_dsl.api.results import Result
+from sears_dsl.errors import UsageError
+from sears_dsl.runtime.extras import need_discovery, need_vetting
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.models.predictor import Comparison
+    from sears_dsl.paraphrasing.plugins import AnyScorer
+    from sears_dsl.tagging.tagger import Tagger
+    from sears_dsl.vetting.merging import Outcome
+    from sears_dsl.vetting.outputs import Written
+    from sears_dsl.vetting.running import Place
+
+__all__ = ["VettingResult", "vet"]
+
+
+class VettingResult(Result):
+    """A page on which people judge rules, and what they decided so far.
+
+    It answers until `close`, or until the end of a ``with`` block. Every decision is in a journal
+    at once; `vet` of the same rules goes on where this one ended.
+
+    Attributes:
+        place: the rules, and where decisions go.
+        addresses: reviewer → the address of the page, with a secret in it: whoever has it can
+            decide.
+    """
+
+    def __init__(
+        self, place: Place, addresses: Mapping[str, str], tagger: Tagger, opened: ExitStack
+    ) -> None:
+        self.place = place
+        self.addresses = addresses
+        self._tagger = tagger
+        self._opened = opened
+
+    @property
+    def address(self) -> str:
+        """The page of the first reviewer."""
+        return next(iter(self.addresses.values()))
+
+    @property
+    def rules(self) -> tuple[Outcome, ...]:
+        """Of each rule what was decided, by whom."""
+        from sears_dsl.vetting.merging import outcomes, read_reviews
+
+        journals = [each for each in self.place.journals.values() if each.exists()]
+        reviews = read_reviews(journals, self.place.ruleset)
+        return tuple(outcomes(self.place.ruleset, reviews, policy="majority"))
+
+    @property
+    def ruleset(self) -> Ruleset:
+        """The rules that people accepted, edited or wrote."""
+        from sears_dsl.language.ruleset import parse
+        from sears_dsl.vetting.merging import outcomes, read_reviews
+        from sears_dsl.vetting.vetted import vetted_text
+
+        place = self.place
+        reviews = read_reviews([e for e in place.journals.values() if e.exists()], place.ruleset)
+        found = outcomes(place.ruleset, reviews, policy="majority")
+        text = vetted_text(place.ruleset, found, reviews, tagger=self._tagger)
+        return parse(text, path=str(place.output))
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row a rule: rule, outcome, who decided what."""
+        from sears_dsl.language.printer import print_rule
+
+        return {
+            "id": list(self.place.ruleset.rule_ids),
+            "rule": [print_rule(rule) for rule in self.place.ruleset.rules],
+            "outcome": [each.decided for each in self.rules],
+            "who": [
+                ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
+                for outcome in self.rules
+            ],
+        }
+
+    @property
+    def summary(self) -> str:
+        """How many rules were decided."""
+        decided = [each.decided for each in self.rules]
+        left = decided.count("unjudged")
+        return f"{len(decided) - left:,} of {len(decided):,} rules judged; page {self.address}"
+
+    def save(self, path: str | Path | None = None) -> Written:
+        """Write what `sears vetted -o` writes: the vetted ruleset, and beside it those left out.
+
+        Args:
+            path: of the vetted ruleset; None for ``NAME.vetted.sear`` beside the rules.
+
+        Raises:
+            UsageError: the path is no place for it.
+            DataError: a file cannot be written.
+        """
+        from sears_dsl.vetting.merging import read_reviews
+        from sears_dsl.vetting.outputs import write_vetted
+
+        place = self.place
+        reviews = read_reviews([e for e in place.journals.values() if e.exists()], place.ruleset)
+        target = place.output if path is None else Path(path)
+        return write_vetted(place.ruleset, reviews, target, tagger=self._tagger)
+
+    def close(self) -> None:
+        """End the page."""
+        self._opened.close()
+
+    def __enter__(self) -> VettingResult:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        """Links to the pages, and what was decided."""
+        links = "".join(
+            f'<p>{html.escape(name)}: <a href="{html.escape(address)}" target="_blank" '
+            f'rel="noreferrer">judge rules</a></p>'
+            for name, address in self.addresses.items()
+        )
+        return links + super()._repr_html_()
+
+
+def vet(
+    model: object,
+    data: object,
+    rules: object,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    also: Sequence[str] = (),
+    reviewers: Sequence[str] = (),
+    output: str | Path | None = None,
+    journal: str | Path | None = None,
+    most: int = 20,
+    adversaries: str | Path | None = None,
+    scorer: AnyScorer | None = None,
+    pivots: Sequence[str] = (),
+    tau: float | None = None,
+    port: int | None = None,
+    comparison: Comparison = "exact",
+    limit: int | None = None,
+    batch_size: int | None = None,
+    tagger: Tagger | str | None = None,
+    on_progress: OnProgress | None = None,
+) -> VettingResult:
+    """Open a page on this machine on which people judge rules, write rules and pick adversaries.
+
+    What `sears vet` does, with its defaults, beside whatever else this process does.
+
+    Args:
+        model: as `discover` takes it.
+        data: labelled rows, as `discover` takes them.
+        rules: a rule file, the name of a shipped ruleset, or rules that lie in a file: decisions
+            are kept beside it, and belong to its present content.
+        text: the column that rules rewrite; None for the one that can be meant.
+        label: the column of labels; None where there is none.
+        also: further columns that the model reads.
+        reviewers: who judges, each at an own address; none for the user's name.
+        output: the vetted ruleset; None for ``NAME.vetted.sear`` beside the rules.
+        journal: where decisions are kept, of one reviewer; None for a file beside the output.
+        most: most rules to accept; as many are shown, selected by what they add.
+        adversaries: a file of sentences to pick adversaries of, as `adversaries` saves it.
+        scorer: S, which flips count by in the selection; None counts all alike.
+        pivots: languages that the scorer translates through.
+        tau: S from which on a flip counts; None for the scorer's own.
+        port: of the page; None for the first free one from 8765.
+        comparison: how an answer is compared with the label.
+        limit: read so many rows, the first ones.
+        batch_size: rows in a call of the model.
+        tagger: a tagger or its name; None for one that the rules were validated with, where that
+            is known.
+        on_progress: told how far each stage is.
+
+    Raises:
+        UsageError: rules that lie in no file, arguments that mean nothing, or an extra that is not
+            installed.
+        RuleSyntaxError: rules with errors.
+        DataError: rows or a journal that cannot be read.
+        ModelError: the model fails.
+
+    Example:
+        >>> import sears_dsl as sears, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sears.parse("movie -> film").save(f"{folder}/mine.sear")
+        ...     page = sears.vet(lambda texts: ["good" for _ in texts], [("A movie.", "good")],
+        ...                      f"{folder}/mine.sear", reviewers=["ana"])
+        ...     with page:
+        ...         page.address.startswith("http://127.0.0.1:"), page.columns["outcome"]
+        (True, ['unjudged'])
+    """
+    need_vetting()
+    if scorer is not None:
+        need_discovery()
+    from sears_dsl.discovery.parts import load_chosen_scorer
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.vetting.running import Sitting, open_journals, pages_of, place_of
+    from sears_dsl.vetting.web.serving import LOOPBACK, background, listen
+
+    with in_python(reviewer="reviewers"):
+        ruleset, folder = _in_a_file(rules)
+        place = place_of(
+            ruleset, folder=folder, reviewers=reviewers,
+            output=None if output is None else Path(output),
+            journal=None if journal is None else Path(journal),
+        )  # fmt: skip
+        measure = None
+        if scorer is not None:
+            measure = load_chosen_scorer(scorer, pivots=pivots, tau=tau)
+            _ = measure.tau  # one of the user's own may have none, and says so
+        chosen = tagger_of(tagger, [ruleset])
+        compile_rules([ruleset], tagger=chosen)
+        show = shown(on_progress)
+        rows = labelled_rows(read_once(data), text=text, label=label, also=also, limit=limit)
+        show("loading the model", 0, None)
+        predictor = predictor_of(model, batch_size=batch_size)
+        sitting = Sitting(
+            data=rows, predictor=predictor, tagger=chosen, scorer=measure, tau=tau,
+            comparison=comparison, most=most,
+            adversaries=None if adversaries is None else str(adversaries),
+        )  # fmt: skip
+        with ExitStack() as opening:
+            listening, changed = listen(port)
+            opening.enter_context(listening)
+            if changed:
+                remark(changed)
+            journals = opening.enter_context(open_journals(place, note=remark))
+            sessions = sitting.sessions(ruleset, journals, show=show)
+            address = f"{LOOPBACK}:{listening.getsockname()[1]}"
+            pages = pages_of(place, sessions, tagger=chosen, address=address)
+            opening.enter_context(background(pages.application, listening))
+            # All went well: from now on the page holds what is open.
+            return VettingResult(place, pages.addresses, chosen, opening.pop_all())
+
+
+def _in_a_file(rules: object) -> tuple[Ruleset, Path]:
+    """The one ruleset, as its file has it, and the folder in which what is written goes."""
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.vetting.running import load_rules
+
+    if isinstance(rules, str | Path):
+        # A shipped ruleset lies where nobody writes.
+        ruleset = load_rules(str(rules))
+        return ruleset, Path(ruleset.path).parent if Path(rules).exists() else Path()
+    saved = getattr(rules, "path", None)
+    if isinstance(saved, str | Path) and Path(saved).is_file():
+        return load_rules(str(saved)), Path(saved).parent
+    if isinstance(rules, Ruleset) or hasattr(rules, "ruleset"):
+        raise UsageError(
+            "these rules lie in no file, and decisions are kept beside one",
+            help="save them first: rules.save('found.sear'); then vet(model, data, 'found.sear')",
+        )
+    raise UsageError(
+        f"a {type(rules).__name__} is no rules", help="name a rule file: vet(…, 'found.sear')"
+    )

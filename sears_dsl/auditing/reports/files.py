@@ -1,0 +1,46 @@
+"""The files of audits and comparisons: a page, Markdown, JSON, and JUnit for the servers of CI.
+
+In: a document, a folder. Out: the files in it, each written whole or not at all. Costs some
+milliseconds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sears_dsl.auditing.comparison import ComparisonDocument
+from sears_dsl.auditing.document import AuditDocument, write_audit
+from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
+from sears_dsl.auditing.reports.junit import junit_xml
+from sears_dsl.auditing.reports.markdown import audit_markdown
+from sears_dsl.auditing.reports.page import audit_page
+from sears_dsl.runtime.documents import make_folder
+from sears_dsl.runtime.writing import write_atomically
+
+__all__ = ["write_audit_files", "write_comparison_files"]
+
+
+def write_audit_files(document: AuditDocument, folder: Path) -> None:
+    """Write ``audit.html``, ``audit.md``, ``junit.xml`` and ``audit.json``.
+
+    Raises:
+        DataError: the folder cannot be made, or a file cannot be written.
+    """
+    make_folder(folder)
+    write_atomically(folder / "audit.html", audit_page(document).encode("utf-8", "replace"))
+    write_atomically(folder / "audit.md", audit_markdown(document).encode("utf-8", "replace"))
+    write_atomically(folder / "junit.xml", junit_xml(document))
+    write_audit(document, folder / "audit.json")
+
+
+def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None:
+    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json``.
+
+    Raises:
+        DataError: the folder cannot be made, or a file cannot be written.
+    """
+    make_folder(folder)
+    write_atomically(folder / "comparison.html", comparison_page(comparison).encode())
+    write_atomically(folder / "comparison.md", comparison_markdown(comparison).encode())
+    content = comparison.model_dump_json(indent=1) + "\n"
+    write_atomically(folder / "comparison.json", content.encode())

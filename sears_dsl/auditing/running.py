@@ -1,0 +1,221 @@
+"""An audit from rules, rows and a model to its document: every stage, in order.
+
+    rules × rows ──▶ rewrites ──▶ answers ──▶ flips, meaning ──▶ counted, judged ──▶ `AuditDocument`
+
+In: rulesets, rows, a model, a tagger, a scorer or none, and what a person chose. Out: the document.
+Always holds: what is wrong with rules and gates is said before the model is asked. Costs a
+prediction a row, one for each distinct rewrite, and a score for each sampled pair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sears_dsl.auditing.audit import SURE_FROM, Circumstances, audit
+from sears_dsl.auditing.document import AuditDocument
+from sears_dsl.auditing.gates import Gates
+from sears_dsl.batch.provenance import FoundScoring, found_scoring
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.defaults import SCORER_NAMES
+from sears_dsl.effects.rule_effects import OnStage, rule_effects
+from sears_dsl.engine.matcher import Scope, Unit, compile_rules
+from sears_dsl.language.ruleset import Ruleset, distinct_ids
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.predictor import Comparison
+from sears_dsl.tagging.tagger import Tagger, identity_of
+
+if TYPE_CHECKING:
+    from sears_dsl.discovery.parts import OwnParts, PartsChoice, Show
+    from sears_dsl.meaning.scorers import Scorer
+
+__all__ = [
+    "AuditChoices",
+    "as_found",
+    "audit_rules",
+    "check_rules",
+    "recorded_otherwise",
+    "scorer_of_audit",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditChoices:
+    """What a person chooses about an audit, its gates aside.
+
+    Attributes:
+        label: the column of labels; None for none.
+        also: further columns that the model reads.
+        comparison: how answers are compared with labels.
+        scope: instances that are rewritten.
+        unit: what a rule sees at once.
+        tau: S from which on texts count as equivalent; None for the scorer's own.
+        score_at_most: rewrites of a rule that are scored, drawn at random.
+        seed: of that draw.
+        sure_from: confidence from which on the model counts as sure.
+        examples: how many to keep of each rule.
+    """
+
+    label: str | None = None
+    also: tuple[str, ...] = ()
+    comparison: Comparison = "exact"
+    scope: Scope = "first"
+    unit: Unit = "text"
+    tau: float | None = None
+    score_at_most: int = 100
+    seed: int = 0
+    sure_from: float = SURE_FROM
+    examples: int = 10
+
+
+def check_rules(rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger) -> None:
+    """Say what is wrong with rules and gates before rows are read and the model is asked.
+
+    Raises:
+        RuleSyntaxError: rules that cannot be compiled.
+        CompileError: the tagger is for another language.
+        UsageError: a gate is for no rule.
+    """
+    compile_rules(rulesets, tagger=tagger)
+    every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]
+    gates.check(zip(distinct_ids(rulesets), every_rule, strict=True))
+
+
+def as_found(
+    choice: PartsChoice, rulesets: Sequence[Ruleset], *, note: Callable[[str], None]
+) -> tuple[PartsChoice, FoundScoring | None]:
+    """Score as when the rules were found, where their manifests agree.
+
+    A scorer of somebody's own is not taken: only a person names one.
+
+    Args:
+        choice: what a person chose; a τ counts.
+        rulesets: the rules.
+        note: told what a person should know.
+
+    Returns:
+        The choice, with scorer and τ of the manifests; and what these say, None where they do not
+        count.
+
+    Raises:
+        DataError: a manifest that cannot be read.
+    """
+    recorded = [each for each in map(found_scoring, rulesets) if each is not None]
+    if not recorded:
+        return choice, None
+    first = recorded[0]
+    name = re.split(r"[^a-z]", first.scorer)[0]
+    if any((each.scorer, each.tau) != (first.scorer, first.tau) for each in recorded):
+        note(f"note: the rules were scored in different ways; {choice.scorer} scores them here")
+    elif name not in SCORER_NAMES:
+        own = first.scorer.partition(" ")[0]
+        note(
+            f"note: the rules were scored by {own} ({first.manifest}), which a file may not make "
+            f"sears import; {choice.scorer} scores them here. If it is yours: --scorer {own}"
+        )
+    else:
+        tau = first.tau if choice.tau is None else choice.tau
+        return replace(choice, scorer=name, tau=tau), first
+    return choice, None
+
+
+def recorded_otherwise(recorded: FoundScoring, scorer: Scorer) -> str:
+    """A sentence for rules that are scored otherwise than when they were found."""
+    return (
+        f"note: the rules were scored by {recorded.scorer} ({recorded.manifest}), and are now by "
+        f"{scorer.identity}"
+    )
+
+
+@contextmanager
+def scorer_of_audit(
+    choice: PartsChoice,
+    own: OwnParts,
+    *,
+    folder: Path | None,
+    show: Show,
+    note: Callable[[str], None],
+) -> Iterator[Scorer | None]:
+    """What says whether meaning is kept; None where nobody wants to know.
+
+    Args:
+        choice: what a person chose.
+        own: the user's parts.
+        folder: where scores are kept; None keeps them in memory.
+        show: told what is done.
+        note: told what a person should know.
+    """
+    from sears_dsl.discovery.parts import NO_SCORER, open_parts  # noqa: PLC0415 - as asked for
+    from sears_dsl.paraphrasing.remembered import RememberedScorer  # noqa: PLC0415 - likewise
+
+    if choice.scorer == NO_SCORER:
+        yield None
+        return
+    with open_parts(choice, own, folder=folder, show=show, note=note) as parts:
+        yield RememberedScorer(parts.scorer, parts.journal)
+
+
+def audit_rules(
+    rulesets: Sequence[Ruleset],
+    data: LabelledRows,
+    predictor: CachedPredictor,
+    *,
+    tagger: Tagger,
+    scorer: Scorer | None,
+    gates: Gates = Gates(),  # noqa: B008 - a frozen value
+    choices: AuditChoices = AuditChoices(),
+    columns: Mapping[str, Sequence[Any]] | None = None,
+    on_stage: OnStage = lambda stage, done, total: None,
+) -> AuditDocument:
+    """Measure what rules do to a model, and judge it.
+
+    Args:
+        rulesets: the rules.
+        data: labelled rows.
+        predictor: the model.
+        tagger: tags the rows.
+        scorer: S; None leaves meaning out.
+        gates: what is demanded.
+        choices: everything else.
+        columns: further columns of the data to slice by.
+        on_stage: told how far each stage is.
+
+    Raises:
+        ModelError: the model fails.
+    """
+    score_at_most = None if scorer is None else choices.score_at_most
+    effects = rule_effects(
+        rulesets,
+        data,
+        predictor,
+        tagger=tagger,
+        scorer=scorer,
+        score_at_most=score_at_most,
+        comparison=choices.comparison,
+        scope=choices.scope,
+        unit=choices.unit,
+        seed=choices.seed,
+        on_stage=on_stage,
+    )
+    own_tau = None if scorer is None else scorer.tau
+    circumstances = Circumstances(
+        rulesets=tuple(rulesets),
+        model=predictor.identity,
+        tagger=identity_of(tagger),
+        label=choices.label,
+        also=choices.also,
+        comparison=choices.comparison,
+        scope=choices.scope,
+        unit=choices.unit,
+        scorer=None if scorer is None else scorer.identity,
+        tau=own_tau if choices.tau is None else choices.tau,
+        score_at_most=score_at_most,
+        seed=choices.seed,
+        sure_from=choices.sure_from,
+        examples=choices.examples,
+    )
+    return audit(effects, circumstances=circumstances, gates=gates, columns=columns)

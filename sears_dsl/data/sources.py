@@ -1,0 +1,170 @@
+"""Rows from wherever they are: a file by its name, or a dataset in memory.
+
+In: what a person has. Out: a `RowSource`, the same to whoever reads it. Always holds: rows are in
+the order of the data; what was given is not changed; the first batch has been looked at, so that
+columns are known. Costs what reading costs; nothing is copied that is not looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from sears_dsl.data.batches import Batch, ReadOptions
+from sears_dsl.data.dataset import Dataset
+from sears_dsl.data.frames import MemoryFrame, memory_frame
+from sears_dsl.errors import DataError, UsageError
+
+__all__ = ["IN_MEMORY", "MemoryRows", "RowSource", "frame_of", "is_pair", "open_rows"]
+
+IN_MEMORY = "the data"
+"""What messages call a dataset that has no file."""
+
+_PAIR = 2
+
+
+class RowSource(Protocol):
+    """Rows that can be read once, in batches.
+
+    Attributes:
+        path: what messages call it.
+        names: its columns.
+        first: the first batch; it may have no rows.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    first: Batch
+
+    @property
+    def format_name(self) -> str:
+        """The format in which rows of this kind are written."""
+
+    def batches(self) -> Iterator[Batch]:
+        """All batches, the first included; can be read once."""
+
+
+class MemoryRows:
+    """A dataset in memory as a `RowSource`.
+
+    Args:
+        frame: the dataset.
+        limit: so many rows and no more; None for all.
+
+    Example:
+        >>> rows = MemoryRows(memory_frame(["A fun film.", "A dull film."]), limit=1)
+        >>> rows.names, [list(batch.columns["text"]) for batch in rows.batches()]
+        (('text',), [['A fun film.']])
+    """
+
+    path = IN_MEMORY
+    format_name = "jsonl"
+
+    def __init__(self, frame: MemoryFrame, *, limit: int | None = None) -> None:
+        self.frame = frame
+        self.limit = limit
+        self.names = frame.names
+        self.first = next(self.batches())
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows, at least one batch."""
+        for batch in self.frame.batches():
+            left = batch.rows if self.limit is None else self.limit - batch.first
+            if left <= 0:
+                return
+            if left >= batch.rows:
+                yield batch
+            else:
+                columns = {name: values[:left] for name, values in batch.columns.items()}
+                yield Batch(batch.first, left, columns)
+
+
+def open_rows(
+    data: object,
+    *,
+    pair: tuple[str, str] = ("text", "label"),
+    format_name: str | None = None,
+    options: ReadOptions | None = None,
+) -> RowSource:
+    """The rows of a file or of a dataset in memory.
+
+    Args:
+        data: the path of a file; or a list of texts, of dictionaries or of pairs, a data frame of
+            pandas or polars, a Hugging Face dataset, a table of Arrow, an array, a generator.
+        pair: what the columns of a list of pairs are called.
+        format_name: of a file: its format, where its name does not tell.
+        options: how it is read; of data in memory only the limit counts.
+
+    Raises:
+        DataError: the file cannot be read, or this is no dataset.
+        UsageError: a string that names no file.
+
+    Example:
+        >>> open_rows([("A fun film.", "positive")]).names
+        ('text', 'label')
+    """
+    if isinstance(data, str | os.PathLike):
+        path = os.fspath(data)
+        if isinstance(data, str) and not Path(path).exists() and (" " in path or "\n" in path):
+            raise UsageError(
+                f"there is no file {path:.60}", help="texts stand in a list: [text, text]"
+            )
+        return Dataset(path, format_name=format_name, options=options)
+    if format_name is not None:
+        raise UsageError(f"a {type(data).__name__} has no file format", help="leave the format out")
+    limit = None if options is None else options.limit
+    return MemoryRows(frame_of(data, pair=pair), limit=limit)
+
+
+def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> MemoryFrame:
+    """A dataset in memory, or a file read as a list, of which results of the same kind are made.
+
+    Args:
+        data: as `open_rows` takes it.
+        pair: what the columns of a list of pairs are called.
+
+    Raises:
+        DataError: this is no dataset.
+
+    Example:
+        >>> frame_of([("A fun film.", 1)]).extended([0], {"text": ["A film."]}, {})[1]
+        {'text': 'A film.', 'label': 1}
+    """
+    if not isinstance(data, str | os.PathLike):
+        return memory_frame(_named(data, pair))
+    source = open_rows(data)
+    rows: list[dict[str, Any]] = []
+    for batch in source.batches():
+        values = zip(*batch.columns.values(), strict=True)
+        rows += (dict(zip(batch.columns, row, strict=True)) for row in values)
+    return memory_frame(rows)
+
+
+def _named(data: object, pair: tuple[str, str]) -> object:
+    """A list of pairs as a list of dictionaries; everything else as it is."""
+    if not isinstance(data, list | tuple):
+        return data
+    if not data:
+        raise DataError(f"{IN_MEMORY} has no rows", help="give at least one row")
+    if not all(is_pair(row) for row in islice(data, 1)):
+        return data
+    for number, row in enumerate(data, start=1):
+        if not is_pair(row):
+            raise DataError(
+                f"row {number} is of type {type(row).__name__}, and the first row is a pair",
+                help=f"every row of a list of pairs is a pair: ({pair[0]}, {pair[1]})",
+            )
+    return [dict(zip(pair, row, strict=True)) for row in data]
+
+
+def is_pair(row: object) -> bool:
+    """Whether a row is a pair, such as (text, label).
+
+    Example:
+        >>> is_pair(("A fun film.", 1)), is_pair("ab")
+        (True, False)
+    """
+    return isinstance(row, Sequence) and not isinstance(row, str | bytes) and len(row) == _PAIR

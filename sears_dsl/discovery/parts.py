@@ -1,0 +1,369 @@
+"""What rewords sentences and what scores pairs, chosen by a person: shipped parts or their own.
+
+    choice ──▶ own parts (checked, imported) ──▶ a team of processes for the rest ──▶ `Parts`
+
+In: `PartsChoice`. Out: `Parts`, with a journal that remembers what they said. Always holds: what is
+wrong with a part, or with choices that mean nothing together, is said before rows are read and the
+model is asked; torch, transformers and models are loaded when the parts are first asked for
+something. Costs the import of the user's own parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
+from sears_dsl.effects.right_rows import try_model
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.meaning.scorers import translates, unfitted
+from sears_dsl.paraphrasing.plugins import (
+    AnyParaphraser,
+    AnyScorer,
+    GivenParaphrases,
+    as_paraphraser,
+    as_scorer,
+    identity_of_source,
+)
+from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.processes import usable_cores
+
+if TYPE_CHECKING:
+    from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.discovery.result.report import Participants
+    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.models.predictor import Comparison, Predictor
+    from sears_dsl.paraphrasing.remembered import ParaphraseSource
+    from sears_dsl.paraphrasing.team import Team
+
+__all__ = [
+    "BEAM_WIDTH",
+    "NO_SCORER",
+    "OwnParts",
+    "Parts",
+    "PartsChoice",
+    "Show",
+    "check_rows",
+    "load_chosen_scorer",
+    "open_parts",
+    "participants_of",
+]
+
+BEAM_WIDTH = 30
+"""Prefixes that the search for paraphrases keeps where nobody says."""
+
+NO_SCORER = "none"
+"""In the place of a scorer where nothing is scored."""
+
+Show: TypeAlias = Callable[[str, int, int | None], None]
+"""Called with a stage, how many are done and how many there are; None where nobody knows."""
+
+# Each process has its own models, some 700 MiB.
+_MOST_JOBS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartsChoice:
+    """What a person chooses about paraphrases and scores.
+
+    Attributes:
+        scorer: what says whether meaning is kept, as `as_scorer` takes it; ``none`` for nothing.
+        paraphraser: rewordings of one's own, as `as_paraphraser` takes it; None for the search
+            through translation models.
+        paraphrases: whether anything is reworded at all.
+        tau: S from which on texts count as equivalent; None for the scorer's own.
+        floor: of the scorer ``strict``: least S of the paper's score; None for the shipped one.
+        pivots: languages to translate through; none for the pair that packages carry.
+        beam: width of the search for paraphrases; None for `BEAM_WIDTH`.
+        device: ``cpu`` or ``cuda``.
+        jobs: processes that translate; None for as many as cores, eight at most.
+    """
+
+    scorer: AnyScorer = DEFAULT_SCORER
+    paraphraser: AnyParaphraser | None = None
+    paraphrases: bool = True
+    tau: float | None = None
+    floor: float | None = None
+    pivots: tuple[str, ...] = ()
+    beam: int | None = None
+    device: str = "cpu"
+    jobs: int | None = None
+
+    def own(self) -> OwnParts:
+        """The user's parts, ready.
+
+        Raises:
+            UsageError: there is no such part, it has no threshold, or a choice means nothing with
+                it.
+            DataError: a file of paraphrases cannot be read.
+            ModelError: a part cannot be imported.
+        """
+        searched = self.paraphrases and self.paraphraser is None
+        scorer = _own_scorer(
+            self.scorer, pivots=self.pivots, floor=self.floor, tau=self.tau, searched=searched
+        )
+        if scorer is not None:
+            _ = scorer.tau  # says so where it has none, before anything else is done
+        if self.paraphraser is None:
+            return OwnParts(scorer=scorer)
+        if self.beam is not None:
+            raise UsageError(
+                "--beam is of the search through translation models, and --paraphrases is in its "
+                "place",
+                help="leave one of them out",
+            )
+        return OwnParts(as_paraphraser(self.paraphraser), scorer)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnParts:
+    """What the user brings; None where shipped parts do it.
+
+    Attributes:
+        paraphraser: rewords sentences.
+        scorer: scores pairs.
+    """
+
+    paraphraser: ParaphraseSource | None = None
+    scorer: Scorer | None = None
+
+    def check_rows(self, texts: Sequence[str]) -> str:
+        """A sentence that says of how many rows given paraphrases have none; empty of none.
+
+        Raises:
+            DataError: no row has one.
+        """
+        source = self.paraphraser
+        if not isinstance(source, GivenParaphrases):
+            return ""
+        missing = source.missing(texts)
+        rows = "1 row" if len(texts) == 1 else f"{len(texts):,} rows"
+        if texts and missing == len(texts):
+            raise DataError(
+                f"none of the {rows} has a paraphrase in {source.name}",
+                help="its originals have to be the texts of the rows, letter by letter: is "
+                "--column the one that was reworded?",
+            )
+        has = "has" if missing == 1 else "have"
+        return f"{missing:,} of {rows} {has} no paraphrase in {source.name}" if missing else ""
+
+
+def check_rows(
+    data: LabelledRows,
+    predictor: CachedPredictor,
+    own: OwnParts,
+    *,
+    comparison: Comparison,
+    show: Show = lambda stage, done, total: None,
+    note: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Say what cannot work before an hour of work: halves of characters, strange models.
+
+    Args:
+        data: the rows.
+        predictor: the model, which is asked about a few of them.
+        own: the user's parts.
+        comparison: how an answer is compared with a label.
+        show: told what is done.
+        note: told what a person should know.
+
+    Raises:
+        DataError: a text that no file can hold, no row with a paraphrase, or no answer that is a
+            label.
+        ModelError: the model fails.
+    """
+    data.require_characters()
+    missing = own.check_rows(data.texts)
+    if missing:
+        note(missing)
+    show("trying the model", 0, None)
+    strange = try_model(data, predictor, comparison=comparison)
+    if strange:
+        note(strange)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What rewords sentences and scores pairs; it is loaded when it is first asked for something.
+
+    Attributes:
+        paraphraser: rewords sentences.
+        scorer: scores pairs.
+        team: the processes that do what nobody else does.
+        journal: remembers what they said.
+    """
+
+    paraphraser: ParaphraseSource
+    scorer: Scorer
+    team: Team
+    journal: Journal
+
+
+@contextmanager
+def open_parts(
+    choice: PartsChoice,
+    own: OwnParts,
+    *,
+    folder: Path | None,
+    show: Show = lambda stage, done, total: None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Iterator[Parts]:
+    """What rewords sentences, if that is wanted, and scores pairs.
+
+    Args:
+        choice: what a person chose.
+        own: the user's parts, as `PartsChoice.own` gives them.
+        folder: where the journal lies; None keeps it in memory.
+        show: told what is done.
+        note: told what a person should know.
+    """
+    from sears_dsl.paraphrasing.team import Recipe, load_team  # noqa: PLC0415
+    from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
+
+    for name in choice.pivots:
+        for model in pair_names(name)[1:]:
+            check_model(model)
+    shipped = choice.scorer if choice.scorer in SCORER_NAMES else None
+    recipe = Recipe(
+        pivots=choice.pivots,
+        scorer=str(shipped) if shipped else None,
+        paraphrases=choice.paraphrases and own.paraphraser is None,
+        beam=BEAM_WIDTH if choice.beam is None else choice.beam,
+        tau=choice.tau,
+        floor=choice.floor,
+        device=choice.device,
+    )
+    team = load_team(
+        recipe,
+        jobs=choice.jobs or (min(usable_cores(), _MOST_JOBS) if choice.device == "cpu" else 1),
+        on_loading=lambda: show("loading models", 0, None),
+    )
+    path = None if folder is None else folder / "journal.sqlite3"
+    try:
+        with Journal(path, task=lambda: _task(team, own, note)) as journal:
+            yield Parts(
+                paraphraser=team if own.paraphraser is None else own.paraphraser,
+                scorer=team if own.scorer is None else own.scorer,
+                team=team,
+                journal=journal,
+            )
+    finally:
+        team.close()
+
+
+def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:
+    """What paraphrases and scores depend on; says where nobody knows what the scores mean."""
+    from sears_dsl import __version__  # noqa: PLC0415 - the package is not read for a constant
+    from sears_dsl.discovery.result.report import package_versions  # noqa: PLC0415 - brings pydantic
+
+    recipe = team.recipe
+    if recipe.scorer is not None:
+        strange = unfitted(recipe.scorer, team.pivots, tau=recipe.tau)
+        if strange:
+            note(f"note: {strange}")
+    lines = [*team.pivots, team.identity if own.scorer is None else own.scorer.identity]
+    if own.paraphraser is None:
+        lines += [f"beam {recipe.beam}", f"{team.search}"]
+    else:
+        lines.append(f"paraphrases {identity_of_source(own.paraphraser)}")
+    versions = {"sears": __version__, **package_versions(), "device": recipe.device}
+    return "\n".join(lines + [f"{name} {version}" for name, version in versions.items()])
+
+
+def participants_of(
+    predictor: Predictor, parts: Parts, *, label: str | None, also: Sequence[str] = ()
+) -> Participants:
+    """Who took part: the model, and the parts that reworded and scored, which are loaded by now.
+
+    Args:
+        predictor: the model.
+        parts: what reworded sentences and scored pairs.
+        label: the column of labels.
+        also: further columns that the model reads.
+    """
+    from sears_dsl.discovery.result.manifest import SearchRecord  # noqa: PLC0415 - brings pydantic
+    from sears_dsl.discovery.result.report import Participants  # noqa: PLC0415 - likewise
+
+    team = parts.team
+    searched = team.recipe.paraphrases
+    search = None
+    if team.search is not None:
+        search = SearchRecord(
+            **team.search._asdict(), device=team.recipe.device, threads=team.threads
+        )
+    return Participants(
+        model=predictor.identity,
+        pivots=team.pivots,
+        scorer=parts.scorer.identity,
+        beam=team.recipe.beam if searched else None,
+        label=label,
+        also=tuple(also),
+        search=search,
+        paraphraser=None if searched else identity_of_source(parts.paraphraser),
+    )
+
+
+def load_chosen_scorer(
+    name: AnyScorer,
+    *,
+    pivots: Sequence[str] = (),
+    floor: float | None = None,
+    tau: float | None = None,
+    device: str | None = None,
+) -> Scorer:
+    """A scorer that works by itself in this process, loaded.
+
+    Args:
+        name: as `as_scorer` takes it.
+        pivots: languages to translate through; none for the pair that packages carry.
+        floor: of the scorer ``strict``.
+        tau: the threshold; None for its own.
+        device: where to compute; None for the CPU.
+
+    Raises:
+        UsageError: there is no such scorer, or a choice means nothing with it.
+        ModelError: it cannot be loaded.
+    """
+    own = _own_scorer(name, pivots=pivots, floor=floor, tau=tau)
+    if own is not None:
+        return own
+    # Torch and transformers, which take seconds: whatever can go wrong without them is behind us.
+    from sears_dsl.meaning.scorers import load_scorer  # noqa: PLC0415
+
+    if not pivots:
+        return load_scorer(str(name), floor=floor, tau=tau, device=device)
+    from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
+
+    loaded = load_pivots(tuple(pivots), device=device)
+    return load_scorer(str(name), pivots=loaded, floor=floor, tau=tau, device=device)
+
+
+def _own_scorer(
+    given: AnyScorer,
+    *,
+    pivots: Sequence[str],
+    floor: float | None,
+    tau: float | None,
+    searched: bool = False,
+) -> Scorer | None:
+    """The scorer that is no shipped one by name.
+
+    Args:
+        given: as the user chose it.
+        pivots: languages to translate through.
+        floor: of the scorer strict.
+        tau: the threshold, where one is given.
+        searched: whether paraphrases are searched by translation, which pivots are for as well.
+    """
+    if given == NO_SCORER:
+        return None
+    name = given if isinstance(given, str) else getattr(given, "name", type(given).__name__)
+    if pivots and not searched and not translates(name):
+        raise UsageError(f"{name} has no pivot", help="leave --pivot out, or choose another scorer")
+    if floor is not None and given != "strict":
+        raise UsageError(f"the scorer {name} has no floor", help="leave it out, or choose strict")
+    return None if given in SCORER_NAMES else as_scorer(given, tau=tau)

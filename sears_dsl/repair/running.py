@@ -1,0 +1,219 @@
+"""Augmentation and repair from rules and rows to what is reported: every stage, in order.
+
+    rows ──▶ rewrites ──▶ chosen ──▶ old and new rows, with a record of who took part
+    rows, held-out rows ──▶ trainings with and without rewrites ──▶ `Repair`, `Participants`
+
+In: a `Table`, rulesets, a tagger, choices. Out: as above. Always holds: the same input under the
+same choices gives the same bytes. Costs what the trainings cost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sears_dsl import __version__
+from sears_dsl.batch.recipes import rules_digest
+from sears_dsl.data.dataset import require_column
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.data.table import Table, text_column
+from sears_dsl.engine.matcher import Matcher, Scope, Unit
+from sears_dsl.errors import UsageError
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.repair.augmented import Augmented, Columns, augmented, named_rules
+from sears_dsl.repair.choice import ALL, Amount
+from sears_dsl.repair.expansion import expand
+from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repair
+from sears_dsl.repair.report import Participants, augmentation_record
+from sears_dsl.repair.train_command import CommandTrainer
+from sears_dsl.repair.trainers import Trainer
+from sears_dsl.runtime.journal import Journal
+from sears_dsl.tagging.tagger import Tagger, identity_of
+
+__all__ = ["AugmentationChoices", "augment_table", "columns_of", "repair_model"]
+
+_SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."
+# What decides no answer, so that it may change when an interrupted run goes on.
+_FREE = ("seeds", "seed", "control", "comparison")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AugmentationChoices:
+    """What a person chooses about new rows.
+
+    Attributes:
+        amount: how many.
+        balanced: whether the rules take turns.
+        seed: of the choice.
+        scope: rewrite the first instance of a rule in a unit, or all.
+        unit: what a rule sees at once.
+        only_new: whether the old rows are left out.
+    """
+
+    amount: Amount = ALL
+    balanced: bool = True
+    seed: int = 0
+    scope: Scope = "first"
+    unit: Unit = "text"
+    only_new: bool = False
+
+
+def columns_of(
+    table: Table, *, text: str | None, label: str | None, id_column: str | None = None
+) -> Columns:
+    """Which columns hold text, label and id.
+
+    Args:
+        table: the rows.
+        text: the column that rules rewrite; None for the one that can be meant.
+        label: the column of labels; None for none.
+        id_column: the column of ids; None for ``id`` where there is one.
+
+    Raises:
+        DataError: a column that is not there, or several texts that can be meant.
+        UsageError: the context of SQuAD.
+
+    Example:
+        >>> columns_of(Table({"id": [1], "text": ["a"]}, "a.csv", "csv"), text=None, label=None)
+        Columns(text='text', label=None, id='id')
+    """
+    names = tuple(table.columns)
+    for name in filter(None, (label, id_column)):
+        require_column(names, name, where=table.path)
+    chosen = text_column(table, chosen=text, label=label)
+    if table.format == "squad" and chosen == "context":
+        raise UsageError(
+            "the answers of SQuAD point into the context, and would point beside it in new rows",
+            help="rewrite the question: --column question",
+        )
+    own = "id" if "id" in names and "id" not in (chosen, label) else None
+    return Columns(text=chosen, label=label, id=id_column or own)
+
+
+def augment_table(
+    table: Table,
+    matcher: Matcher,
+    rulesets: Sequence[Ruleset],
+    *,
+    columns: Columns,
+    tagger: Tagger,
+    choices: AugmentationChoices = AugmentationChoices(),
+) -> tuple[Augmented, Mapping[str, Any]]:
+    """A table with rewrites of its own rows, and a record of how it was made.
+
+    Args:
+        table: the rows.
+        matcher: the rules, compiled.
+        rulesets: the same.
+        columns: which columns hold what.
+        tagger: of the matcher.
+        choices: what a person chose.
+
+    Raises:
+        DataError: no rule changes a row.
+    """
+    made = expand(
+        matcher,
+        table.texts(columns.text),
+        labels=None if columns.label is None else table.labels(columns.label),
+        scope=choices.scope,
+        unit=choices.unit,
+    )
+    made.require_some(table.path)
+    done = augmented(
+        table,
+        made,
+        columns=columns,
+        amount=choices.amount,
+        balanced=choices.balanced,
+        seed=choices.seed,
+        rulesets=named_rules(rulesets),
+    )
+    record = augmentation_record(
+        done,
+        rules=rules_digest(rulesets),
+        rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
+        tagger=identity_of(tagger),
+        data=table.digest,
+        choices={
+            "column": columns.text,
+            "label": columns.label,
+            "amount": str(choices.amount),
+            **{
+                name: getattr(choices, name)
+                for name in ("only_new", "balanced", "seed", "scope", "unit")
+            },
+        },
+        left_out=made.left_out,
+    )
+    return done, record
+
+
+def repair_model(
+    training: Table,
+    held_out: LabelledRows,
+    matcher: Matcher,
+    rulesets: Sequence[Ruleset],
+    *,
+    columns: Columns,
+    tagger: Tagger,
+    trainer: Trainer,
+    folder: Path,
+    settings: RepairSettings,
+    notes: Sequence[str] = (),
+    on_training: OnTraining | None = None,
+) -> tuple[Repair, Participants]:
+    """Train on rows with and without rewrites, and compare.
+
+    Args:
+        training: the rows to train on.
+        held_out: labelled rows that nothing else has seen.
+        matcher: the rules, compiled.
+        rulesets: the same.
+        columns: of the training rows.
+        tagger: of the matcher.
+        trainer: trains models.
+        folder: for the files of the trainings and the journal.
+        settings: the choices.
+        notes: what a reader has to know beforehand.
+        on_training: told before each training.
+
+    Raises:
+        DataError: no rule changes a row, or the labels differ.
+        ModelError: a training failed; answers so far are kept in the folder.
+    """
+    seedless = isinstance(trainer, CommandTrainer) and not trainer.seeded
+    participants = Participants(
+        rules=rules_digest(rulesets),
+        rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
+        tagger=identity_of(tagger),
+        trainer=trainer.identity,
+        training=training.digest,
+        held_out=held_out.digest,
+        notes=(*notes, *([_SEEDLESS] if seedless else ())),
+    )
+    with Journal(folder / "journal.sqlite3", task=_task(participants, settings)) as journal:
+        done = repair(
+            training,
+            held_out,
+            matcher,
+            columns=columns,
+            trainer=trainer,
+            folder=folder,
+            journal=journal,
+            settings=settings,
+            on_training=on_training,
+        )
+    return done, participants
+
+
+def _task(participants: Participants, settings: RepairSettings) -> str:
+    """What answers depend on; how many seeds there are takes no part, so that more can be added."""
+    choices = asdict(settings)
+    for name in _FREE:
+        del choices[name]
+    said = {"sears": __version__, **asdict(participants), **choices}
+    return "\n".join(f"{name} {json.dumps(value)}" for name, value in sorted(said.items()))

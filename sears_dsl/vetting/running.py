@@ -1,0 +1,254 @@
+"""A sitting: from a ruleset, rows and a model to the page on which people judge.
+
+    `Place` ──▶ journals, ours until the end ──▶ workbench ──▶ a session a reviewer ──▶ application
+
+In: where rules lie and decisions go, rows, a model, choices. Out: sessions and the application that
+serves them. Always holds: each reviewer has an own journal; a journal in which nothing was decided
+does not stay. Costs tagging the rows and asking the model about them and their rewrites.
+"""
+
+from __future__ import annotations
+
+import getpass
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sears_dsl.catalogue import load_rulesets
+from sears_dsl.errors import UsageError
+from sears_dsl.tagging.cache import CachedTagger, TagCache
+from sears_dsl.tagging.contractions import separated
+from sears_dsl.tagging.tagger import Tagger, needs_cache
+from sears_dsl.vetting.journal import REVIEWER, Journal
+from sears_dsl.vetting.merging import read_reviews
+from sears_dsl.vetting.outputs import write_vetted, written_sentence
+from sears_dsl.vetting.review.picking import choices_of_rules, read_choices
+from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.web.server import application
+
+if TYPE_CHECKING:
+    from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.models.predictor import Comparison
+
+__all__ = ["Pages", "Place", "Sitting", "load_rules", "open_journals", "pages_of", "place_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The ruleset, who judges it, and where things are written.
+
+    Attributes:
+        ruleset: the rules.
+        output: the vetted ruleset.
+        journals: reviewer → where the decisions are kept.
+    """
+
+    ruleset: Ruleset
+    output: Path
+    journals: Mapping[str, Path]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sitting:
+    """What people judge with.
+
+    Attributes:
+        data: labelled rows.
+        predictor: the model.
+        tagger: tags the rows.
+        scorer: S, which flips count by in the selection; None counts all alike.
+        tau: S from which on a flip counts; None for the scorer's own.
+        comparison: how answers are compared with labels.
+        most: most rules to accept.
+        adversaries: a file of sentences to pick adversaries of; None for what the rules make.
+        cached: whether tagged texts are kept on disk, where that saves time.
+    """
+
+    data: LabelledRows
+    predictor: CachedPredictor
+    tagger: Tagger
+    scorer: Scorer | None = None
+    tau: float | None = None
+    comparison: Comparison = "exact"
+    most: int = 20
+    adversaries: str | None = None
+    cached: bool = True
+
+    def sessions(
+        self,
+        ruleset: Ruleset,
+        journals: Mapping[str, Journal],
+        *,
+        show: Callable[[str, int, int | None], None],
+    ) -> dict[str, Session]:
+        """A session for each reviewer.
+
+        Raises:
+            DataError: the file of adversaries cannot be read.
+            ModelError: the model fails.
+        """
+        # Before the model is asked: a file that cannot be read is said at once.
+        chosen = None if self.adversaries is None else read_choices(self.adversaries)
+        show("tagging rows", 0, len(self.data.rows))
+        if self.cached and needs_cache(self.tagger.name):
+            with TagCache() as cache:
+                tokens = separated(CachedTagger(self.tagger, cache).tag(self.data.texts))
+        else:
+            tokens = separated(self.tagger.tag(self.data.texts))
+        bench = Workbench(
+            ruleset,
+            self.data,
+            self.predictor,
+            tokens=tokens,
+            tagger=self.tagger,
+            scorer=self.scorer,
+            tau=self.tau,
+            comparison=self.comparison,
+            on_progress=show,
+        )
+        choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
+        return {
+            name: Session(bench, journal, most=self.most, choices=choices)
+            for name, journal in journals.items()
+        }
+
+
+def load_rules(rules: str, *, allow_imports_outside: bool = False) -> Ruleset:
+    """The one ruleset of a name; a journal belongs to one.
+
+    Raises:
+        UsageError: it stands for several.
+    """
+    found = load_rulesets([rules], allow_imports_outside=allow_imports_outside)
+    if len(found) > 1:
+        raise UsageError(
+            f"{rules} is {len(found)} rulesets, and a journal belongs to one",
+            help=f"name one of {', '.join(each.path for each in found[:3])}, …",
+        )
+    return found[0]
+
+
+def place_of(
+    ruleset: Ruleset,
+    *,
+    folder: Path,
+    reviewers: Sequence[str] = (),
+    output: Path | None = None,
+    journal: Path | None = None,
+) -> Place:
+    """Where the decisions about a ruleset go.
+
+    Args:
+        ruleset: the rules.
+        folder: where the vetted ruleset goes by default.
+        reviewers: who judges; none for the user's name.
+        output: the vetted ruleset; None for ``NAME.vetted.sear``.
+        journal: of one reviewer; None for a file beside the output.
+
+    Raises:
+        UsageError: names that cannot be, or a ruleset without rules.
+    """
+    stem = Path(ruleset.path).stem
+    names = tuple(reviewers) or (_user(),)
+    for name in names:
+        if not REVIEWER.fullmatch(name):
+            raise UsageError(
+                f"--reviewer {name!r} is no name",
+                help="a name has letters, digits, dots, - and _ only",
+            )
+    if len(set(names)) < len(names):
+        raise UsageError("--reviewer: one name was given twice", help="give each name once")
+    if journal is not None and len(names) > 1:
+        raise UsageError("--journal is for one reviewer", help="each of several has an own one")
+    if not ruleset.rules:
+        raise UsageError(f"{ruleset.path} has no rules", help="name a ruleset with rules to judge")
+    target = output or folder / f"{stem}.vetted.sear"
+    journals = {name: journal or target.with_name(f"{stem}.{name}.vetting.jsonl") for name in names}
+    return Place(ruleset, target, journals)
+
+
+def _user() -> str:
+    try:
+        return re.sub(r"[^\w.-]", "-", getpass.getuser())
+    except (KeyError, OSError):
+        return "reviewer"
+
+
+@contextmanager
+def open_journals(place: Place, *, note: Callable[[str], None]) -> Iterator[dict[str, Journal]]:
+    """The journals, ours until the end; one that cannot be used is said at once.
+
+    A new one goes again when nothing was decided: it would tie the rules to their present version.
+
+    Args:
+        place: where they lie.
+        note: told what a person should know.
+    """
+    with ExitStack() as opened:
+        found = {
+            name: opened.enter_context(Journal(path, ruleset=place.ruleset, reviewer=name))
+            for name, path in place.journals.items()
+        }
+        for journal in found.values():
+            if journal.torn:
+                note(
+                    f"{journal.path}: the last line was torn, as when a process is killed; it was "
+                    "dropped, and all decisions before it are there"
+                )
+        try:
+            yield found
+        finally:
+            for journal in found.values():
+                if journal.new and not journal.entries:
+                    journal.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The application, and each reviewer's page.
+
+    Attributes:
+        application: serves the pages.
+        addresses: reviewer → the address, with a secret in it.
+    """
+
+    application: Any
+    addresses: Mapping[str, str]
+
+
+def pages_of(
+    place: Place,
+    sessions: Mapping[str, Session],
+    *,
+    tagger: Tagger,
+    address: str,
+) -> Pages:
+    """The application that serves the sessions at an address.
+
+    Args:
+        place: where things are written.
+        sessions: reviewer → session.
+        tagger: runs the tests of edited and written rules.
+        address: host and port.
+    """
+
+    def write() -> str:
+        reviews = read_reviews(list(place.journals.values()), place.ruleset)
+        written = write_vetted(place.ruleset, reviews, place.output, tagger=tagger)
+        return written_sentence(written)
+
+    tokens = {secrets.token_urlsafe(24): name for name in sessions}
+    port = address.rpartition(":")[2]
+    hosts = frozenset({address, f"localhost:{port}"})
+    return Pages(
+        application(dict(sessions), tokens=tokens, hosts=hosts, write=write),
+        {name: f"http://{address}/{token}/" for token, name in tokens.items()},
+    )

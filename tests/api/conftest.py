@@ -1,0 +1,59 @@
+"""A model with a weakness that is known, rows, and parts that need no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import sears_dsl as sears
+
+NOUNS = ("plot", "cast", "score", "pace", "end", "start", "idea", "look")
+ROWS = [(f"This movie has a {mood} {noun}.", mood) for mood in ("good", "bad") for noun in NOUNS]
+RULES = "rule film: movie -> film\n  tags: words\n\nrule show: play -> show\n"
+MODULE = '''\
+def predict(texts):
+    """Takes every film for a bad one."""
+    return ["bad" if "film" in text or "bad" in text else "good" for text in texts]
+
+def reword(sentences):
+    return [[each.replace("movie", "film"), each.replace("has", "had")] for each in sentences]
+
+def close(pairs):
+    return [0.9 for _ in pairs]
+
+close.tau = 0.5
+'''
+
+
+def predict(texts: Sequence[str]) -> list[str]:
+    return ["bad" if "film" in text or "bad" in text else "good" for text in texts]
+
+
+def reword(sentences: Sequence[str]) -> list[list[str]]:
+    return [[each.replace("movie", "film"), each.replace("has", "had")] for each in sentences]
+
+
+def close(pairs: Sequence[tuple[str, str]]) -> list[float]:
+    return [0.9 for _ in pairs]
+
+
+close.tau = 0.5  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def rules() -> sears.Ruleset:
+    return sears.parse(RULES)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same as files, for the commands."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "brittle_words.py").write_text(MODULE, "utf-8")
+    (tmp_path / "rules.sear").write_text(RULES, "utf-8")
+    lines = "".join(f"{text},{label}\n" for text, label in ROWS)
+    (tmp_path / "rows.csv").write_text("text,label\n" + lines, "utf-8")
+    return tmp_path

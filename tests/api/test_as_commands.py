@@ -1,0 +1,129 @@
+"""A function and its command give the same: same defaults, same answers, same files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import close, predict, reword
+
+import sears_dsl as sears
+from sears_dsl.cli.commands import sears as commands
+
+MODEL = ("--model", "brittle_words:predict", "--data", "rows.csv", "--label", "label")
+PARTS = ("--paraphrases", "brittle_words:reword", "--scorer", "brittle_words:close", "--jobs", "1")
+
+
+def run(*arguments: str, exits: int = 0) -> None:
+    done = CliRunner().invoke(commands, [*arguments, "--quiet"])
+    assert done.exit_code == exits, (done.output, done.exception)
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def without_identity(document: dict) -> dict:
+    """A function has no source that a manifest could name."""
+    return {name: value for name, value in document.items()
+            if name not in ("model", "scorer", "paraphraser")}  # fmt: skip
+
+
+def test_discover(folder: Path) -> None:
+    run("discover", *MODEL, *PARTS, "--no-known", "-o", "found.sear")
+    found = sears.discover(predict, "rows.csv", label="label", with_shipped=False,
+                           paraphraser=reword, scorer=close)  # fmt: skip
+    Path("own").mkdir()
+    found.save("own/found.sear")
+    assert found.rules
+    for name in ("found.sear", "found.manifest.json"):
+        one, other = (Path(place, name).read_text("utf-8") for place in (".", "own"))
+        if name.endswith(".json"):
+            assert without_identity(json.loads(one)) == without_identity(json.loads(other))
+        else:
+            assert one == other
+    assert found.ruleset == sears.load("found.sear")
+
+
+def test_discover_as_the_paper_does(folder: Path) -> None:
+    run("discover", *MODEL, *PARTS, "--paper", "--minimum-flips", "2", "-o", "found.sear")
+    found = sears.discover("brittle_words:predict", "rows.csv", label="label", paper=True,
+                           minimum_flips=2, paraphraser="brittle_words:reword",
+                           scorer="brittle_words:close", jobs=1)  # fmt: skip
+    Path("own").mkdir()
+    found.save("own/found.sear")
+    for name in ("found.sear", "found.manifest.json", "found.md"):
+        assert Path(name).read_bytes() == Path("own", name).read_bytes()
+
+
+def test_adversaries(folder: Path) -> None:
+    run("adversaries", *MODEL, *PARTS, "--top", "2", "-o", "one.csv")
+    found = sears.adversaries(predict, "rows.csv", label="label", paraphraser=reword, scorer=close,
+                              top=2)  # fmt: skip
+    found.save("other.csv")
+    assert len(found) == found.rows_flipped == 8
+    assert read(Path("one.csv")) == read(Path("other.csv"))
+
+
+def test_audit_and_compare(folder: Path) -> None:
+    options = ("--max-flip-rate", "5%", "--scorer", "brittle_words:close", "--slice", "label")
+    run("audit", "rules.sear", *MODEL, *options, "-o", "one", exits=1)
+    found = sears.audit("brittle_words:predict", "rows.csv", "rules.sear", label="label",
+                        max_flip_rate="5%", scorer="brittle_words:close",
+                        slices=["label"])  # fmt: skip
+    found.save("other")
+    assert not found.passed
+    for name in ("audit.json", "audit.md", "audit.html", "junit.xml"):
+        assert Path("one", name).read_bytes() == Path("other", name).read_bytes()
+
+    run("compare", "one", "other", "-o", "both")
+    compared = sears.compare("one", found)
+    compared.save("again")
+    assert not compared.worse
+    for name in ("comparison.json", "comparison.md", "comparison.html"):
+        assert Path("both", name).read_bytes() == Path("again", name).read_bytes()
+
+
+def test_score(folder: Path) -> None:
+    Path("pairs.csv").write_text("original,rewrite\na movie,a film\na play,a show\n")
+    run_options = ("pairs.csv", "--scorer", "brittle_words:close", "--tau", ".5", "-o", "one.csv")
+    done = CliRunner().invoke(commands, ["score", *run_options])
+    assert done.exit_code == 0, done.output
+    found = sears.score("pairs.csv", scorer=close, tau=0.5)
+    assert [float(row["score"]) for row in read(Path("one.csv"))] == found.scores.tolist()
+    assert [row["equivalent"] for row in read(Path("one.csv"))] == ["1", "1"]
+    assert found.equivalent.tolist() == [True, True]
+    assert sears.score([("a movie", "a film")], scorer=close).tau == 0.5
+
+
+def test_augment(folder: Path) -> None:
+    run("augment", "rules.sear", "rows.csv", "--label", "label", "--amount", "50%", "-o", "one.csv")
+    rows = sears.augment("rows.csv", "rules.sear", label="label", amount="50%")
+    assert [{name: str(value) for name, value in row.items()} for row in rows] == read(
+        Path("one.csv")
+    )
+
+
+def test_fix(folder: Path) -> None:
+    pytest.importorskip("sklearn")
+    with Path("held.csv").open("w", encoding="utf-8") as file:
+        file.writelines(
+            [
+                "text,label\n",
+                *(
+                    f"The movie was {mood} {n} times.,{mood}\n"
+                    for n in range(10)
+                    for mood in ("good", "bad")
+                ),
+            ]
+        )
+    run("fix", "rules.sear", "--train", "rows.csv", "--data", "held.csv", "--label", "label",
+        "--seeds", "2", "-o", "one.json")  # fmt: skip
+    found = sears.fix("rows.csv", "held.csv", "rules.sear", label="label", seeds=2)
+    found.save("other.json")
+    assert Path("one.json").read_bytes() == Path("other.json").read_bytes()
+    assert Path("one.md").read_bytes() == Path("other.md").read_bytes()

@@ -1,0 +1,162 @@
+"""Models and data of every kind give the same answers; what is of no kind gets a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import NOUNS, ROWS, predict
+
+import sears_dsl as sears
+from sears_dsl.errors import DataError, ModelError, UsageError
+
+
+class Estimator:
+    """Looks like one of scikit-learn."""
+
+    classes_ = ("bad", "good")
+
+    def fit(self, texts: Any, labels: Any) -> Estimator:
+        return self
+
+    def predict(self, texts: list[str]) -> list[str]:
+        return predict(texts)
+
+
+def as_frame() -> Any:
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(ROWS, columns=["text", "label"], index=range(5000, 5000 + len(ROWS)))
+
+
+def as_dataset() -> Any:
+    datasets = pytest.importorskip("datasets")
+    return datasets.Dataset.from_list([{"text": text, "label": label} for text, label in ROWS])
+
+
+def as_polars() -> Any:
+    return pytest.importorskip("polars").DataFrame(ROWS, schema=["text", "label"], orient="row")
+
+
+def as_table() -> Any:
+    arrow = pytest.importorskip("pyarrow")
+    return arrow.table({"text": [text for text, _ in ROWS], "label": [label for _, label in ROWS]})
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    "pairs": lambda: ROWS,
+    "dictionaries": lambda: [{"text": text, "label": label} for text, label in ROWS],
+    "a generator": lambda: ({"text": text, "label": label} for text, label in ROWS),
+    "a file": lambda: "rows.csv",
+    "a path": lambda: Path("rows.csv"),
+    "pandas": as_frame,
+    "polars": as_polars,
+    "datasets": as_dataset,
+    "arrow": as_table,
+}
+
+
+def flips(model: object, data: object, rules: sears.Ruleset, **options: Any) -> int:
+    found = sears.audit(model, data, rules, label="label", scorer=None, **options)
+    return found.rules[0].flips.count
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_data_of_every_kind(kind: str, folder: Path, rules: sears.Ruleset) -> None:
+    assert flips(predict, KINDS[kind](), rules) == len(NOUNS)
+
+
+@pytest.mark.parametrize("model", [predict, Estimator(), "brittle_words:predict",
+                                   sears.load_predictor(predict)])  # fmt: skip
+def test_models_of_every_kind(model: object, folder: Path, rules: sears.Ruleset) -> None:
+    assert flips(model, ROWS, rules) == len(NOUNS)
+
+
+def test_a_model_that_remembers_is_not_asked_twice(rules: sears.Ruleset) -> None:
+    asked = 0
+
+    def counting(texts: list[str]) -> list[str]:
+        nonlocal asked
+        asked += len(texts)
+        return predict(texts)
+
+    model = sears.load_predictor(counting)
+    flips(model, ROWS, rules)
+    first = asked
+    flips(model, ROWS, rules)
+    assert asked == first
+
+
+def test_labels_of_pairs_need_no_name_and_texts_need_none() -> None:
+    rules = sears.parse("movie -> film")
+    assert sears.audit(predict, ROWS, rules, scorer=None).document.labelled
+    unlabelled = sears.audit(predict, [text for text, _ in ROWS], rules, scorer=None)
+    assert not unlabelled.document.labelled
+    assert unlabelled.rules[0].flips.count == len(NOUNS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((predict, 7), "a int is no dataset"),
+        ((predict, "no such file.csv"), "texts stand in a list"),
+        ((predict, "absent.csv"), "absent.csv"),
+        ((predict, {"text": ["a"]}), "a dict is no dataset"),
+        ((predict, []), "at least one row"),
+        ((predict, [("a", "b"), "c"]), "row 2 is of type str"),
+        ((None, ROWS), "is no model"),
+        (("predict", ROWS), "'predict' is no model"),
+        ((Estimator, ROWS), "is a class, not a model"),
+    ],
+)
+def test_models_and_data_of_no_kind_are_told(
+    arguments: tuple[object, object], why: str, rules: sears.Ruleset
+) -> None:
+    with pytest.raises((UsageError, DataError)) as caught:
+        sears.audit(*arguments, rules, scorer=None)
+    assert why in caught.value.render()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"label": "lable"}, "did you mean 'label'"),
+        ({"text": 3}, "text=3 names no column"),
+        ({"label": "label", "also": [0]}, "also=[0] names no column"),
+        ({"tagger": 3}, "a int is no tagger"),
+        ({"max_flip_rate": "a lot"}, "max_flip_rate='a lot' is no rate"),
+        ({"gates": ["tag:absent=1%"]}, "the gate tag:absent has no rule"),
+        ({"scorer": "absent"}, "there is no scorer 'absent'"),
+        ({"scorer": lambda pairs: [1.0] * len(pairs)}, "tau="),
+    ],
+)
+def test_arguments_that_mean_nothing_are_told(
+    options: dict[str, Any], why: str, rules: sears.Ruleset
+) -> None:
+    with pytest.raises((UsageError, DataError)) as caught:
+        sears.audit(predict, ROWS, rules, **{"scorer": None, **options})
+    told = caught.value.render()
+    assert why in told
+    assert "--" not in told
+
+
+def test_columns_that_could_be_meant_are_asked_for_by_their_argument() -> None:
+    rows = [{"one": "A movie.", "two": "A play."}]
+    with pytest.raises(DataError, match="text="):
+        sears.audit(predict, rows, sears.parse("movie -> film"), scorer=None)
+
+
+def test_a_model_that_fails_is_told_with_its_own_words(rules: sears.Ruleset) -> None:
+    def failing(texts: list[str]) -> list[str]:
+        raise ValueError("no such layer: 12")
+
+    with pytest.raises(ModelError, match="no such layer: 12"):
+        sears.audit(failing, ROWS, rules, scorer=None)
+
+
+def test_progress_is_told(rules: sears.Ruleset) -> None:
+    stages: list[str] = []
+    sears.audit(predict, ROWS, rules, scorer=None,
+                on_progress=lambda stage, done, total: stages.append(stage))  # fmt: skip
+    assert "asking about rows" in stages

@@ -1,0 +1,51 @@
+"""What `import sears_dsl` offers is there, and stays what it is whatever else is imported."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import sears_dsl
+
+PACKAGE = Path(sears_dsl.__file__).parent
+FUNCTIONS = ("adversaries", "apply", "audit", "augment", "compare", "discover", "fix", "load",
+             "paraphrase", "parse", "score", "vet")  # fmt: skip
+_PROGRAM = """
+import importlib, pathlib, types
+import sears_dsl
+package = pathlib.Path(sears_dsl.__file__).parent
+for path in sorted(package.rglob("*.py")):
+    name = path.relative_to(package.parent).with_suffix("").as_posix().replace("/", ".")
+    importlib.import_module(name.removesuffix(".__init__"))
+for name in sears_dsl.__all__:
+    assert not isinstance(getattr(sears_dsl, name), types.ModuleType), name
+"""
+
+
+def test_no_module_takes_the_place_of_a_public_name() -> None:
+    """A sub-package is set as an attribute of its package when it is imported."""
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    modules = {path.stem for path in PACKAGE.iterdir()}
+    assert not modules.intersection(sears_dsl.__all__)
+
+
+def test_each_function_says_what_each_of_its_arguments_is() -> None:
+    for name in FUNCTIONS:
+        function = getattr(sears_dsl, name)
+        told = inspect.getdoc(function) or ""
+        for argument in inspect.signature(function).parameters:
+            assert f"\n    {argument}: " in told, f"{name}: {argument}"
+        assert ">>> " in told, f"{name} has no example"
+
+
+def test_options_are_given_by_name() -> None:
+    for name in FUNCTIONS:
+        kinds = [
+            each.kind for each in inspect.signature(getattr(sears_dsl, name)).parameters.values()
+        ]
+        positional = [kind for kind in kinds if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        assert len(positional) <= 3, name

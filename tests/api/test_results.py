@@ -1,0 +1,205 @@
+"""What comes back: frames, tables for notebooks, plots, files; frames keep index and columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from conftest import NOUNS, ROWS, close, predict, reword
+
+import sears_dsl as sears
+from sears_dsl.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def found() -> sears.DiscoveryResult:
+    return sears.discover(predict, ROWS, paraphraser=reword, scorer=close, with_shipped=False)
+
+
+def results(found: sears.DiscoveryResult) -> dict[str, Any]:
+    audited = sears.audit(predict, ROWS, found, scorer=None)
+    return {
+        "discover": found,
+        "audit": audited,
+        "compare": sears.compare(audited, audited),
+        "score": sears.score([("a <b>", "a & b")], scorer=close),
+        "paraphrase": sears.paraphrase(["A movie."], paraphraser=reword),
+        "adversaries": sears.adversaries(predict, ROWS, paraphraser=reword, scorer=close),
+    }
+
+
+def test_a_result_is_a_frame_a_table_and_a_line(found: sears.DiscoveryResult) -> None:
+    pandas = pytest.importorskip("pandas")
+    for name, result in results(found).items():
+        frame = result.to_frame()
+        assert isinstance(frame, pandas.DataFrame), name
+        assert list(frame.columns) == list(result.columns), name
+        shown = result._repr_html_()
+        assert shown.startswith("<table><caption>"), name
+        assert shown.count("<tr>") == 1 + min(50, len(frame)), name
+        assert "\n" not in repr(result), name
+        assert result.summary in repr(result), name
+
+
+def test_what_comes_from_rows_is_escaped() -> None:
+    rows = [(f'<b> movie </b> {number} & "more"', "<i>") for number in range(3)]
+    found = sears.audit(lambda texts: ["<i>"] * len(texts), rows, sears.parse("movie -> film"),
+                        scorer=None)  # fmt: skip
+    shown = found._repr_html_()
+    assert "<b>" not in shown
+    assert "<i>" not in shown
+    assert "&lt;b&gt; film &lt;/b&gt; 0 &amp; &quot;more&quot;" in shown
+
+
+def test_many_rows_are_cut_in_a_notebook() -> None:
+    many = sears.score([(f"a {n}", f"b {n}") for n in range(60)], scorer=close)
+    assert "and 10 more rows" in many._repr_html_()
+
+
+def test_rules_go_from_one_function_to_the_next(found: sears.DiscoveryResult) -> None:
+    assert found.rules[0].text == "movie -> film"
+    assert found.rules[0].flips == len(NOUNS)
+    [rule] = found.ruleset.filter(lambda rule: rule.name == found.rules[0].id)
+    assert rule.metadata.tests
+    audited = sears.audit(predict, ROWS, found, scorer=None)
+    assert audited.ruleset.rules == found.ruleset.rules
+    assert {each.id for each in audited.rules} == set(found.ruleset.rule_ids)
+    [record] = sears.apply(["A movie."], found.ruleset.filter(lambda each: each is rule))
+    assert record["rewritten"] == "A film."
+
+
+def test_rules_of_a_search_are_not_tried_on_its_own_rows(found: sears.DiscoveryResult) -> None:
+    with pytest.raises(UsageError, match="same_rows="):
+        sears.fix(ROWS, ROWS, found, train=lambda texts, labels, seed: predict, seeds=1)
+    done = sears.fix(ROWS, ROWS, found, train=lambda texts, labels, seed: predict, seeds=1,
+                     same_rows=True)  # fmt: skip
+    assert done.participants.notes
+
+
+def test_a_repair_is_measured_with_a_way_to_train_of_ones_own() -> None:
+    def train(texts: list[str], labels: list[str], seed: int) -> Any:
+        seen = any("film" in text for text in texts)
+        return lambda texts: ["good" if seen and "good" in text else predict([text])[0]
+                              for text in texts]  # fmt: skip
+
+    held = [(text.replace("This", "That"), label) for text, label in ROWS]
+    done = sears.fix(ROWS, held, sears.parse("movie -> film"), train=train, seeds=2, min_fall=0.5,
+                     margin=0.5, min_support=5)  # fmt: skip
+    assert done.repair.sensitivity.original.error == 0.5
+    assert done.repair.sensitivity.augmented.error == 0.0
+    assert done.passed
+    assert done.columns["original"][1] == 0.5
+    assert done.rules[0].text == "movie -> film"
+
+
+def test_an_estimator_is_fitted_anew_each_time() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    model = pipeline.make_pipeline(text.CountVectorizer(), linear.SGDClassifier())
+    held = [(text.replace("This", "That"), label) for text, label in ROWS]
+    done = sears.fix(ROWS, held, sears.parse("movie -> film"), train=model, seeds=2)
+    assert done.repair.validation.original.of_seeds == (0.0, 0.0)
+    assert not hasattr(model[0], "vocabulary_")
+    with pytest.raises(UsageError, match="a int trains nothing"):
+        sears.fix(ROWS, held, sears.parse("movie -> film"), train=3)
+
+
+# ---------------------------------------------------------------- frames come back
+
+
+def test_an_augmented_frame_keeps_index_and_types() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "text": ["A movie.", "A book."],
+            "label": pandas.Categorical(["good", "bad"]),
+            "n": [1, 2],
+        },
+        index=[5000, 5001],
+    )
+    before = frame.copy()
+    done = sears.augment(frame, sears.parse("movie -> film"), label="label")
+    pandas.testing.assert_frame_equal(frame, before)
+    pandas.testing.assert_frame_equal(done.iloc[:2][list(frame)], frame)
+    assert done.index.tolist() == [5000, 5001, 5000]
+    assert done.dtypes[list(frame)].tolist() == frame.dtypes.tolist()
+    assert done.iloc[2].to_dict() == {
+        "text": "A film.", "label": "good", "n": 1, "source_row": "1",
+        "source_rule": done.iloc[2]["source_rule"], "source_ruleset": "<rules>",
+    }  # fmt: skip
+    assert sears.augment(frame, sears.parse("movie -> film"), label="label",
+                         only_new=True).index.tolist() == [5000]  # fmt: skip
+
+
+def test_an_index_that_counts_goes_on_counting() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": ["A movie.", "A book."]})
+    done = sears.augment(frame, sears.parse("movie -> film"))
+    assert done.index.equals(pandas.RangeIndex(3))
+    assert done["text"].tolist() == ["A movie.", "A book.", "A film."]
+
+
+def test_what_comes_back_is_of_the_kind_that_was_given() -> None:
+    datasets = pytest.importorskip("datasets")
+    arrow = pytest.importorskip("pyarrow")
+    rows = [{"text": "A movie.", "label": 1}, {"text": "A book.", "label": 0}]
+    rules = sears.parse("movie -> film")
+    labels = datasets.Features(
+        {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])}
+    )
+    whole = sears.augment(datasets.Dataset.from_list(rows, features=labels), rules, label="label")
+    assert isinstance(whole, datasets.Dataset)
+    assert whole.features["label"] == labels["label"]
+    assert whole["label"][:] == [1, 0, 1]
+    table = sears.augment(arrow.Table.from_pylist(rows), rules, label="label")
+    assert table.column("text").to_pylist() == ["A movie.", "A book.", "A film."]
+    assert sears.augment(rows, rules, label="label")[-1]["label"] == 1
+    assert [row["text"] for row in sears.augment(["A movie."], rules)] == ["A movie.", "A film."]
+
+
+def test_ids_of_new_rows_are_new() -> None:
+    rows = [{"id": 7, "text": "A movie."}, {"id": 9, "text": "A movie too."}]
+    assert [row["id"] for row in sears.augment(rows, sears.parse("movie -> film"))] == [
+        7,
+        9,
+        10,
+        11,
+    ]
+
+
+# ---------------------------------------------------------------- plots and pages
+
+
+def test_results_are_drawn(found: sears.DiscoveryResult) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    audited = sears.audit(predict, ROWS, "synonyms/reviews", scorer=None)
+    axes = found.plot()
+    assert [each.get_text() for each in axes.get_yticklabels()] == found.columns["rule"]
+    assert axes.patches[0].get_width() == 100 * found.columns["flip_rate"][0]
+    for result in (audited, sears.compare(audited, audited)):
+        figure, own = matplotlib.pyplot.subplots()
+        assert result.plot(own) is own
+        figure.canvas.draw()
+    matplotlib.pyplot.close("all")
+
+
+def test_a_page_is_open_beside_the_notebook(tmp_path: Path) -> None:
+    pytest.importorskip("starlette")
+    file = tmp_path / "mine.sear"
+    with pytest.raises(UsageError, match="save them first"):
+        sears.vet(predict, ROWS, sears.parse("movie -> film"))
+    sears.parse("movie -> film").save(file)
+    with sears.vet(predict, ROWS, file, reviewers=["ana", "ben"]) as page:
+        assert list(page.addresses) == ["ana", "ben"]
+        with urlopen(page.address) as answer:  # noqa: S310 - our own page
+            assert answer.status == 200
+        assert page.columns["outcome"] == ["unjudged"]
+        assert page.address in page._repr_html_()
+        assert len(page.ruleset) == 0
+    with pytest.raises(OSError, match="refused"):
+        urlopen(page.address)  # noqa: S310 - likewise
+    assert not list(tmp_path.glob("*.jsonl"))

@@ -1,0 +1,118 @@
+"""A ruleset is a collection of rules; a matcher is asked about a text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sears_dsl as sears
+from sears_dsl.errors import UsageError
+
+
+def test_rules_are_counted_walked_through_and_found(rules: sears.Ruleset) -> None:
+    assert len(rules) == 2
+    assert [rule.name for rule in rules] == ["film", "show"]
+    assert rules[0] is rules["film"]
+    assert rules[-1] is rules["show"]
+    assert "film" in rules
+    assert rules[0] in rules
+    assert "book" not in rules
+
+
+def test_a_rule_that_is_not_there_is_told(rules: sears.Ruleset) -> None:
+    with pytest.raises(IndexError):
+        rules[2]
+    with pytest.raises(KeyError, match="'fim'; 'film'"):
+        rules["fim"]
+    with pytest.raises(TypeError, match="a number or an id"):
+        rules[1.5]  # type: ignore[call-overload]
+
+
+def test_some_of_the_rules_are_a_ruleset_with_the_same_options() -> None:
+    films, plays = "# of films\nmovie -> film\n", "# of plays\nplay -> show\n"
+    rules = sears.parse(f"option case = exact\n\n{films}\n{plays}")
+    part = rules[:1]
+    assert part.format() == f"option case = exact\n\n{films}"
+    assert part.options == rules.options
+    words = rules.filter(lambda rule: rule == rules[1])
+    assert words.format() == f"option case = exact\n\n{plays}"
+    assert len(rules.filter(lambda rule: False)) == 0
+    with pytest.raises(UsageError, match="filtered by a str"):
+        rules.filter("film")  # type: ignore[arg-type]
+
+
+def test_rulesets_are_added(rules: sears.Ruleset) -> None:
+    other = sears.parse("book -> novel")
+    both = rules + other
+    assert both.rule_ids == (*rules.rule_ids, *other.rule_ids)
+    assert sears.parse(both.format()).rules == both.rules
+    assert rules + rules == rules
+    [record] = sears.apply(["A book."], both)
+    assert record["rewritten"] == "A novel."
+
+
+def test_sets_come_along_when_rulesets_are_added() -> None:
+    one = sears.parse("set WH = What | Which\n@WH color -> @WH colour".replace("-> @WH", "-> $1"))
+    both = one + sears.parse("set BE = is | are\n@BE not -> isn't")
+    assert [each.name for each in both.sets] == ["WH", "BE"]
+    assert sears.parse(both.format()).rules == both.rules
+
+
+def test_what_cannot_be_one_ruleset_is_told(rules: sears.Ruleset) -> None:
+    with pytest.raises(UsageError, match="different options"):
+        rules + sears.parse("option case = exact\na -> b")
+    with pytest.raises(UsageError, match="rule film, which differs"):
+        rules + sears.parse("rule film: cinema -> film")
+    one, other = (sears.parse(f"set A = {word}\n@A x -> y") for word in ("p", "q"))
+    with pytest.raises(UsageError, match="set A, which differs"):
+        one + other
+    with pytest.raises(TypeError):
+        rules + "movie -> film"  # type: ignore[operator]
+
+
+def test_a_saved_ruleset_is_the_same(tmp_path: Path, rules: sears.Ruleset) -> None:
+    rules.save(tmp_path / "mine.sear")
+    assert sears.load(tmp_path / "mine.sear") == rules
+    with pytest.raises(UsageError, match=r"mine\.sear"):
+        rules.save(tmp_path / "mine.txt")
+
+
+def test_imports_are_not_torn_from_their_files(tmp_path: Path) -> None:
+    (tmp_path / "sets.sear").write_text("set A = a\n")
+    (tmp_path / "rules.sear").write_text('import "sets.sear" as s\n@s.A x -> y\n')
+    rules = sears.load(tmp_path / "rules.sear")
+    rules.save(tmp_path / "again.sear")
+    assert sears.load(tmp_path / "again.sear").rules == rules.rules
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(UsageError, match=r"imports sets\.sear"):
+        rules.save(tmp_path / "elsewhere" / "rules.sear")
+
+
+def test_a_ruleset_is_shown_in_a_line(rules: sears.Ruleset) -> None:
+    assert "2 rules: " in repr(rules)
+    assert "movie -> film" in repr(rules)
+    assert len(repr(sears.load("synonyms/reviews"))) < 300
+    assert repr(sears.parse("")) == "<Ruleset <rules>: 0 rules>"
+
+
+def test_shipped_rulesets_are_loaded_by_their_names() -> None:
+    assert sears.load("synonyms/reviews").rules
+    with pytest.raises(UsageError, match="is called synonyms/reviewz"):
+        sears.load("synonyms/reviewz")
+
+
+def test_a_matcher_is_called_with_a_text(rules: sears.Ruleset) -> None:
+    matcher = rules.compile()
+    [rewrite] = matcher("A movie.")
+    assert rewrite.text == "A film."
+    with pytest.raises(UsageError, match="a list is no text"):
+        matcher(["A movie."])  # type: ignore[arg-type]
+
+
+def test_rules_of_a_wrong_kind_are_told(rules: sears.Ruleset) -> None:
+    assert sears.compile_rules(rules).rule_ids == rules.rule_ids
+    with pytest.raises(UsageError, match="a Rule is no ruleset"):
+        sears.compile_rules([rules[0]])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match="a Rule alone"):
+        sears.apply(["A movie."], rules[0])  # type: ignore[arg-type]
