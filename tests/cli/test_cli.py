@@ -36,7 +36,7 @@ def run(tmp_path: Path) -> Run:
             input=given,
             capture_output=True,
             check=False,
-            timeout=120,
+            timeout=600,
         )
         return subprocess.CompletedProcess(
             done.args, done.returncode, done.stdout.decode(), done.stderr.decode()

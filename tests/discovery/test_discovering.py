@@ -141,7 +141,7 @@ def test_known_rules_need_no_network(place: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", program, *ARGUMENTS],
-        capture_output=True, text=True, cwd=place, timeout=300, check=False,
+        capture_output=True, text=True, cwd=place, timeout=1200, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "False"
@@ -202,7 +202,7 @@ def at_a_terminal(place: Path, answer: str, *more: str) -> tuple[int, str]:
                 os.write(ours, answer.encode())
                 answer = ""
     os.close(ours)
-    return process.wait(timeout=300), seen
+    return process.wait(timeout=1200), seen
 
 
 def test_a_costly_search_is_asked_about_at_a_terminal(place: Path) -> None:

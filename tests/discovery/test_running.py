@@ -59,7 +59,7 @@ def started(folder: Path, *more: str, model: str = "reviews:predict") -> subproc
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    _, told = process.communicate(timeout=300)
+    _, told = process.communicate(timeout=1200)
     return told
 
 

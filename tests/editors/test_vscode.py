@@ -43,7 +43,7 @@ def _driven(command: str) -> list[dict[str, Any]]:
     done = subprocess.run(
         [node, str(HERE / "drive.js"), str(FOLDER / "extension.js")],
         env={**os.environ, "NODE_PATH": str(HERE / "fakes"), "SEARS_COMMAND": command},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

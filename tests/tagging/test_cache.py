@@ -183,7 +183,7 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(timeout=120)
+        worker.join(timeout=600)
         assert worker.exitcode == 0
     with TagCache(tmp_path) as cache:
         assert cache.info().entries == 4 * 20 * 20 + 20

@@ -270,7 +270,7 @@ def test_a_script_without_a_main_guard_can_use_processes(tmp_path: Path) -> None
         "print(len(tagger.tag(texts).starts))\n"
     )
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=600
     )
     assert done.stdout == "120\n"
     assert done.stderr == ""

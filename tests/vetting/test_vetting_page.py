@@ -91,7 +91,7 @@ def start(
 def end(server: Server) -> str:
     """Ctrl-C; what it said."""
     server.process.send_signal(signal.SIGINT)
-    _, told = server.process.communicate(timeout=120)
+    _, told = server.process.communicate(timeout=600)
     return told
 
 

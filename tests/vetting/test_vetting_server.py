@@ -53,7 +53,7 @@ class Place(NamedTuple):
     ) -> Reply:
         given = {"Content-Type": "application/json"} if content is not None else {}
         payload = json.dumps(content) if content is not None else body
-        with closing(HTTPConnection(LOOPBACK, self.port, timeout=30)) as connection:
+        with closing(HTTPConnection(LOOPBACK, self.port, timeout=300)) as connection:
             connection.request(method, path, body=payload, headers=given | (headers or {}))
             with connection.getresponse() as response:
                 return Reply(response.status, dict(response.getheaders()), response.read())

@@ -149,11 +149,11 @@ def test_a_typed_rule_is_read_in_the_ruleset_and_told_with_a_caret(session: Sess
 
 
 def test_mistakes_of_a_typed_rule_and_of_all_saved(session: Session) -> None:
-    found = session.mistakes("movie -> film", deadline=monotonic() + 60)
+    found = session.mistakes("movie -> film", deadline=monotonic() + 300)
     assert found["complete"]
     assert (found["flips"], found["mistakes"], found["with_this"]) == (10, 0, 10)
     decide(session, "save", text="movie -> film")
-    found = session.mistakes("good -> nice", deadline=monotonic() + 60)
+    found = session.mistakes("good -> nice", deadline=monotonic() + 300)
     assert (found["flips"], found["mistakes"], found["with_this"]) == (20, 10, 20)
     saved = session.overview()["write"]
     assert saved["mistakes"] == 10
