@@ -27,7 +27,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from sears_dsl.api import apply
+from sears_dsl.api.applying import apply
 from sears_dsl.catalogue import load, shipped
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.fast.sentences import sentence_bounds
