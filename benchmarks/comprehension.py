@@ -28,12 +28,13 @@ from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.language.ruleset import load
+from sears_dsl.language.loader import load
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, load_team
 from sears_dsl.runtime.processes import usable_cores
-from sears_dsl.tagging.tagger import Tagger, load_tagger
+from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import Tagger
 
 QUESTIONS = 1000
 JOBS = min(4, usable_cores())

@@ -33,7 +33,7 @@ from sears_dsl.paraphrasing.team import Recipe, load_team
 from sears_dsl.runtime.journal import Journal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.tagging.tagger import load_tagger
+from sears_dsl.tagging.loading import load_tagger
 
 A_ROW = (2, 5, 10, 20, 50)
 NO_LIMIT = 10**9

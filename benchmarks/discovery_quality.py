@@ -54,8 +54,9 @@ from sears_dsl.catalogue import shipped
 from sears_dsl.effects.evidence import hold_out
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
+from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import Comparison, answers_equal
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.vetting.agreement import cohen_kappa

@@ -46,9 +46,10 @@ from sears_dsl.data.table import Table
 from sears_dsl.discovery.algorithm import Progress, discover
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.ruleset import Ruleset, load, parse
-from sears_dsl.meaning.pivot_score import PAPER_TAU
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, load_team
@@ -57,7 +58,8 @@ from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
 from sears_dsl.repair.trainers import BuiltInTrainer, Trainer
 from sears_dsl.runtime.journal import Journal
 from sears_dsl.runtime.processes import usable_cores
-from sears_dsl.tagging.tagger import Tagger, load_tagger
+from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import Tagger
 
 PAPER_BEFORE, PAPER_AFTER = 0.126, 0.034
 PAPER_FALL = 0.73

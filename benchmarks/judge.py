@@ -27,9 +27,9 @@ from pathlib import Path
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
+from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
-from sears_dsl.language.ruleset import load
 
 CONTEXT = 45
 BATCH = 2000

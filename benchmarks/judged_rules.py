@@ -23,7 +23,7 @@ from benchmarks.record import ROOT, Row, data_file, write_record
 from benchmarks.small_reader import read_squad
 from demo.reviews import fetch, read_sentences
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.statistics import wilson_interval
 

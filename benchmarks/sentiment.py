@@ -44,16 +44,19 @@ from sears_dsl.discovery.result.found import Discovery
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine import reference
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.rewrite.renderer import Renderer, apply_edits
+from sears_dsl.engine.rewrite.renderer import Renderer
+from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.language.loader import load
 from sears_dsl.language.rule import Options
-from sears_dsl.language.ruleset import Ruleset, load
-from sears_dsl.meaning.pivot_score import PAPER_TAU, Scorer
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.meaning.scorer import PAPER_TAU, Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.remembered import Found, ParaphraseSource
 from sears_dsl.paraphrasing.team import Recipe, load_team
 from sears_dsl.runtime.processes import usable_cores
-from sears_dsl.tagging.tagger import Tagger, load_tagger
+from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import Tagger
 
 # What a first experiment flipped with ten rules and one embedded pivot, at the paper's τ and at
 # log τ = -9, movie → film and film → movie counted both; and what the paper prints.

@@ -19,7 +19,8 @@ from sears_dsl.catalogue import shipped
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.resources import resource_folder
 from sears_dsl.runtime.writing import write_atomically
-from sears_dsl.tagging.tagger import identity_of, load_tagger
+from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import identity_of
 
 __all__ = ["run_own_tests", "write_table"]
 

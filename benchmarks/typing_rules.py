@@ -22,11 +22,11 @@ from benchmarks.fasttext_like import read_labelled
 from benchmarks.record import Row, data_file, write_record
 from demo.sentiment_model import train
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.tagging.cache import CachedTagger, TagCache
-from sears_dsl.tagging.tagger import load_tagger
+from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.review.workbench import Workbench

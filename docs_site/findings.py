@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from docs_site.page import Page, cell, plain_fences
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 
 __all__ = ["FOLDER", "Explanation", "error_pages", "explanations"]
 

@@ -42,12 +42,14 @@ if TYPE_CHECKING:
         TaggerError,
         UsageError,
     )
+    from sears_dsl.language.loader import parse
     from sears_dsl.language.rule import Metadata, Options, Rule
-    from sears_dsl.language.ruleset import Ruleset, parse
+    from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.rule_tests import RuleTestResult, run_tests
     from sears_dsl.tagging.cache import TagCache
-    from sears_dsl.tagging.tagger import Tagger, load_tagger
+    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.tagging.tokens import Token, Tokens
 
 __version__ = "0.1.0"
@@ -82,11 +84,13 @@ _HOME = {
         "UsageError",
     ),
     "sears_dsl.language.rule": ("Metadata", "Options", "Rule"),
-    "sears_dsl.language.ruleset": ("Ruleset", "parse"),
+    "sears_dsl.language.loader": ("parse",),
+    "sears_dsl.language.ruleset": ("Ruleset",),
     "sears_dsl.models.loading": ("load_predictor",),
     "sears_dsl.rule_tests": ("RuleTestResult", "run_tests"),
     "sears_dsl.tagging.cache": ("TagCache",),
-    "sears_dsl.tagging.tagger": ("Tagger", "load_tagger"),
+    "sears_dsl.tagging.loading": ("load_tagger",),
+    "sears_dsl.tagging.tagger": ("Tagger",),
     "sears_dsl.tagging.tokens": ("Token", "Tokens"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -12,10 +12,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from sears_dsl.errors import UsageError
+from sears_dsl.language.loader import load as load_file
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.language.ruleset import load as load_file
 from sears_dsl.runtime.resources import resource_folder
 
 __all__ = ["LEFT_OUT", "find_rule_files", "load", "load_rulesets", "ruleset_page", "shipped"]

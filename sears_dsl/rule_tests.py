@@ -57,7 +57,7 @@ def run_tests(ruleset: Ruleset, *, tagger: Tagger | None = None) -> list[RuleTes
         RuleSyntaxError: a rule cannot be compiled.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> rules = parse('''What NOUN -> Which NOUN
         ...   test "What/PRON/WP color/NOUN/NN ?" => "Which color ?"''')

@@ -121,56 +121,64 @@ def test_no_folder_is_a_heap() -> None:
         assert len(files) <= MOST_FILES, f"{_name(folder)} wants to be two folders"
 
 
+def _imported(path: Path) -> set[str]:
+    """The modules of the package that a module imports, by their files."""
+    names = {_name(each) for each in MODULES}
+    stems = {module.removeprefix("sears_dsl.").replace(".", "/") for module in _imports(path)}
+    files = {file for stem in stems for file in (f"{stem}.py", f"{stem}/__init__.py")}
+    return (files & names) - {_name(path)}
+
+
+def _siblings(folder: str) -> dict[str, set[str]]:
+    """What lies in a folder, files and folders, with those among them that each imports from."""
+    inside = {_name(path): path for path in MODULES if _name(path).startswith(folder)}
+    inside.pop(f"{folder}__init__.py", None)
+
+    def child(name: str) -> str:
+        return folder + name.removeprefix(folder).split("/")[0]
+
+    needs: dict[str, set[str]] = {child(name): set() for name in inside}
+    for name, path in inside.items():
+        for other in _imported(path) & set(inside):
+            upward = (name, other.split("/")[0]) in UPWARD
+            if child(other) != child(name) and not upward:
+                needs[child(name)].add(child(other))
+    return needs
+
+
+def _ordered(folder: str) -> list[str]:
+    """What lies in a folder, each after what it imports; a circle is an error."""
+    needs = _siblings(folder)
+    order: list[str] = []
+    while len(order) < len(needs):
+        left = sorted(set(needs) - set(order))
+        free = [child for child in left if needs[child] <= set(order)]
+        assert free, f"a circle of imports among {left}"
+        order.append(free[0])
+    return order
+
+
+FOLDERS = sorted({f"{_name(path.parent)}/".removeprefix("./") for path in MODULES})
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_neither_files_nor_folders_import_each_other_in_a_circle(folder: str) -> None:
+    assert _ordered(folder) is not None
+
+
 def _map() -> str:
     """Each folder from the ground up, and in it each module after those that it imports."""
-    names = {_name(path): path for path in MODULES}
-    imports = {
-        name: {
-            other
-            for module in _imports(path)
-            for stem in [module.removeprefix("sears_dsl.").replace(".", "/")]
-            for other in (f"{stem}.py", f"{stem}/__init__.py")
-            if other in names and other != name
-        }
-        for name, path in names.items()
-    }
     rows = ["| module | what it is |", "|---|---|"]
 
     def first_line(name: str) -> str:
-        return (ast.get_docstring(ast.parse(names[name].read_text("utf-8"))) or "").split("\n")[0]
+        source = (PACKAGE / name).read_text("utf-8")
+        return (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
 
     def add(folder: str) -> None:
-        """Its modules and folders, those first that import none of the others."""
-        own = {name for name in names if name.startswith(folder) and name != f"{folder}__init__.py"}
-        children: dict[str, set[str]] = {}
-        for name in own:
-            head = name.removeprefix(folder).split("/")[0]
-            children.setdefault(folder + head, set()).add(name)
-        needs = {
-            child: {
-                other
-                for other, members in children.items()
-                if other != child and any(imports[name] & members for name in children[child])
-            }
-            for child in children
-        }
+        order = _ordered(folder)
         if not folder:
-            order = sorted(
-                children,
-                key=lambda child: (
-                    (_layer(child.removesuffix(".py")), child)
-                    if child != "__init__.py"
-                    else (len(LAYERS), child)
-                ),
-            )
-        else:
-            order = []
-            while len(order) < len(children):
-                left = [child for child in sorted(children) if child not in order]
-                order.append(next((c for c in left if needs[c] <= set(order)), left[0]))
+            order.sort(key=lambda child: _layer(child.removesuffix(".py")))
         for child in order:
-            if child == "__init__.py":
-                continue
             if child.endswith(".py"):
                 rows.append(f"| `{child}` | {first_line(child)} |")
             else:

@@ -17,6 +17,7 @@ from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.token import Name, String, Token
 
 from sears_dsl.highlighting import SearsLexer, textmate_grammar
+from sears_dsl.language.loader import load, parse
 from sears_dsl.language.rule import (
     AttributeTest,
     Inflected,
@@ -26,7 +27,6 @@ from sears_dsl.language.rule import (
     Tag,
     TagCopy,
 )
-from sears_dsl.language.ruleset import load, parse
 from sears_dsl.runtime.resources import resource_folder
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.judged_rewrites import read_judged_rewrites
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 

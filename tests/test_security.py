@@ -33,7 +33,8 @@ from sears_dsl.errors import (
     TaggerError,
     UsageError,
 )
-from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.language.loader import load
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.store import PredictionStore
 from sears_dsl.paraphrasing.remembered import RememberedScorer, remembered_paraphrases
 from sears_dsl.runtime import kernels
@@ -42,8 +43,8 @@ from sears_dsl.runtime.journal import Journal
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.cache import TagCache
 from sears_dsl.tagging.fast import weights
+from sears_dsl.tagging.loading import load_named, load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.tagger import load_named, load_tagger
 from sears_dsl.vetting import journal as vetting
 
 RULE = """\

@@ -25,7 +25,7 @@ from demo.reviews import ROOT, fetch
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.screen.console import console
 from sears_dsl.discovery.filtering.corpus import SAMPLE_HEADING
-from sears_dsl.language.ruleset import load
+from sears_dsl.language.loader import load
 from sears_dsl.runtime.writing import write_atomically
 
 # How many sentences of each kind: those of films are few, since films are what most demonstrations

@@ -10,7 +10,8 @@ from sears_dsl.api.given import in_python, remark, rulesets_of
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.batch.plan import Mode, Scope, Unit
+    from sears_dsl.batch.plan import Mode
+    from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sears_dsl.auditing.comparison import ComparisonDocument, RuleChange
     from sears_dsl.auditing.document import AuditDocument, RuleRecord, Verdict
-    from sears_dsl.engine.matcher import Scope, Unit
+    from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.predictor import Comparison
     from sears_dsl.paraphrasing.plugins import AnyScorer

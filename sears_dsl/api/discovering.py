@@ -66,7 +66,7 @@ class DiscoveryResult(Result):
     def ruleset(self) -> Ruleset:
         """The rules, with their numbers as ``why`` and sentences of the data as tests."""
         from sears_dsl.discovery.result.report import ruleset_text
-        from sears_dsl.language.ruleset import parse
+        from sears_dsl.language.loader import parse
 
         return parse(ruleset_text(self.discovery, "found", tagger=self.tagger), path="<found>")
 

@@ -265,7 +265,8 @@ def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagg
         UsageError: it is no tagger.
     """
     from sears_dsl.batch.provenance import tagger_findings, tagger_for
-    from sears_dsl.tagging.tagger import Tagger, load_tagger
+    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import Tagger
 
     if tagger is None:
         tagger = tagger_for(rulesets or ())

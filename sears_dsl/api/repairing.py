@@ -25,7 +25,7 @@ from sears_dsl.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sears_dsl.engine.matcher import Scope, Unit
+    from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.predictor import Comparison
     from sears_dsl.repair.augmented import Columns

@@ -72,7 +72,7 @@ class VettingResult(Result):
     @property
     def ruleset(self) -> Ruleset:
         """The rules that people accepted, edited or wrote."""
-        from sears_dsl.language.ruleset import parse
+        from sears_dsl.language.loader import parse
         from sears_dsl.vetting.merging import outcomes, read_reviews
         from sears_dsl.vetting.vetted import vetted_text
 

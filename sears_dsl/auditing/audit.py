@@ -34,7 +34,7 @@ from sears_dsl.auditing.verdicts import CERTAIN, Judgement, judge
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
-from sears_dsl.engine.matcher import Scope, Unit
+from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED, Comparison
 from sears_dsl.statistics import mean_interval
@@ -106,7 +106,7 @@ def audit(
     Example:
         >>> from sears_dsl.effects.rule_effects import rule_effects
         >>> from sears_dsl.data.labelled import LabelledRows
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.models.function import CallablePredictor
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> def predict(texts):

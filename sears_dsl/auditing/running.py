@@ -23,15 +23,17 @@ from sears_dsl.batch.provenance import FoundScoring, found_scoring
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import SCORER_NAMES
 from sears_dsl.effects.rule_effects import OnStage, rule_effects
-from sears_dsl.engine.matcher import Scope, Unit, compile_rules
-from sears_dsl.language.ruleset import Ruleset, distinct_ids
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.language.printer import distinct_ids
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Comparison
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 if TYPE_CHECKING:
     from sears_dsl.discovery.parts import OwnParts, PartsChoice, Show
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
 
 __all__ = [
     "AuditChoices",

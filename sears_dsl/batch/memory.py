@@ -13,14 +13,7 @@ from typing import Any
 
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
-from sears_dsl.batch.plan import (
-    Mode,
-    Plan,
-    Scope,
-    TextMatcher,
-    Touched,
-    Unit,
-)
+from sears_dsl.batch.plan import Mode, Plan, TextMatcher, Touched
 from sears_dsl.batch.requests import kept_columns
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch, Changes
@@ -28,6 +21,7 @@ from sears_dsl.data.dataset import Dataset, IdLedger, default_column, require_co
 from sears_dsl.data.frames import MemoryFrame, memory_frame
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
+from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 
 __all__ = ["apply_to"]

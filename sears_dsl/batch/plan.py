@@ -23,7 +23,7 @@ from sears_dsl.data.span_columns import (
     standing_spans,
     value_spans,
 )
-from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.matches import Edit, Rewrite, Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 
 __all__ = [
@@ -31,12 +31,10 @@ __all__ = [
     "CharacterPlaces",
     "Mode",
     "Plan",
-    "Scope",
     "Spans",
     "TextMatcher",
     "Texts",
     "Touched",
-    "Unit",
     "count_texts",
     "count_unrenderable",
     "in_row",
@@ -49,8 +47,6 @@ __all__ = [
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
-Scope: TypeAlias = Literal["first", "all"]
-Unit: TypeAlias = Literal["text", "sentence"]
 Spans: TypeAlias = list[tuple[int, int]]
 
 

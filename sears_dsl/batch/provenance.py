@@ -40,7 +40,8 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.documents import parse_json, read_document
 from sears_dsl.runtime.resources import resource_folder
 from sears_dsl.runtime.writing import write_atomically
-from sears_dsl.tagging.tagger import Tagger, identity_of, load_named, may_be_named
+from sears_dsl.tagging.loading import load_named, may_be_named
+from sears_dsl.tagging.tagger import Tagger, identity_of
 
 __all__ = [
     "TABLE",
@@ -76,7 +77,7 @@ def reads_tags(rule: Rule, scope: RuleScope) -> bool:
         scope: the ruleset that it stands in.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> rules = parse("movie -> film\nWhat NOUN -> Which NOUN")
         >>> [reads_tags(rule, rules) for rule in rules.rules]
         [False, True]
@@ -154,7 +155,7 @@ def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
         DataError: a manifest that cannot be read, or names no scorer and no τ.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> print(found_scoring(parse("movie -> film")))
         None
     """
@@ -180,7 +181,7 @@ def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
         DataError: a manifest, or the table of the shipped rulesets, that cannot be read.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> validated_with(parse("movie -> film"))
         ()
     """
@@ -383,7 +384,7 @@ def tagger_for(rulesets: Sequence[Ruleset]) -> str:
         DataError: a manifest that cannot be read.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> tagger_for([parse("movie -> film")])
         'fast'
     """

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.tagger import identity_of, load_tagger, needs_cache
+from sears_dsl.tagging.loading import load_tagger, needs_cache
+from sears_dsl.tagging.tagger import identity_of
 
 if TYPE_CHECKING:
     from sears_dsl.batch.plan import TextMatcher
@@ -34,7 +35,7 @@ class RulesetRecipe:
         cache: the folder of the cache; None for the user's.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> recipe = RulesetRecipe((parse("What NOUN -> Which NOUN"),), tagger="pinned")
         >>> sorted(recipe.identity())
         ['rules', 'tagger']
@@ -74,7 +75,7 @@ def rules_digest(rulesets: Sequence[Ruleset]) -> str:
     """A hash of all rules, sets and options, in hex.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> len(rules_digest([parse("movie -> film")]))
         32
     """

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.batch.plan import Mode, Plan, Scope, Touched, Unit
+from sears_dsl.batch.plan import Mode, Plan, Touched
 from sears_dsl.batch.workers import MatcherRecipe, Task
 from sears_dsl.data.batches import Format, ReadOptions
 from sears_dsl.data.dataset import (
@@ -28,6 +28,7 @@ from sears_dsl.data.dataset import (
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM
+from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 
 __all__ = [

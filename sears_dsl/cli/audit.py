@@ -107,7 +107,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     from sears_dsl.auditing.slices import read_columns
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
-    from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.tagging.loading import load_tagger
 
     gates, note = _gates(options), noting(options)
     if options["scorer"] != "none":

@@ -13,7 +13,7 @@ from sears_dsl.cli.screen.console import FilePath, counted, imports_option
 from sears_dsl.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.engine.matcher import Scope
+    from sears_dsl.engine.matches import Scope
 
 __all__ = ["export_command"]
 
@@ -54,7 +54,7 @@ def export_command(
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.interop.checklist import checklist_suite
-    from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.tagging.loading import load_tagger
 
     values = dict(map(_label_value, label_values))
     rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sears_dsl.data.dataset import Dataset
     from sears_dsl.meaning.calibration import Calibration
     from sears_dsl.meaning.judgements import PairColumns
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
 
 __all__ = ["calibrate_command", "score_command"]
 

@@ -21,7 +21,7 @@ from sears_dsl.runtime.extras import need_discovery, need_vetting
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.vetting.agreement import Kappa
     from sears_dsl.vetting.merging import Agreement
     from sears_dsl.vetting.review.session import Session
@@ -74,7 +74,7 @@ def vet_command(rules: str, **options: Any) -> None:
     if options["scorer"] != "none":
         need_discovery()
     from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.running import Sitting, open_journals, pages_of
     from sears_dsl.vetting.web.serving import LOOPBACK, listen, redirection, serve
 
@@ -220,7 +220,7 @@ def vetted_command(
     A rule is kept, edited or rejected as --policy says; rules that are disputed or that nobody
     judged are left out, and the file of those left out says why.
     """
-    from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
     from sears_dsl.vetting.outputs import write_pairs, write_vetted, written_sentence
     from sears_dsl.vetting.running import load_rules

@@ -20,7 +20,7 @@ from sears_dsl.effects.right_rows import RightRows
 
 if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
 
 __all__ = [
     "Adversaries",

@@ -23,8 +23,9 @@ from sears_dsl.effects.applications import Applications
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.errors import UsageError
+from sears_dsl.language.loader import load
 from sears_dsl.language.rule import Rule
-from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 
 __all__ = ["KnownFlips", "KnownRules", "load_known"]
@@ -72,7 +73,7 @@ class KnownRules:
             CompileError: the tagger is for another language.
 
         Example:
-            >>> from sears_dsl.language.ruleset import parse
+            >>> from sears_dsl.language.loader import parse
             >>> from sears_dsl.tagging.pinned import PinnedTagger
             >>> known = KnownRules.of({"mine": parse("movie -> film")}, tagger=PinnedTagger())
             >>> known.sources, len(known.rules)

@@ -17,6 +17,7 @@ from typing import Any
 
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.rewrite.renderer import follows_case
+from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import (
     Element,
     Group,
@@ -29,8 +30,7 @@ from sears_dsl.language.rule import (
     SetReference,
     Test,
 )
-from sears_dsl.language.ruleset import Ruleset, parse
-from sears_dsl.language.sets import home
+from sears_dsl.language.ruleset import Ruleset, home
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
 

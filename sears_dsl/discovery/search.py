@@ -26,7 +26,7 @@ from sears_dsl.discovery.result.found import HeldOutRows, Tried
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.asking import Ask
 from sears_dsl.effects.right_rows import Questions, RightRows
-from sears_dsl.meaning.scorers import Scorer
+from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.remembered import (
     ParaphraseSource,

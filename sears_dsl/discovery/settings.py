@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from sears_dsl.discovery.filtering.paper_filter import MINIMUM_FLIPS
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorers import PAPER_TAU
+from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.models.predictor import Comparison
 
 __all__ = ["HOLDOUT", "HOLDOUT_FROM", "QUESTIONS_A_ROW", "Order", "ProposeFrom", "Settings"]

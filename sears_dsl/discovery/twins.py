@@ -157,7 +157,7 @@ def words_replaced(rule: Rule) -> tuple[str, ...]:
     """What a rule replaces, without the neighbours that it writes as they are.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> words_replaced(parse("the movie is -> the film is").rules[0])
         ('movie',)
     """

@@ -149,7 +149,7 @@ def apply_candidates(
         CompileError: the rows have no tags and a rule needs them.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> tagger = PinnedTagger()
         >>> rules = parse("movie -> film\na movie -> a film\nA -> The").rules
@@ -178,7 +178,7 @@ def applications_of(matcher: Matcher, tokens: Tokens, *, jobs: int = 1) -> Appli
         CompileError: the rows have no tags and a rule needs them.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> tagger = PinnedTagger()
         >>> matcher = parse("movie -> film").compile(tagger=tagger)

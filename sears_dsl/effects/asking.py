@@ -86,7 +86,7 @@ def ask_in_rounds(
         >>> from sears_dsl.effects.applications import apply_candidates
         >>> from sears_dsl.data.labelled import LabelledRows
         >>> from sears_dsl.effects.right_rows import Questions
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> class Short:
         ...     identity = "short"

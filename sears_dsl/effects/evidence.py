@@ -96,7 +96,7 @@ def flip_evidence(
         confidence: of the intervals.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> from sears_dsl.effects.applications import apply_candidates
         >>> tagger = PinnedTagger()

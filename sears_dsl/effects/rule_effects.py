@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.engine.matcher import Scope, Unit, compile_rules
-from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import Edit, Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
@@ -211,7 +211,7 @@ def rule_effects(
         CompileError: rules that cannot run together or on this text.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.models.function import CallablePredictor
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> def predict(texts):

@@ -12,21 +12,24 @@ the most rules that fire in one row, plus one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, overload
+from typing import TypeAlias, overload
 
 import numpy as np
 
+from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.match.search import Protected, search
-from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.matches import Edit, Rewrite, Scope
+from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
-
-if TYPE_CHECKING:
-    from sears_dsl.engine.matcher import Matcher, Scope
+from sears_dsl.tagging.tokens import Tokens
 
 __all__ = ["ChainedRow", "ChainedRows", "chain_rows"]
+
+Prepare: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Tokens]]]
+"""Tokenizes, and tags, the texts that a rule may match: their places, and their tokens."""
 
 Step: TypeAlias = tuple[int, tuple[Edit, ...]]
 """The position of a rule and its edits, which are about the text that the step before left."""
@@ -131,23 +134,48 @@ class _Going:
 
 
 def chain_rows(
-    matcher: Matcher,
     texts: Sequence[str],
     *,
+    prepare: Prepare,
+    program: Program,
+    rendering: Rendering,
+    rules: int,
     scope: Scope,
     protected: Protected | None,
     intact: Protected | None,
     without: Sequence[Collection[int]] | None,
     jobs: int,
 ) -> ChainedRows:
-    """Apply all rules to each text, one after another; see `Matcher.chain`."""
+    """Apply all rules to each text, one after another; see `Matcher.chain`.
+
+    Args:
+        texts: the rows.
+        prepare: tokenizes the texts that a rule may match.
+        program: the rules, for the search.
+        rendering: the rules, for what their matches become.
+        rules: how many there are.
+        scope: rewrite the first instance of a rule in a text, or all.
+        protected: for each row spans of characters that stay as they are.
+        intact: for each row spans that no edit may touch.
+        without: for each row the positions of rules to leave out of it.
+        jobs: threads for matching.
+    """
     nothing: Sequence[tuple[()]] = [()] * len(texts)
     given = (texts, protected or nothing, intact or nothing, without or nothing)
     rows = list(map(_Going, *given))
     unrenderable: Counter[int] = Counter()
     going = rows
     while going:
-        going = _round(matcher, going, scope=scope, jobs=jobs, unrenderable=unrenderable)
+        going = _round(
+            going,
+            prepare=prepare,
+            program=program,
+            rendering=rendering,
+            rules=rules,
+            scope=scope,
+            jobs=jobs,
+            unrenderable=unrenderable,
+        )
     done = [
         ChainedRow(row.original, row.text, tuple(row.steps), tuple(row.left_out)) for row in rows
     ]
@@ -155,26 +183,29 @@ def chain_rows(
 
 
 def _round(
-    matcher: Matcher,
     going: Sequence[_Going],
     *,
+    prepare: Prepare,
+    program: Program,
+    rendering: Rendering,
+    rules: int,
     scope: Scope,
     jobs: int,
     unrenderable: Counter[int],
 ) -> list[_Going]:
     """Each row takes its next rule that fires; those that took one go on."""
     taken: list[_Going] = []
-    for places, tokens in matcher.prepare([row.text for row in going]):
+    for places, tokens in prepare([row.text for row in going]):
         rows = [going[place] for place in places]
         protected = [row.protected for row in rows]
-        matches = search(matcher.program, tokens, extent=scope, protected=protected, jobs=jobs)
+        matches = search(program, tokens, extent=scope, protected=protected, jobs=jobs)
         next_rules = np.array([row.next_rule for row in rows])
         left = matches.select(matches.rules >= next_rules[matches.rows])
         while len(left):
             # The next rule of each row that has not changed yet.
             heads = np.concatenate([[True], left.rows[1:] != left.rows[:-1]])
             is_first = left.rules == left.rules[heads][np.cumsum(heads) - 1]
-            done = matcher.rendering.rewrites(
+            done = rendering.rewrites(
                 tokens,
                 left.select(is_first),
                 protected=protected,
@@ -188,4 +219,4 @@ def _round(
             ]
             taken += [rows[row] for row in changed]
             left = left.select(~is_first & ~np.isin(left.rows, changed))
-    return [row for row in taken if row.next_rule < len(matcher.rules)]
+    return [row for row in taken if row.next_rule < rules]

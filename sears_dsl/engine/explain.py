@@ -92,7 +92,7 @@ def explain(
         protected: character spans in which the rule must not fire.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> rules = parse("What NOUN -> Which NOUN")
         >>> row = [Token("What", "PRON", "WP", 0, 4), Token("is", "AUX", "VBZ", 5, 7)]
         >>> explain(rules.rules[0], rules, "What is", row, split=lambda word: (word,)).reason

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TypeGuard, cast
 
 import numpy as np
 
@@ -23,28 +23,23 @@ from sears_dsl.engine.compile.diagnostics import compiler_findings, inflects
 from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, ChunkWords, Finder, Prefilter
 from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.match.search import Extent, Protected, search
-from sears_dsl.engine.matches import Binding, Matches
+from sears_dsl.engine.matches import Binding, Matches, Scope, Unit
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
-from sears_dsl.engine.sentence_units import apply_to_sentences, chain_sentences
+from sears_dsl.engine.sentence_units import Sentences
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
-from sears_dsl.language.rule import Rule
-from sears_dsl.language.ruleset import Ruleset, distinct_ids
+from sears_dsl.language.printer import distinct_ids
+from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.contractions import separated
-from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, Tagger, load_tagger
+from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
-__all__ = ["Matcher", "Scope", "Unit", "compile_rules"]
-
-Scope: TypeAlias = Literal["first", "all"]
-"""Rewrite the ``first`` instance of a rule in a unit, or ``all`` that do not overlap."""
-
-Unit: TypeAlias = Literal["text", "sentence"]
-"""What a rule sees at once: the whole row, or one sentence of it."""
+__all__ = ["Matcher", "compile_rules"]
 
 
 def compile_rules(
-    rulesets: Sequence[Ruleset] | Ruleset, *, tagger: Tagger | None = None
+    rulesets: Sequence[RuleSource] | RuleSource, *, tagger: Tagger | None = None
 ) -> Matcher:
     """Compile the rules of rulesets, each under its own options and sets.
 
@@ -59,21 +54,26 @@ def compile_rules(
         TaggerError: the default tagger is not installed.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> matcher = compile_rules([parse("What NOUN -> Which NOUN")], tagger=PinnedTagger())
         >>> [rewrite.text for rewrite in matcher.apply(["What/PRON/WP color/NOUN/NN ?"])]
         ['Which color ?']
     """
-    given = [rulesets] if isinstance(rulesets, Ruleset) else list(rulesets)
+    given = [rulesets] if _is_ruleset(rulesets) else list(cast("Sequence[RuleSource]", rulesets))
     for each in given:
-        if not isinstance(each, Ruleset):
+        if not _is_ruleset(each):
             raise UsageError(
                 f"a {type(each).__name__} is no ruleset",
                 help="give rulesets: sears.parse('movie -> film') makes one of text, "
                 "sears.Ruleset.from_rules([rule]) of rules",
             )
     return Matcher(given, tagger=tagger)
+
+
+def _is_ruleset(given: object) -> TypeGuard[RuleSource]:
+    """Whether it is one: the class is not asked for, since it knows this module."""
+    return hasattr(type(given), "set_names") and hasattr(type(given), "from_rules")
 
 
 class Matcher:
@@ -89,7 +89,7 @@ class Matcher:
         rendering: makes bindings and rewrites of matches.
     """
 
-    def __init__(self, rulesets: Sequence[Ruleset], *, tagger: Tagger | None = None) -> None:
+    def __init__(self, rulesets: Sequence[RuleSource], *, tagger: Tagger | None = None) -> None:
         self._rulesets = tuple(rulesets)
         self._tagger = tagger
         # For the tagger, and what was remembered of it.
@@ -151,7 +151,7 @@ class Matcher:
             UsageError: it is no text.
 
         Example:
-            >>> from sears_dsl.language.ruleset import parse
+            >>> from sears_dsl.language.loader import parse
             >>> matcher = compile_rules([parse("movie -> film")])
             >>> [rewrite.text for rewrite in matcher("A movie.")]
             ['A film.']
@@ -251,7 +251,7 @@ class Matcher:
             UsageError: arguments that do not go together.
 
         Example:
-            >>> from sears_dsl.language.ruleset import parse
+            >>> from sears_dsl.language.loader import parse
             >>> from sears_dsl.tagging.pinned import PinnedTagger
             >>> matcher = compile_rules([parse("movie -> film")], tagger=PinnedTagger())
             >>> [(r.row, r.text) for r in matcher.apply(["It is.", "A movie, a movie!"])]
@@ -259,8 +259,11 @@ class Matcher:
         """
         _check_arguments(texts, scope, protected)
         if unit == "sentence":
-            return apply_to_sentences(
-                self, texts, scope=scope, protected=protected, jobs=jobs, prefilter=prefilter
+            cut = Sentences(texts, self.sentences(texts), protected)
+            return cut.rewritten_rows(
+                self.apply(
+                    cut.texts, scope=scope, protected=cut.protected, jobs=jobs, prefilter=prefilter
+                )
             )
         if unit != "text":
             raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
@@ -303,7 +306,7 @@ class Matcher:
             A sequence with a row for every text, changed or not.
 
         Example:
-            >>> from sears_dsl.language.ruleset import parse
+            >>> from sears_dsl.language.loader import parse
             >>> from sears_dsl.tagging.pinned import PinnedTagger
             >>> rules = parse("movie -> film\na film -> the film")
             >>> [row] = compile_rules([rules], tagger=PinnedTagger()).chain(["a movie"])
@@ -311,12 +314,26 @@ class Matcher:
             ('the film', [0, 1])
         """
         _check_arguments(texts, scope, protected)
-        if unit not in ("text", "sentence"):
+        if unit == "sentence":
+            cut = Sentences(texts, self.sentences(texts), protected)
+            return cut.chained_rows(
+                self.chain(
+                    cut.texts,
+                    scope=scope,
+                    protected=cut.protected,
+                    intact=cut.intact(intact),
+                    without=cut.of_rows(without),
+                    jobs=jobs,
+                )
+            )
+        if unit != "text":
             raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
-        chain = chain_rows if unit == "text" else chain_sentences
-        return chain(
-            self,
+        return chain_rows(
             texts,
+            prepare=self.prepare,
+            program=self.program,
+            rendering=self.rendering,
+            rules=len(self.rules),
             scope=scope,
             protected=protected,
             intact=intact,

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.tagging.tokens import Int32Array
 
-__all__ = ["Binding", "Edit", "Matches", "Rewrite", "TokenRange"]
+__all__ = ["Binding", "Edit", "Matches", "Rewrite", "Scope", "TokenRange", "Unit"]
 
 
 class TokenRange(NamedTuple):
@@ -104,3 +104,11 @@ class Matches:
         """(rule, row, start, end) of every instance, for tests and small results."""
         columns = (self.rules, self.rows, self.starts, self.ends)
         return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+Scope: TypeAlias = Literal["first", "all"]
+"""Rewrite the ``first`` instance of a rule in a unit, or ``all`` that do not overlap."""
+
+
+Unit: TypeAlias = Literal["text", "sentence"]
+"""What a rule sees at once: the whole row, or one sentence of it."""

@@ -1,49 +1,98 @@
 """Sentences as units: rows are cut, the sentences are rewritten, and the rows are put together.
 
-In: a matcher and texts. Out: what `Matcher.apply` and `Matcher.chain` give, in offsets of the
-rows. Always holds: a rule sees one sentence at a time; what lies between sentences is kept as it
-is. Costs one pass of the sentence splitter more than whole rows do.
+In: rows, their sentences, and what rules did to these. Out: what they did to the rows. Always
+holds: a rule sees one sentence at a time; what lies between sentences is kept as it is. Costs one
+pass of the sentence splitter more than whole rows do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from sears_dsl.engine.chain import ChainedRow, ChainedRows, Step, chain_rows
+from sears_dsl.engine.chain import ChainedRow, ChainedRows, Step
 from sears_dsl.engine.match.search import Protected
 from sears_dsl.engine.matches import Edit, Rewrite
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import apply_edits
 
-if TYPE_CHECKING:
-    from sears_dsl.engine.matcher import Matcher, Scope
-
-__all__ = ["apply_to_sentences", "chain_sentences", "inside"]
+__all__ = ["Sentences", "inside"]
 
 
-class _Sentences:
-    """The sentences of some rows, one after another.
+class Sentences:
+    """The sentences of some rows, one after another, and what was done to them as done to the rows.
+
+    Args:
+        rows: the texts.
+        spans: the sentences of each, as (start, end) in characters.
+        protected: for each row the spans that stay as they are; None for none.
 
     Attributes:
         texts: the sentences.
-        rows: the row of each.
-        starts: its first character there.
-        protected: the protected spans of the row, in the sentence's offsets; None for none.
+        protected: for each sentence such spans of its row, in its own offsets; None for none.
     """
 
-    def __init__(self, matcher: Matcher, texts: Sequence[str], protected: Protected | None) -> None:
+    def __init__(
+        self,
+        rows: Sequence[str],
+        spans: Sequence[Sequence[tuple[int, int]]],
+        protected: Protected | None,
+    ) -> None:
         self.texts: list[str] = []
-        self.rows: list[int] = []
-        self.starts: list[int] = []
         self.protected: list[list[tuple[int, int]]] | None = None if protected is None else []
-        for row, spans in enumerate(matcher.sentences(texts)):
-            for start, end in spans:
-                self.texts.append(texts[row][start:end])
-                self.rows.append(row)
-                self.starts.append(start)
+        self._originals = rows
+        self._rows: list[int] = []
+        self._starts: list[int] = []
+        for row, sentences in enumerate(spans):
+            for start, end in sentences:
+                self.texts.append(rows[row][start:end])
+                self._rows.append(row)
+                self._starts.append(start)
             if self.protected is not None and protected is not None:
-                self.protected.extend(inside(protected[row], spans))
+                self.protected.extend(inside(protected[row], sentences))
+
+    def of_rows(self, values: Sequence[Collection[int]] | None) -> list[Collection[int]] | None:
+        """What is said of rows, for each of their sentences."""
+        return None if values is None else [values[row] for row in self._rows]
+
+    def intact(self, spans: Protected | None) -> list[list[tuple[int, int]]] | None:
+        """Spans of rows, for each of their sentences, in its offsets.
+
+        They may begin before the sentence or end behind it, and all of them keep their numbers.
+        """
+        if spans is None:
+            return None
+        places = zip(self._rows, self._starts, strict=True)
+        return [[(start - by, end - by) for start, end in spans[row]] for row, by in places]
+
+    def rewritten_rows(self, rewrites: Rewrites) -> Rewrites:
+        """Rewrites of the sentences as rewrites of whole rows."""
+        edits: dict[tuple[int, int], list[Edit]] = {}
+        for rewrite in rewrites:
+            moved = _moved(rewrite.edits, self._starts[rewrite.row])
+            edits.setdefault((self._rows[rewrite.row], rewrite.rule), []).extend(moved)
+        rows = self._originals
+        of_rows = [
+            Rewrite(rule, row, rows[row], apply_edits(rows[row], moved), tuple(moved))
+            for (row, rule), moved in sorted(edits.items())
+        ]
+        return Rewrites(
+            of_rows, rule_ids=lambda: rewrites.rule_ids, unrenderable=rewrites.unrenderable
+        )
+
+    def chained_rows(self, chained: ChainedRows) -> ChainedRows:
+        """What rules made of the sentences one after another, as what they made of the rows."""
+        sentences: list[list[int]] = [[] for _ in self._originals]
+        for sentence, row in enumerate(self._rows):
+            sentences[row].append(sentence)
+        rows = []
+        for original, parts in zip(self._originals, sentences, strict=True):
+            text = original
+            steps = _merged([(self._starts[part], chained[part].steps) for part in parts])
+            for _, edits in steps:
+                text = apply_edits(text, edits)
+            left_out = [pair for part in parts for pair in chained[part].left_out]
+            rows.append(ChainedRow(original, text, steps, tuple(dict.fromkeys(left_out))))
+        return ChainedRows(rows, unrenderable=chained.unrenderable)
 
 
 def inside(
@@ -60,68 +109,6 @@ def inside(
             begun.append(waiting.pop())
         begun = [span for span in begun if start < span[1]]
         yield [(low - start, high - start) for low, high in begun]
-
-
-def apply_to_sentences(
-    matcher: Matcher,
-    texts: Sequence[str],
-    *,
-    scope: Scope,
-    protected: Protected | None,
-    jobs: int,
-    prefilter: bool,
-) -> Rewrites:
-    """Every rule by itself on every sentence; a rewrite is one of the whole row."""
-    cut = _Sentences(matcher, texts, protected)
-    done = matcher.apply(
-        cut.texts, scope=scope, protected=cut.protected, jobs=jobs, prefilter=prefilter
-    )
-    edits: dict[tuple[int, int], list[Edit]] = {}
-    for rewrite in done:
-        moved = _moved(rewrite.edits, cut.starts[rewrite.row])
-        edits.setdefault((cut.rows[rewrite.row], rewrite.rule), []).extend(moved)
-    rewrites = [
-        Rewrite(rule, row, texts[row], apply_edits(texts[row], its), tuple(its))
-        for (row, rule), its in sorted(edits.items())
-    ]
-    return Rewrites(rewrites, rule_ids=lambda: done.rule_ids, unrenderable=done.unrenderable)
-
-
-def chain_sentences(
-    matcher: Matcher,
-    texts: Sequence[str],
-    *,
-    scope: Scope,
-    protected: Protected | None,
-    intact: Protected | None,
-    without: Sequence[Collection[int]] | None,
-    jobs: int,
-) -> ChainedRows:
-    """All rules one after another on every sentence; the sentences are those of the original."""
-    cut = _Sentences(matcher, texts, protected)
-    places = list(zip(cut.rows, cut.starts, strict=True))
-    done = chain_rows(
-        matcher,
-        cut.texts,
-        scope=scope,
-        protected=cut.protected,
-        # Spans may begin before a sentence or end behind it, and all of them keep their numbers.
-        intact=intact and [[(a - by, b - by) for a, b in intact[row]] for row, by in places],
-        without=without and [without[row] for row in cut.rows],
-        jobs=jobs,
-    )
-    sentences: list[list[int]] = [[] for _ in texts]
-    for sentence, row in enumerate(cut.rows):
-        sentences[row].append(sentence)
-    rows = []
-    for row, its in enumerate(sentences):
-        text = texts[row]
-        steps = _merged([(cut.starts[sentence], done[sentence].steps) for sentence in its])
-        for _, edits in steps:
-            text = apply_edits(text, edits)
-        left_out = [pair for sentence in its for pair in done[sentence].left_out]
-        rows.append(ChainedRow(texts[row], text, steps, tuple(dict.fromkeys(left_out))))
-    return ChainedRows(rows, unrenderable=done.unrenderable)
 
 
 def _merged(sentences: Sequence[tuple[int, Sequence[Step]]]) -> tuple[Step, ...]:

@@ -9,7 +9,7 @@ second that reading takes.
 from __future__ import annotations
 
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect, kernels
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from sears_dsl.engine.matcher import Scope, compile_rules
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
 from sears_dsl.interop.foreign import imported
 from sears_dsl.language.printer import print_rule
@@ -86,7 +87,7 @@ def rule_cases(
         RuleSyntaxError: rules that cannot be compiled.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> rules = parse("rule film: movie -> film\n  expect: same")
         >>> [cases] = rule_cases([rules], ["A movie .", "A book ."], tagger=PinnedTagger())

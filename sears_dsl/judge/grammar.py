@@ -33,7 +33,7 @@ from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.grammar_file import GrammarFile, read_grammar_file
 from sears_dsl.judge.small_grammar import SmallNetwork, plain_word
 from sears_dsl.tagging.inflection import is_listed
-from sears_dsl.tagging.tagger import load_tagger
+from sears_dsl.tagging.loading import load_tagger
 
 __all__ = ["GRAMMAR", "PIECE", "REACH", "UNKNOWN", "Grammar", "Network", "load_grammar"]
 

@@ -65,7 +65,7 @@ def diff_rulesets(old: Ruleset, new: Ruleset) -> RulesetDiff:
     """Compare two versions of a ruleset. Comments and the order of rules do not count.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> found = diff_rulesets(parse("rule m: movie -> film"), parse("rule m: movie -> flick"))
         >>> [(change.new_id, change.parts) for change in found.changed]
         [('m', ('rule',))]

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language.parsing.metadata import KEYS
@@ -33,6 +36,7 @@ from sears_dsl.language.rule import (
     Reference,
     Regex,
     Rule,
+    RuleSource,
     SetDefinition,
     SetReference,
     Statement,
@@ -51,7 +55,18 @@ from sears_dsl.language.words import (
     strange_character,
 )
 
-__all__ = ["print_entries", "print_rule", "print_statements", "print_test", "rule_id", "rule_ids"]
+if TYPE_CHECKING:
+    pass
+
+__all__ = [
+    "distinct_ids",
+    "print_entries",
+    "print_rule",
+    "print_statements",
+    "print_test",
+    "rule_id",
+    "rule_ids",
+]
 
 _VALUE = re.compile(r"[^\s\"()\[\]{}|?&=][^\s\"()\[\]{}|?&]*")
 _KEYWORD = re.compile(r"(?:sear|ruleset|import|option|set|rule)(?= )")
@@ -393,3 +408,53 @@ def _metadata_lines(metadata: Metadata, layout: Sequence[MetadataEntry]) -> Iter
 
 def _with_comment(line: str, comment: str) -> str:
     return f"{line}  {comment}" if comment else line
+
+
+def distinct_ids(rulesets: Sequence[RuleSource]) -> tuple[str, ...]:
+    r"""The ids of all rules; where two are the same, with the name of their ruleset.
+
+    Rulesets of one name are told apart by their paths, and what is given twice by a number.
+
+    Example:
+        >>> from sears_dsl import parse
+        >>> one = parse("rule x: a -> b", path="one.sear")
+        >>> distinct_ids([one, parse("rule x: b -> c\nrule y: a -> b", path="two.sear")])
+        ('one/x', 'two/x', 'y')
+        >>> distinct_ids([one, parse("rule x: b -> c", path="old/one.sear")])
+        ('one/x', 'old/one/x')
+    """
+    plain = Counter(name for ruleset in rulesets for name in ruleset.rule_ids)
+    named = [
+        name if plain[name] == 1 else f"{whose}/{name}"
+        for ruleset, whose in zip(rulesets, _distinct_names(rulesets), strict=True)
+        for name in ruleset.rule_ids
+    ]
+    found: dict[str, None] = {}
+    for name in named:
+        distinct, number = name, 1
+        while distinct in found:
+            number += 1
+            distinct = f"{name}-{number}"
+        found[distinct] = None
+    return tuple(found)
+
+
+def _distinct_names(rulesets: Sequence[RuleSource]) -> list[str]:
+    """The name of each ruleset; where several have it, as much of their paths as tells them apart.
+
+    The same path twice stays the same.
+    """
+    paths = [Path(ruleset.path).with_suffix("").parts for ruleset in rulesets]
+    names = [ruleset.name or parts[-1] for ruleset, parts in zip(rulesets, paths, strict=True)]
+    of_name: dict[str, set[tuple[str, ...]]] = {}
+    for name, parts in zip(names, paths, strict=True):
+        of_name.setdefault(name, set()).add(parts)
+    distinct = []
+    for name, parts in zip(names, paths, strict=True):
+        same = of_name[name]
+        length = next(
+            (n for n in range(1, len(parts)) if len({each[-n:] for each in same}) == len(same)),
+            len(parts),
+        )
+        distinct.append(name if len(same) == 1 else Path(*parts[-length:]).as_posix())
+    return distinct

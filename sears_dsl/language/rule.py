@@ -48,6 +48,7 @@ __all__ = [
     "RepairOption",
     "Rule",
     "RuleScope",
+    "RuleSource",
     "RuleTest",
     "SetDefinition",
     "SetReference",
@@ -320,6 +321,26 @@ class RuleScope(Protocol):
 
     def set_names(self) -> tuple[str, ...]:
         """The names that a reference may use, such as ``WH`` and ``c.WH``."""
+
+
+class RuleSource(RuleScope, Protocol):
+    """Rules with the scope that they are read in. A `Ruleset` is one."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, in their order."""
+
+    @property
+    def rule_ids(self) -> tuple[str, ...]:
+        """Their ids, in the same order."""
+
+    @property
+    def name(self) -> str | None:
+        """What the ruleset calls itself."""
+
+    @property
+    def path(self) -> str:
+        """The file that it was read from, or what stands for one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,15 @@
-"""A `.sear` file ⇄ `Ruleset`: header, options, imports, sets and rules together.
+"""`Ruleset`: header, options, imports, sets and rules together, and what names of sets stand for.
 
-In: text or a path. Out: a `Ruleset`, or a `RuleSyntaxError` with every finding of the file, about
-syntax and about meaning, in the order of the file. Always holds: the rules of a parsed ruleset
-have no errors; `parse(ruleset.format())` has the same rules; `members` resolves
-names where they were written. Costs some 20 µs a plain spelling
-rule and 150 µs any other, to parse and check; `from_rules` costs nothing per rule.
+`loader` reads one from a file. Always holds: `parse(ruleset.format())` has the same rules;
+`members` resolves names where they were written: inside ``@c.OUT`` the member ``!@INNER`` is
+``!@c.INNER`` (the reference engine follows names by itself); no member is itself a set; each file
+and set is looked at once, however many ways lead there; nothing here recurses along references.
+`from_rules` costs nothing per rule.
 """
 
 from __future__ import annotations
 
 import html
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -18,8 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span, UsageError
-from sears_dsl.language import sets
+from sears_dsl.errors import Diagnostic, Span, UsageError
 from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_ids
 from sears_dsl.language.rule import (
     Entry,
@@ -38,8 +36,27 @@ from sears_dsl.language.rule import (
 if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher
     from sears_dsl.tagging.tagger import Tagger
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-__all__ = ["Import", "Ruleset", "distinct_ids", "load", "parse"]
+from sears_dsl.language.rule import (
+    Element,
+    Group,
+    Negation,
+)
+
+__all__ = [
+    "DEEPEST",
+    "LARGEST",
+    "Import",
+    "Ruleset",
+    "circles",
+    "home",
+    "members",
+    "references_in",
+    "set_depths",
+    "set_sizes",
+]
 
 _MOST_SHOWN = 200
 # In a line that stands for a ruleset: so many rules, each cut to so many characters.
@@ -128,6 +145,7 @@ class Ruleset:
             KeyError: there is no such id.
 
         Example:
+            >>> from sears_dsl.language.loader import parse
             >>> rules = parse("rule film: movie -> film\nrule show: play -> show")
             >>> rules[0] == rules["film"], rules[1:].rule_ids
             (True, ('show',))
@@ -153,6 +171,7 @@ class Ruleset:
             wanted: is given each rule.
 
         Example:
+            >>> from sears_dsl.language.loader import parse
             >>> rules = parse('movie -> film\n  tags: words\n\nplay -> show')
             >>> len(rules.filter(lambda rule: "words" in rule.metadata.tags))
             1
@@ -172,6 +191,7 @@ class Ruleset:
                 them. Functions that take rules take them in a list.
 
         Example:
+            >>> from sears_dsl.language.loader import parse
             >>> (parse("movie -> film") + parse("play -> show")).format()
             'movie -> film\nplay -> show\n'
         """
@@ -229,6 +249,7 @@ class Ruleset:
             DataError: the file cannot be written.
 
         Example:
+            >>> from sears_dsl.language.loader import load, parse
             >>> import tempfile
             >>> with tempfile.TemporaryDirectory() as folder:
             ...     file = Path(folder, "mine.sear")
@@ -273,13 +294,13 @@ class Ruleset:
 
     @cached_property
     def set_depths(self) -> dict[str, int]:
-        """How deep each of them contains sets; see `sets.set_depths`."""
-        return sets.set_depths(self.sets, self.imports)
+        """How deep each of them contains sets; see `set_depths`."""
+        return set_depths(self.sets, self.imports)
 
     @cached_property
     def set_sizes(self) -> dict[str, int]:
-        """For how many tests each of them stands; see `sets.set_sizes`."""
-        return sets.set_sizes(self)
+        """For how many tests each of them stands; see `set_sizes`."""
+        return set_sizes(self)
 
     @cached_property
     def _members(self) -> dict[SetReference, tuple[Test, ...]]:
@@ -295,12 +316,13 @@ class Ruleset:
             KeyError: there is no such set or import.
 
         Example:
+            >>> from sears_dsl.language.loader import parse
             >>> rules = parse("set WH = What | Which\n@WH NOUN -> NOUN")
             >>> [member.text for member in rules.members(SetReference("WH"))]
             ['What', 'Which']
         """
         if reference not in self._members:
-            self._members[reference] = sets.members(self, reference)
+            self._members[reference] = members(self, reference)
         return self._members[reference]
 
     def set_names(self) -> tuple[str, ...]:
@@ -322,6 +344,7 @@ class Ruleset:
         r"""The canonical text of the file, with its comments.
 
         Example:
+            >>> from sears_dsl.language.loader import parse
             >>> parse("What   NOUN ->  Which NOUN").format()
             'What NOUN -> Which NOUN\n'
         """
@@ -406,89 +429,151 @@ def _kind(node: Statement) -> tuple[type[Statement], str]:
     return type(node), name
 
 
-def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = False) -> Ruleset:
-    """Read the text of a rule file.
+DEEPEST = 100
+"""How deep sets may contain sets, through imports too."""
 
-    Args:
-        text: the rules.
-        path: where they come from; imports are looked for beside it where that is a file.
-        allow_imports_outside: whether imports may lead out of the folder of that file.
-
-    Raises:
-        RuleSyntaxError: with every finding, in the order of the file.
-
-    Example:
-        >>> parse("What NOUN -> Which NOUN").rule_ids
-        ('r-5c4e3ce515',)
-    """
-    from sears_dsl.language.loader import assemble  # noqa: PLC0415 - lark is slow to import
-
-    return assemble(text, path=path, allow_imports_outside=allow_imports_outside)
+LARGEST = 1_000_000
+"""How many tests a set may stand for, sets under its negations written out."""
 
 
-def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
-    """Read a rule file (UTF-8) and the files that it imports.
-
-    Args:
-        path: the file.
-        allow_imports_outside: whether imports may lead out of the folder of the file.
+def home(file: Ruleset, module: str | None) -> Ruleset:
+    """The file that names of imports lead to, such as ``c`` or ``c.words``.
 
     Raises:
-        RuleSyntaxError: findings in the file, or a file that cannot be read.
+        KeyError: nothing is imported under one of the names.
     """
-    from sears_dsl.language.loader import read_file  # noqa: PLC0415 - lark is slow to import
+    for name in module.split(".") if module else ():
+        found = next((each.ruleset for each in file.imports if each.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        file = found
+    return file
 
-    name = str(path)
-    text = read_file(Path(path), name)
-    if isinstance(text, Diagnostic):
-        raise RuleSyntaxError([text])
-    return parse(text, path=name, allow_imports_outside=allow_imports_outside)
 
+def members(file: Ruleset, reference: SetReference) -> tuple[Test, ...]:
+    """The members of a set as ``file`` sees them, those of sets among them included, in order.
 
-def distinct_ids(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
-    r"""The ids of all rules; where two are the same, with the name of their ruleset.
-
-    Rulesets of one name are told apart by their paths, and what is given twice by a number.
-
-    Example:
-        >>> one = parse("rule x: a -> b", path="one.sear")
-        >>> distinct_ids([one, parse("rule x: b -> c\nrule y: a -> b", path="two.sear")])
-        ('one/x', 'two/x', 'y')
-        >>> distinct_ids([one, parse("rule x: b -> c", path="old/one.sear")])
-        ('one/x', 'old/one/x')
+    Raises:
+        KeyError: there is no such set or import.
     """
-    plain = Counter(name for ruleset in rulesets for name in ruleset.rule_ids)
-    named = [
-        name if plain[name] == 1 else f"{whose}/{name}"
-        for ruleset, whose in zip(rulesets, _distinct_names(rulesets), strict=True)
-        for name in ruleset.rule_ids
-    ]
-    found: dict[str, None] = {}
-    for name in named:
-        distinct, number = name, 1
-        while distinct in found:
-            number += 1
-            distinct = f"{name}-{number}"
-        found[distinct] = None
-    return tuple(found)
+    tests: dict[Test, None] = {}
+    seen: set[tuple[int, str]] = set()
+    pending: list[Test] = [reference]
+    while pending:
+        test = pending.pop()
+        if not isinstance(test, SetReference):
+            tests.setdefault(test)
+            continue
+        owner = home(file, test.module)
+        if (id(owner), test.name) not in seen:
+            seen.add((id(owner), test.name))
+            written = owner.written_sets[test.name]
+            pending.extend(_seen_through(member, test.module) for member in reversed(written))
+    return tuple(tests)
 
 
-def _distinct_names(rulesets: Sequence[Ruleset]) -> list[str]:
-    """The name of each ruleset; where several have it, as much of their paths as tells them apart.
-
-    The same path twice stays the same.
-    """
-    paths = [Path(ruleset.path).with_suffix("").parts for ruleset in rulesets]
-    names = [ruleset.name or parts[-1] for ruleset, parts in zip(rulesets, paths, strict=True)]
-    of_name: dict[str, set[tuple[str, ...]]] = {}
-    for name, parts in zip(names, paths, strict=True):
-        of_name.setdefault(name, set()).add(parts)
-    distinct = []
-    for name, parts in zip(names, paths, strict=True):
-        same = of_name[name]
-        length = next(
-            (n for n in range(1, len(parts)) if len({each[-n:] for each in same}) == len(same)),
-            len(parts),
+def _seen_through(test: Test, module: str | None) -> Test:
+    """A test of the file that is imported as ``module``, with its names as the importer's."""
+    if module is None:
+        return test
+    if isinstance(test, SetReference):
+        return SetReference(test.name, f"{module}.{test.module}" if test.module else module)
+    if not isinstance(test, Negation):
+        return test
+    if not isinstance(test.operand, Group):
+        return Negation(_seen_through(test.operand, module))
+    return Negation(
+        Group(
+            tuple(
+                tuple(replace(each, body=_body_through(each, module)) for each in alternative)
+                for alternative in test.operand.alternatives
+            )
         )
-        distinct.append(name if len(same) == 1 else Path(*parts[-length:]).as_posix())
-    return distinct
+    )
+
+
+def _body_through(element: Element, module: str) -> Test:
+    # What is negated is a group of single tests; the checker refuses anything else.
+    return _seen_through(element.body, module)  # type: ignore[arg-type]
+
+
+def references_in(tests: Iterable[object]) -> Iterator[SetReference]:
+    """The sets that tests, groups or anchors refer to, under negations too."""
+    for test in tests:
+        if isinstance(test, SetReference):
+            yield test
+        elif isinstance(test, Negation):
+            yield from references_in((test.operand,))
+        elif isinstance(test, Group):
+            for alternative in test.alternatives:
+                yield from references_in(element.body for element in alternative)
+
+
+# ---------------------------------------------------------------- circles and sizes
+
+
+def circles(sets: Mapping[str, SetDefinition]) -> list[list[str]]:
+    """Ways from a set of this file back to itself, one for each circle that a walk meets."""
+    return _ordered(sets)[1]
+
+
+def _ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
+    """The names, each after those that it contains, and the circles on the way."""
+    ordered: dict[str, None] = {}
+    found: list[list[str]] = []
+    for first in sets:
+        if first in ordered:
+            continue
+        way = {first: _own_references(sets, first)}
+        while way:
+            name, following = next(reversed(way.items()))
+            inner = next(following, None)
+            if inner is None:
+                del way[name]
+                ordered.setdefault(name)
+            elif inner in way:
+                names = list(way)
+                found.append([*names[names.index(inner) :], inner])
+            elif inner not in ordered:
+                way[inner] = _own_references(sets, inner)
+    return list(ordered), found
+
+
+def _own_references(sets: Mapping[str, SetDefinition], name: str) -> Iterator[str]:
+    return iter(
+        [
+            each.name
+            for each in references_in(sets[name].members)
+            if each.module is None and each.name in sets
+        ]
+    )
+
+
+def set_depths(definitions: Sequence[SetDefinition], imports: Sequence[Import]) -> dict[str, int]:
+    """How deep each set of a file without circles contains sets; 1 for one that has none."""
+    sets = {definition.name: definition for definition in definitions}
+    elsewhere = {each.name: each.ruleset.set_depths for each in imports}
+    depths: dict[str, int] = {}
+    for name in _ordered(sets)[0]:
+        inner = [
+            (depths if each.module is None else elsewhere.get(each.module, {})).get(each.name, 0)
+            for each in references_in(sets[name].members)
+        ]
+        depths[name] = 1 + max(inner, default=0)
+    return depths
+
+
+def set_sizes(file: Ruleset) -> dict[str, int]:
+    """For how many tests each set of a file stands, the sets under negations written out."""
+    sizes: dict[str, int] = {}
+
+    def size_of(reference: SetReference) -> int:
+        if reference.module is None:
+            return sizes[reference.name]
+        return home(file, reference.module).set_sizes[reference.name]
+
+    for name in _ordered({definition.name: definition for definition in file.sets})[0]:
+        tests = members(file, SetReference(name))
+        size = len(tests) + sum(map(size_of, references_in(tests)))
+        sizes[name] = min(size, LARGEST + 1)
+    return sizes

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic
 from sears_dsl.language.rule import Rule, SetDefinition, SetReference
-from sears_dsl.language.ruleset import Import
-from sears_dsl.language.sets import references_in
+from sears_dsl.language.ruleset import Import, references_in
 
 __all__ = ["usage_warnings", "used_sets"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.tagging.tagger import Tagger
 
 __all__ = ["Found", "find_all"]

@@ -17,7 +17,7 @@ from urllib.request import url2pathname
 
 from sears_dsl import __version__
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.language_server.findings import Found, find_all
 from sears_dsl.language_server.transport import BodyError, Message, read_message, write_message
 

@@ -33,7 +33,7 @@ import torch
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorers import PAPER_TAU, Scorer
+from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.translation.forced_scoring import (
     Originals,
     join_originals,
@@ -44,7 +44,7 @@ from sears_dsl.translation.long_texts import differing_parts
 from sears_dsl.translation.pivot_texts import translations
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
-__all__ = ["PAPER_TAU", "PivotScorer", "Scorer", "best_translations", "greedy_translations"]
+__all__ = ["PivotScorer", "best_translations", "greedy_translations"]
 
 #: From sentences to one text of the pivot language each.
 Translate: TypeAlias = Callable[[Pivot, Sequence[str]], list[str]]

@@ -1,4 +1,4 @@
-"""What a scorer is; the scorers by name, with the numbers that they are shipped with.
+"""Scorers by name, with the numbers that they are shipped with.
 
 In: a name. Out: a `Scorer` ready to use. What always holds: weights and thresholds come from
 ``scorers.json`` beside this module, which `python -m benchmarks.agreement --fit` writes; nothing
@@ -11,13 +11,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from sears_dsl.defaults import SCORER_NAMES
 from sears_dsl.errors import UsageError
+from sears_dsl.meaning.scorer import Scorer
 
 if TYPE_CHECKING:
     import torch
@@ -25,10 +23,8 @@ if TYPE_CHECKING:
     from sears_dsl.translation.pivots import Pivot
 
 __all__ = [
-    "PAPER_TAU",
     "SCORER_NAMES",
     "Accuracy",
-    "Scorer",
     "Shipped",
     "accuracy_of",
     "load_scorer",
@@ -38,38 +34,8 @@ __all__ = [
     "unfitted",
 ]
 
-PAPER_TAU = 0.0008
-"""The threshold of the paper, of its score through its pivots."""
 
 _TRANSLATING = frozenset({"pivot", "combined", "strict"})
-
-
-class Scorer(Protocol):
-    """Says how far a rewrite still means what its original means.
-
-    Attributes:
-        name: ``pivot``, ``minilm``, ``combined``.
-        identity: what it is made of, for manifests and cache keys.
-        tau: its shipped threshold.
-    """
-
-    @property
-    def name(self) -> str:
-        """``pivot``, ``minilm``, ``combined``."""
-
-    @property
-    def identity(self) -> str:
-        """What it is made of, for manifests and cache keys."""
-
-    @property
-    def tau(self) -> float:
-        """Its shipped threshold."""
-
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """S of each pair (original, rewrite), in [0, 1]."""
-
-    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
-        """Whether S ≥ ``tau``, for each pair; may give up early where the answer is certain."""
 
 
 @dataclass(frozen=True, slots=True)

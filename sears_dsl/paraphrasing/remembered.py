@@ -20,7 +20,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.runtime.journal import Journal
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
 
 __all__ = [
     "GROUP",

@@ -27,7 +27,7 @@ from sears_dsl.runtime.processes import Children
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.pivot_score import PivotScorer
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser, SearchBounds
     from sears_dsl.translation.pivots import Pivot
 

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sears_dsl.engine.matcher import Matcher, Scope, Unit
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.rule import Expectation
 
@@ -115,7 +116,7 @@ def expand(
             has.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> rules = parse("good -> great\nis -> is not\n  expect: flip")
         >>> done = expand(rules.compile(tagger=PinnedTagger()), ["It is good"],

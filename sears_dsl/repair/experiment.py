@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
-from sears_dsl.engine.matcher import Matcher, Scope, Unit
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.models.predictor import Comparison, answers_equal

@@ -20,7 +20,8 @@ from sears_dsl.batch.recipes import rules_digest
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table, text_column
-from sears_dsl.engine.matcher import Matcher, Scope, Unit
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.augmented import Augmented, Columns, augmented, named_rules

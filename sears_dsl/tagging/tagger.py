@@ -1,44 +1,21 @@
-"""What finds words and their tags: the `Tagger` protocol, and taggers by name.
+"""What finds words and their tags: the `Tagger` protocol.
 
-In: texts. Out: `Tokens`. Always holds for every tagger here: the tokens of a row do not depend on
-the rows around it, `tokenize` and `tag` cut a row in the same places, and the same name and
-version give the same tokens, so that they can be cached.
-Costs nothing to import; spaCy is looked for when it is asked for and loaded when it is used.
+In: texts. Out: `Tokens`. Always holds for every tagger: the tokens of a row do not depend on the
+rows around it, `tokenize` and `tag` cut a row in the same places, and the same name and version
+give the same tokens, so that they can be cached.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.tokens import Tokens
 
-if TYPE_CHECKING:
-    from sears_dsl.tagging.cache import TagCache
-
-__all__ = [
-    "ChunkTagger",
-    "FindingTagger",
-    "Tagger",
-    "identity_of",
-    "load_named",
-    "load_tagger",
-    "may_be_named",
-    "needs_cache",
-]
-
-# Taggers by name alone that are as quick as a look into a cache.
-_QUICK = ("fast", "pinned")
-
-# The taggers that a file may name; a spaCy package is named by its language and what it is.
-_IN_FILES = re.compile(r"fast|spacy|spacy:[a-z]{2,3}(_[a-z0-9]+)+")
+__all__ = ["ChunkTagger", "FindingTagger", "Tagger", "identity_of"]
 
 
 @runtime_checkable
@@ -108,133 +85,8 @@ def identity_of(tagger: Tagger) -> str:
     """Name and version in one line, as manifests and reports state them.
 
     Example:
+        >>> from sears_dsl.tagging.loading import load_tagger
         >>> identity_of(load_tagger("pinned"))
         'pinned 1'
     """
     return f"{tagger.name} {tagger.version}"
-
-
-def load_tagger(
-    name: str = DEFAULT_TAGGER, *, jobs: int = 1, cache: TagCache | None = None
-) -> Tagger:
-    """The tagger of this name.
-
-    Args:
-        name: ``fast`` (the tagger that comes with the package), ``spacy`` (the small English
-            model), ``spacy:MODEL`` (a package or a folder), ``pinned`` (tags written in the text,
-            for tests) or ``MODULE:FACTORY``: a function of your own, called without arguments,
-            that gives a `Tagger`.
-        jobs: processes that spaCy tags in; other taggers run in this one.
-        cache: where tagged texts are kept; None keeps none, and fast and pinned tags need none.
-
-    Raises:
-        TaggerError: there is no such tagger, or it is not installed.
-
-    Example:
-        >>> load_tagger("pinned").split("stop!")
-        ('stop', '!')
-    """
-    tagger = _resolve(name, jobs)
-    if cache is None or not needs_cache(name):
-        return tagger
-    from sears_dsl.tagging.cache import CachedTagger  # noqa: PLC0415 - brings sqlite
-
-    return CachedTagger(tagger, cache)
-
-
-def may_be_named(name: str) -> bool:
-    """Whether a file, such as the manifest beside a rule file, may say that this tagger is taken.
-
-    Files come from strangers, so they may name what is installed and nothing else: no function to
-    import and no folder. Such a tagger is the user's to name.
-
-    Example:
-        >>> may_be_named("fast"), may_be_named("spacy:en_core_web_sm")
-        (True, True)
-        >>> may_be_named("own:make"), may_be_named("spacy:./folder")
-        (False, False)
-    """
-    return _IN_FILES.fullmatch(name) is not None
-
-
-def load_named(name: str) -> Tagger:
-    """The tagger of a name that a file gives; `load_tagger` is for names that a person gives.
-
-    Raises:
-        TaggerError: a file may not name such a tagger, or it is not installed: a package that lies
-            in the current folder is not.
-
-    Example:
-        >>> load_named("fast").name
-        'fast'
-    """
-    if not may_be_named(name):
-        raise TaggerError(
-            f"{name} is no tagger that a file may name",
-            help=f"if it is yours, name it by hand: --tagger {name}",
-        )
-    _, _, package = name.partition(":")
-    if package:
-        from sears_dsl.tagging.spacy.spacy_tagger import check_installed  # noqa: PLC0415 - when asked for
-
-        check_installed(package)
-    return load_tagger(name)
-
-
-def needs_cache(name: str) -> bool:
-    """Whether tags of the tagger of this name are worth keeping.
-
-    Example:
-        >>> needs_cache("fast"), needs_cache("spacy")
-        (False, True)
-    """
-    return name not in _QUICK
-
-
-def _resolve(name: str, jobs: int) -> Tagger:
-    if jobs < 1:
-        raise TaggerError(f"jobs is {jobs}", help="give the number of processes, 1 or more")
-    source, _, rest = name.partition(":")
-    if source == "spacy":
-        from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger  # noqa: PLC0415 - when asked for
-
-        return SpacyTagger(rest or None, jobs=jobs)
-    if name == "fast":
-        from sears_dsl.tagging.fast.fast_tagger import FastTagger  # noqa: PLC0415 - when asked for
-
-        return FastTagger()
-    if name == "pinned":
-        from sears_dsl.tagging.pinned import PinnedTagger  # noqa: PLC0415 - when asked for
-
-        return PinnedTagger()
-    if source and rest and source not in _QUICK:
-        return _own(name, source, rest)
-    raise TaggerError(
-        f"there is no tagger {name!r}",
-        help="write fast, spacy, spacy:MODEL, pinned, or MODULE:FACTORY for one of your own",
-    )
-
-
-def _own(name: str, module: str, factory: str) -> Tagger:
-    """A user's own tagger, made by a function of an importable module."""
-    try:
-        make = getattr(import_module(module), factory)
-    except (ImportError, AttributeError) as error:
-        raise TaggerError(
-            f"the tagger {name!r} could not be imported: {error}",
-            help="the module must be installed or on PYTHONPATH, and have that function",
-        ) from error
-    try:
-        tagger = make()
-    except Exception as error:
-        raise TaggerError(
-            f"the tagger {name!r} could not be made: {type(error).__name__}: {error}",
-            help="its function is called without arguments and has to give a tagger",
-        ) from error
-    if not isinstance(tagger, Tagger):
-        raise TaggerError(
-            f"{name!r} gave a {type(tagger).__name__}, which is no tagger",
-            help="it needs name, version, language, tokenize, tag, split and sentences: "
-            "see sears_dsl.tagging.tagger.Tagger",
-        )
-    return tagger

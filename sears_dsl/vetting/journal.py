@@ -70,7 +70,7 @@ def ruleset_digest(ruleset: Ruleset) -> str:
     Sets that it imports count with what is in them.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> ruleset_digest(parse("a -> b")) == ruleset_digest(parse("# a remark\na  ->  b"))
         True
     """
@@ -149,7 +149,7 @@ class Journal(Closing):
 
     Example:
         >>> import tempfile
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> rules = parse("movie -> film")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "ana.jsonl")

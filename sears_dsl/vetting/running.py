@@ -22,7 +22,8 @@ from sears_dsl.catalogue import load_rulesets
 from sears_dsl.errors import UsageError
 from sears_dsl.tagging.cache import CachedTagger, TagCache
 from sears_dsl.tagging.contractions import separated
-from sears_dsl.tagging.tagger import Tagger, needs_cache
+from sears_dsl.tagging.loading import needs_cache
+from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.journal import REVIEWER, Journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted, written_sentence
@@ -34,7 +35,7 @@ from sears_dsl.vetting.web.server import application
 if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Comparison
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from sears_dsl.errors import DataError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import Entry, HeaderLine, Metadata, Rule, RuleTest
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import REASONS, WrittenRule

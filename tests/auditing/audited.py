@@ -12,7 +12,8 @@ from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import Effects, rule_effects
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.loader import parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.confident import Answer
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger

@@ -11,7 +11,7 @@ from audited import audited, rows_of, sample_audit
 
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.page import audit_page
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 
 PICTURE = Path(__file__).resolve().parents[2] / "docs" / "pictures" / "audit.png"
 CHROMIUM = Path("/usr/bin/chromium")

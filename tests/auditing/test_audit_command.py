@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from sears_dsl.cli.audit import audit_command, chosen_scoring, compare_command
 from sears_dsl.discovery.parts import PartsChoice
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.language.ruleset import load
+from sears_dsl.language.loader import load
 
 MODEL = """\
 import pathlib

@@ -23,7 +23,7 @@ from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.statistics import binomial_tail
 
 RULES = parse(

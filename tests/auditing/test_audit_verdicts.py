@@ -9,7 +9,7 @@ from sears_dsl.auditing.gates import Gate, Gates, read_gate
 from sears_dsl.auditing.shares import share_of
 from sears_dsl.auditing.verdicts import judge_share
 from sears_dsl.errors import UsageError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 
 FIVE = Gates(flip_rate=0.05)
 

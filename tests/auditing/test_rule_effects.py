@@ -16,7 +16,8 @@ from sears_dsl.auditing.slices import question_type, slicings
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import rule_effects
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.language.ruleset import distinct_ids, parse
+from sears_dsl.language.loader import parse
+from sears_dsl.language.printer import distinct_ids
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row, RowsRefused
 from sears_dsl.models.store import PredictionStore

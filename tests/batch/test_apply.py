@@ -26,7 +26,8 @@ from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError, SearsError, UsageError
-from sears_dsl.language.ruleset import distinct_ids, parse
+from sears_dsl.language.loader import parse
+from sears_dsl.language.printer import distinct_ids
 
 CSV = 'id,text,n\na,What a movie,1\nb,"It, is",2\nc,movie and movie,3\n'
 

@@ -32,10 +32,12 @@ from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.rules.test import test_command as run_tests_command
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError, RuleSyntaxError, TaggerError, UsageError
-from sears_dsl.language.ruleset import Ruleset, load, parse
+from sears_dsl.language.loader import load, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.tagger import identity_of, load_tagger
+from sears_dsl.tagging.tagger import identity_of
 
 WORDS = {"what": ("PRON", "WP"), "color": ("NOUN", "NN")}
 RULE = """\

@@ -16,9 +16,10 @@ import sears_dsl as sears
 from sears_dsl.catalogue import find_rule_files
 from sears_dsl.cli.commands import sears as command
 from sears_dsl.errors import DataError, Diagnostic, Span, UsageError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import rule_id, rule_ids
 from sears_dsl.language.rule import Options
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 
 
 def run(*arguments: str, stdin: str = "") -> Result:

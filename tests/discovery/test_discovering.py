@@ -29,11 +29,11 @@ from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.language.ruleset import load, parse
+from sears_dsl.language.loader import load, parse
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.tagger import load_tagger
 
 PARTS = """\
 def brittle(texts):

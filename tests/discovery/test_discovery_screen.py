@@ -30,7 +30,7 @@ from sears_dsl.discovery.result.found import Discovery, FoundRule
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.right_rows import RightRows
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger
 
 SCREENS = Path(__file__).parent / "screens"

@@ -16,7 +16,8 @@ from sears_dsl.effects.applications import MINED, Applications, apply_candidates
 from sears_dsl.effects.evidence import flip_evidence, hold_out, lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import UsageError
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.loader import parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 
 TAU = 0.5

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.filtering.corpus import Corpus, english_sample
 from sears_dsl.discovery.filtering.meaning import LEAST, SAMPLE, allowed_losses, judge_rules
+from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.ruleset import parse
 from sears_dsl.meaning.scorers import Accuracy
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.pinned import PinnedTagger

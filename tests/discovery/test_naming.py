@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sears_dsl.discovery.result.naming import names_of
 from sears_dsl.errors import SearsError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
-from sears_dsl.language.ruleset import parse
 
 WORDS = ("not", "n't", "~n't", "What", "what", "NOUN", "WDT", "film", "to", "<s>", '","', "<>",
          '"café"', "(ADJ|ADV)", "noun", "'s", "/", "__", "...", '"的"', "x" * 50)  # fmt: skip

@@ -20,8 +20,9 @@ from sears_dsl.discovery.filtering.narrowing import (
     sites_of,
 )
 from sears_dsl.errors import UsageError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Tokens
 

@@ -19,7 +19,7 @@ from sears_dsl.discovery.result.manifest import read_manifest
 from sears_dsl.discovery.result.report import Participants, write_discovery
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.language.ruleset import load, parse
+from sears_dsl.language.loader import load, parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.remembered import remembered_paraphrases

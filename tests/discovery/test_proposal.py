@@ -15,7 +15,7 @@ from sears_dsl.discovery.proposing.proposal import Candidates, propose
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.reference import find
 from sears_dsl.errors import UsageError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Token
 

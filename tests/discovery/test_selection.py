@@ -15,8 +15,8 @@ from sears_dsl.discovery.selection import Coverage, coverage_of, select
 from sears_dsl.discovery.twins import Collapsed, Twins
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.errors import UsageError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.ruleset import parse
 from sears_dsl.tagging.pinned import PinnedTagger
 
 ONE = 1 << 40

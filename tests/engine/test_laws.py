@@ -11,14 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.engine.matcher import Matcher, Scope, compile_rules
-from sears_dsl.engine.matches import Binding, Rewrite
+from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matches import Binding, Rewrite, Scope
 from sears_dsl.engine.reference import candidates, find, rewrite
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic, opens
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Literal, Options, Rule, SetDefinition, Tag
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Tokens
 from tests.strategies import rules

@@ -12,9 +12,10 @@ import pytest
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import TokenRange
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Negation, Rule, Tag, Text
 from sears_dsl.language.rule import Literal as Word
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Tokens
 

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, TOKENS, Prefilter
 from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Text
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, load_tagger
+from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger
 
 TAGGER = PinnedTagger()
 

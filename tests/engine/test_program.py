@@ -15,8 +15,9 @@ from sears_dsl.engine.compile.variants import expand
 from sears_dsl.engine.match.preparation import classify
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.match.search import search
+from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Anchor, Element, Literal, Options, Rule, Tag, Text
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger({"movie": ("NOUN", "NN"), "good": ("ADJ", "JJ")})

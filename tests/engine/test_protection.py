@@ -13,7 +13,7 @@ from sears_dsl.engine.match.preparation import mark_protected
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.span_map import Reach, SpanMap
 from sears_dsl.engine.sentence_units import inside
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger
 
 Span = tuple[int, int]

@@ -14,6 +14,7 @@ from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.engine.reference import candidates, find, is_protected
 from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.errors import CompileError, RuleSyntaxError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import (
     Element,
     Literal,
@@ -25,7 +26,7 @@ from sears_dsl.language.rule import (
     Tag,
     Text,
 )
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Token, Tokens
 

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.engine.matcher import Matcher, Scope, compile_rules
-from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.hashing import number_sequences
+from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.engine.reference import find
-from sears_dsl.engine.rewrite.renderer import Renderer, apply_edits
+from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.windows import characters_of, number_sequences
+from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.engine.rewrite.windows import characters_of
+from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, TagCopy, Text
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tokens import Tokens
 from tests.engine.test_laws import LAW, TAGGER, TAGS, WORDS, _compilable, rulesets, texts
 

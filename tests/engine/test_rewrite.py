@@ -6,14 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sears_dsl.engine.compile.inflection_check import compile_diagnostics
 from sears_dsl.engine.explain import explain
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
 from sears_dsl.engine.reference import find
-from sears_dsl.engine.rewrite.renderer import Renderer, Unrendered, apply_edits, compile_diagnostics
-from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
+from sears_dsl.engine.rewrite.renderer import Renderer, Unrendered
+from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain, apply_edits
 from sears_dsl.errors import CompileError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Reference, Rule
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Token
 

@@ -34,7 +34,8 @@ from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.reference import rewrite
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import apply_edits
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.loader import parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger, parse_pinned
 from sears_dsl.tagging.tokens import Token, Tokens
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sears_dsl.engine.compile.regexes import Regexes
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import Tagger

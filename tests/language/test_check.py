@@ -9,6 +9,7 @@ from strategies import errors_of
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
 from sears_dsl.language.check import FUNCTIONS, check_rule
+from sears_dsl.language.loader import parse
 from sears_dsl.language.measure import longest, shortest, variant_count
 from sears_dsl.language.rule import (
     AttributeTest,
@@ -26,7 +27,7 @@ from sears_dsl.language.rule import (
     TagCopy,
     Text,
 )
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import COARSE, FINE, known_tags
 
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from strategies import rulesets
 
 from sears_dsl.language.diff import RulesetDiff, diff_rulesets
-from sears_dsl.language.ruleset import Ruleset, load, parse
+from sears_dsl.language.loader import load, parse
+from sears_dsl.language.ruleset import Ruleset
 
 
 def test_every_kind_of_change_is_told_apart() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.errors import RuleSyntaxError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 
 FOLDER = Path(__file__).parent / "errors"
 FILES = sorted(FOLDER.glob("*.sear"))

@@ -18,7 +18,7 @@ from test_language_reference import BLOCKS
 from test_parser import EXAMPLES, KEYWORDS
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 
 SUGGESTION = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 TAG = re.compile(r"\bwrite ([A-Z]+\b)")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.errors import RuleSyntaxError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.resources import resource_folder
 from sears_dsl.tagging.pinned import PinnedTagger

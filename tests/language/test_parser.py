@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.rule import (
     Anchor,
@@ -34,7 +35,6 @@ from sears_dsl.language.rule import (
     Text,
     Wildcard,
 )
-from sears_dsl.language.ruleset import parse
 
 
 def rule(line: str) -> Rule:

@@ -12,9 +12,10 @@ from strategies import rules, rulesets
 from test_parser import KEYWORDS
 
 from sears_dsl.errors import RuleSyntaxError, UsageError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Literal, Rule, Tag, TagCopy, Text
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import KEYWORDS as WORDS_KEYWORDS
 from sears_dsl.language.words import begins_statement, objection
 from sears_dsl.runtime.resources import resource_folder

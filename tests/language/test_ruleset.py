@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.language.loader import load, parse
 from sears_dsl.language.rule import (
     Element,
     Literal,
@@ -18,7 +19,7 @@ from sears_dsl.language.rule import (
     Tag,
     Text,
 )
-from sears_dsl.language.ruleset import Ruleset, load, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 
 

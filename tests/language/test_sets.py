@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.reference import find
 from sears_dsl.errors import RuleSyntaxError
-from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.language.loader import load
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.errors import DataError, Diagnostic, TaggerError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.language_server.findings import find_all
 from sears_dsl.language_server.server import LanguageServer, serve
 from sears_dsl.language_server.transport import read_message, write_message

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning.combined import EVIDENCE, CombinedScorer, Weights
-from sears_dsl.meaning.pivot_score import Scorer
+from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.meaning.scorers import SCORER_NAMES, load_scorer, shipped
 from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
 

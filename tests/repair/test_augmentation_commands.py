@@ -17,7 +17,7 @@ from sears_dsl.cli.fix import fix_command
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.discovery.counts import Funnel
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
-from sears_dsl.language.ruleset import load
+from sears_dsl.language.loader import load
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.merging import read_reviews

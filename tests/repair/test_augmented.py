@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sears_dsl.data.table import Table
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.repair.augmented import Columns, augmented, duplicated
 from sears_dsl.repair.choice import Amount
 from sears_dsl.repair.expansion import Expansion, expand

@@ -11,7 +11,7 @@ import pytest
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.repair.augmented import Columns
 from sears_dsl.repair.choice import Amount

@@ -206,7 +206,7 @@ SCRIPT = """
 import sys
 from sears_dsl.batch.files import ApplyRequest, apply_file
 from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.data.batches import ReadOptions
 
 print("once")

@@ -12,12 +12,14 @@ from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.reference import find
-from sears_dsl.engine.rewrite.renderer import Renderer, apply_edits
+from sears_dsl.engine.rewrite.renderer import Renderer
+from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.errors import CompileError, RuleSyntaxError
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.tagging.contractions import contraction, separated
 from sears_dsl.tagging.fast.tables import english
-from sears_dsl.tagging.tagger import Tagger, load_tagger
+from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 from tests.engine.test_laws import LAW
 

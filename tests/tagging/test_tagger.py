@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from test_chunk_tokenizer import places, rows
 
 from sears_dsl.errors import TaggerError
+from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.spacy.parallel import Workers
-from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger
-from sears_dsl.tagging.tagger import Tagger, load_tagger
+from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger, Workers
+from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens, text_groups
 
 DATA = Path(os.environ.get("SEARS_DATA") or Path(__file__).parents[3] / "shared" / "data")
@@ -100,7 +100,7 @@ def test_a_tagger_of_ones_own_is_called() -> None:
 def test_naming_spacy_does_not_load_it() -> None:
     pytest.importorskip("spacy", reason="spaCy is not installed")
     code = (
-        "import sys; from sears_dsl.tagging.tagger import load_tagger; t = load_tagger('spacy');"
+        "import sys; from sears_dsl.tagging.loading import load_tagger; t = load_tagger('spacy');"
         "print(t.name, '|', t.version, '|', t.language, '|', 'spacy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -264,7 +264,7 @@ def test_a_script_without_a_main_guard_can_use_processes(tmp_path: Path) -> None
     pytest.importorskip("spacy", reason="spaCy is not installed")
     script = tmp_path / "script.py"
     script.write_text(
-        "from sears_dsl.tagging.tagger import load_tagger\n"
+        "from sears_dsl.tagging.loading import load_tagger\n"
         "tagger = load_tagger('spacy', jobs=2)\n"
         "texts = [f'{k} is it.' + ' ' * 10_000 for k in range(30)]\n"
         "print(len(tagger.tag(texts).starts))\n"

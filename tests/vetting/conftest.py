@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.language.loader import load
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from sears_dsl.cli.vet import vet_command, vetted_command
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
-from sears_dsl.language.ruleset import load
+from sears_dsl.language.loader import load
 from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.picking import read_choices

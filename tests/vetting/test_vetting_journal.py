@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import DataError, SearsError, UsageError
-from sears_dsl.language.ruleset import Ruleset, load, parse
+from sears_dsl.language.loader import load, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.decisions import replay, task_of
 from sears_dsl.vetting.journal import Clock, Entry, Journal, read_journal, ruleset_digest
@@ -47,7 +48,7 @@ def test_a_killed_process_loses_nothing_that_was_decided(tmp_path: Path, rules_f
     path = tmp_path / "ana.jsonl"
     code = f"""
 from pathlib import Path
-from sears_dsl.language.ruleset import load
+from sears_dsl.language.loader import load
 from sears_dsl.vetting.journal import Journal
 journal = Journal(Path({str(path)!r}), ruleset=load({str(rules_file)!r}), reviewer="ana")
 number = 0

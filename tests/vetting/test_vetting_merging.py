@@ -10,7 +10,8 @@ import pytest
 
 from sears_dsl.discovery.result.manifest import manifest_path
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.language.ruleset import Ruleset, load, parse
+from sears_dsl.language.loader import load, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sears_dsl.catalogue import load_rulesets, shipped
-from sears_dsl.language.ruleset import load
+from sears_dsl.language.loader import load
 from sears_dsl.tagging.pinned import parse_pinned
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

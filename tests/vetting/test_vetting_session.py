@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from sears_dsl.errors import UsageError
+from sears_dsl.language.loader import load
 from sears_dsl.language.rule import Rule
-from sears_dsl.language.ruleset import Ruleset, load
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.review.picking import choices_of_rules
 from sears_dsl.vetting.review.session import Outdated, Session

@@ -194,7 +194,7 @@ def asking(
     """
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.models.store import PredictionStore
-    from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.tagging.loading import load_tagger
 
     goes_on = goes_on or options["model"].startswith("file:")
     with unfinished_run(output, options, goes_on=goes_on) as run:

@@ -29,7 +29,7 @@ def rules_command(
 ) -> None:
     """List the shipped rulesets; with NAMES, show the rules in them."""
     from sears_dsl.catalogue import find_rule_files, shipped
-    from sears_dsl.language.ruleset import load
+    from sears_dsl.language.loader import load
 
     if names:
         known = {file: name for name, file in shipped().items()}

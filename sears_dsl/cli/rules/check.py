@@ -36,7 +36,7 @@ def check_command(
     Exit 2 when a file has errors, 1 when --strict and there are warnings.
     """
     from sears_dsl.catalogue import find_rule_files
-    from sears_dsl.language.ruleset import load
+    from sears_dsl.language.loader import load
 
     files = find_rule_files(rules)
     findings: list[Diagnostic] = []

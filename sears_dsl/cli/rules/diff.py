@@ -88,7 +88,7 @@ def diff_command(
 def _version(name: str, allow_imports_outside: bool) -> Iterator[Ruleset]:
     """The ruleset that a file name or ``revision:path`` stands for."""
     from sears_dsl.catalogue import find_rule_files
-    from sears_dsl.language.ruleset import load
+    from sears_dsl.language.loader import load
 
     revision, colon, path = name.partition(":")
     if not colon or Path(name).exists():
@@ -169,7 +169,7 @@ def _row_differences(
     from sears_dsl.data.dataset import Dataset, default_column, require_column
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.tagging.cache import TagCache
-    from sears_dsl.tagging.tagger import load_tagger, needs_cache
+    from sears_dsl.tagging.loading import load_tagger, needs_cache
 
     found: list[dict[str, object]] = []
     with TagCache() if needs_cache(tagger) else nullcontext() as cache:

@@ -91,7 +91,7 @@ def explain_command(
     tried with `sears try`.
     """
     from sears_dsl.catalogue import load_rulesets
-    from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.tagging.loading import load_tagger
 
     *names, sentence = rules
     if not names:
@@ -122,8 +122,8 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     A text may pin its tags: "What/PRON/WP color/NOUN/NN ?".
     """
     from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.language.ruleset import parse
-    from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.language.loader import parse
+    from sears_dsl.tagging.loading import load_tagger
 
     if Path(rule).is_file():
         raise UsageError(

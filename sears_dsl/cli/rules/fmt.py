@@ -26,7 +26,7 @@ def fmt_command(
     Comments stay; spacing, the order of metadata and quotes become the same everywhere.
     """
     from sears_dsl.catalogue import find_rule_files
-    from sears_dsl.language.ruleset import load, parse
+    from sears_dsl.language.loader import load, parse
     from sears_dsl.runtime.writing import write_atomically
 
     if "-" in rules:

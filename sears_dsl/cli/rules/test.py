@@ -85,7 +85,7 @@ def test_command(
 def _record(rulesets: list[Ruleset], name: str) -> None:
     """Write down what was validated; a file without tests was not."""
     from sears_dsl.batch.provenance import record_tagger
-    from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.tagging.loading import load_tagger
 
     for ruleset in rulesets:
         if any(rule.metadata.tests for rule in ruleset.rules):
@@ -99,8 +99,8 @@ def _told(text: str | None) -> str:
 
 def _tagger_for(name: str, rulesets: list[Ruleset]) -> Tagger:
     """The tagger asked for; where all tests pin their tags, no tagger has to be installed."""
+    from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.tagging.pinned import PinnedTagger, parse_pinned
-    from sears_dsl.tagging.tagger import load_tagger
 
     try:
         return load_tagger(name)

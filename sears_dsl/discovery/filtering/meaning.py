@@ -35,7 +35,8 @@ from sears_dsl.discovery.filtering.corpus import Corpus, Places
 from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
-from sears_dsl.meaning.scorers import Accuracy, Scorer
+from sears_dsl.meaning.scorer import Scorer
+from sears_dsl.meaning.scorers import Accuracy
 from sears_dsl.statistics import wilson_interval
 
 __all__ = ["CONFIDENCE", "LEAST", "SAMPLE", "Judged", "Judgements", "allowed_losses", "judge_rules"]
@@ -145,7 +146,7 @@ def judge_rules(
         on_progress: told how many rules of how many are decided.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> class NoPlants:
         ...     name, identity, tau = "no plants", "no plants", 0.5

@@ -117,7 +117,7 @@ def sites_of(matcher: Matcher, tokens: Tokens, rule: int = 0) -> Sites:
         rule: its position in the matcher.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> tagger = PinnedTagger()
         >>> matcher = parse("old man -> man").compile(tagger=tagger)
@@ -167,7 +167,7 @@ def narrowed(
         UsageError: there is not one verdict a site.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> tagger = PinnedTagger({"is": ("AUX", "VBZ"), "was": ("AUX", "VBD"),
         ...     "and": ("CCONJ", "CC"), "not": ("PART", "RB")})

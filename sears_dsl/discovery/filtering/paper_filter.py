@@ -24,7 +24,7 @@ from sears_dsl.effects.applications import Applications
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
 
 __all__ = ["MINIMUM_FLIPS", "Filtered", "Verdict", "complete_scores", "filter_candidates"]
 
@@ -109,7 +109,7 @@ def filter_candidates(
         UsageError: flips for another number of rewrites, or a number out of range.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> from sears_dsl.effects.applications import apply_candidates
         >>> class Strict:

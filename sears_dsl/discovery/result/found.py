@@ -35,7 +35,7 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
 
 __all__ = ["Discovery", "FoundRule", "HeldOutRows", "Tried", "TriedRule", "found_rules", "trusted"]
 

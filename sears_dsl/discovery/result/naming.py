@@ -35,7 +35,7 @@ def names_of(rules: Sequence[Rule]) -> list[str]:
     r"""An id for each rule.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> names_of(parse("not -> ~n't\nWhat NOUN -> Which NOUN\nfilm -> <>").rules)
         ['not-to-nt', 'what-noun-to-which-noun', 'film-to-nothing']
         >>> names_of(parse("just -> only / (AUX|<s>) __ a").rules)

@@ -10,18 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sears_dsl.engine.compile.inflection_check import compile_diagnostics
 from sears_dsl.engine.compile.predicates import PatternError
 from sears_dsl.engine.compile.program import Problem
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Inflected, Reference, Rule
+from sears_dsl.language.rule import Inflected, Reference, Rule, RuleSource
 from sears_dsl.tagging.inflection import INFLECTION_TAGS
-
-if TYPE_CHECKING:
-    from sears_dsl.language.ruleset import Ruleset
 
 __all__ = ["compiler_findings", "inflects"]
 
@@ -36,7 +32,7 @@ def inflects(rule: Rule) -> bool:
 
 
 def compiler_findings(
-    rules: Sequence[tuple[Rule, Ruleset]], problems: Iterable[Problem]
+    rules: Sequence[tuple[Rule, RuleSource]], problems: Iterable[Problem]
 ) -> list[Diagnostic]:
     """Everything that keeps rules from being compiled, in their order.
 
@@ -49,19 +45,19 @@ def compiler_findings(
     return [finding for _, finding in sorted(found, key=lambda item: item[0])]
 
 
-def _of_problem(rule: Rule, ruleset: Ruleset, problem: PatternError) -> Diagnostic:
+def _of_problem(rule: Rule, ruleset: RuleSource, problem: PatternError) -> Diagnostic:
     finding = Diagnostic(problem.code, problem.message, help=problem.advice)
     return _placed(finding, rule, ruleset)
 
 
-def _inflections(rules: Sequence[tuple[Rule, Ruleset]]) -> Iterator[tuple[int, Diagnostic]]:
+def _inflections(rules: Sequence[tuple[Rule, RuleSource]]) -> Iterator[tuple[int, Diagnostic]]:
     for number, (rule, ruleset) in enumerate(rules):
         if inflects(rule):
             for finding in compile_diagnostics(rule, ruleset):
                 yield number, _placed(finding, rule, ruleset)
 
 
-def _placed(finding: Diagnostic, rule: Rule, ruleset: Ruleset) -> Diagnostic:
+def _placed(finding: Diagnostic, rule: Rule, ruleset: RuleSource) -> Diagnostic:
     """The finding with its file, its line and the whole rule as the place."""
     source = print_rule(rule)
     line = rule.span.line if rule.span is not None else ruleset.rules.index(rule) + 1

@@ -47,7 +47,7 @@ def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
     """The inflections of a rule that fail on every instance.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> rules = parse("be -> $1.VBD")
         >>> [finding] = compile_diagnostics(rules.rules[0], rules)
         >>> print(finding.code, finding.message)

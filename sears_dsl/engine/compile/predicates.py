@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.compile.regexes import RegexError, Regexes
-from sears_dsl.engine.rewrite.windows import number_sequences
+from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,

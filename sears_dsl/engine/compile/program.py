@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import NO_CHILD, Rules
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
+from sears_dsl.engine.compile.trie import build_table, build_trie
 from sears_dsl.engine.compile.variants import Split, Variant, expand
-from sears_dsl.engine.match.preparation import build_table, build_trie
 from sears_dsl.language.rule import Element, Literal, Rule, RuleScope, Tag
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import Int32Array

@@ -1,9 +1,9 @@
-"""What prepares a scan: the trie of a program, the classes of a batch, protected places.
+"""What prepares a scan: the classes of a batch, protected places.
 
-In: flat arrays of predicates, of the types of a batch, of spans. Out: the arrays that `arrays`
-reads. Always holds: what `arrays` says of its functions. Costs one step per predicate of a
-program, and per predicate that a type satisfies; where something is protected, a few array
-operations over the tokens and a binary search for each span.
+In: flat arrays of the types of a batch, of spans. Out: the arrays that `arrays` reads. Always
+holds: what `arrays` says of its functions. Costs one step per predicate that a type satisfies;
+where something is protected, a few array operations over the tokens and a binary search for each
+span.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import NO_CHILD, NODE_SHIFT, Classes, Protection, first_slot
+from sears_dsl.engine.arrays import NO_CHILD, Classes, Protection, first_slot
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Int32Array
 
@@ -22,56 +22,7 @@ Int64Array: TypeAlias = NDArray[np.int64]
 # Classes times words of symbols, 64 to a word: 64 MiB.
 _MOST_WORDS = 1 << 23
 
-__all__ = ["build_table", "build_trie", "classify", "mark_protected"]
-
-# ---------------------------------------------------------------- the trie
-
-
-@kernel
-def build_table(parents: Any, symbols: Any, children: Any, size: Any) -> Any:
-    """Open-addressing table of edges; size: a power of two, more than the edges."""
-    edges = np.full((size, 2), -1, np.int64)
-    for edge in range(parents.shape[0]):
-        slot = first_slot(parents[edge], symbols[edge], size)
-        while edges[slot, 0] != -1:
-            slot = (slot + 1) & (size - 1)
-        edges[slot, 0] = (np.int64(parents[edge]) << NODE_SHIFT) | np.int64(symbols[edge])
-        edges[slot, 1] = children[edge]
-    return edges
-
-
-@kernel
-def build_trie(symbols: Any, offsets: Any, size: Any) -> Any:
-    """Insert sequences of symbols: (parents, edge symbols, node at which each sequence ends).
-
-    Sequence k is symbols[offsets[k]:offsets[k + 1]]; nodes are numbered from the root, 0, in the
-    order of their making, and edge e leads to node e + 1. size: a power of two, more than the
-    number of symbols.
-    """
-    edges = np.full((size, 2), -1, np.int64)
-    parents = np.empty(symbols.shape[0], np.int32)
-    labels = np.empty(symbols.shape[0], np.int32)
-    count = offsets.shape[0] - 1
-    final = np.empty(count, np.int32)
-    nodes = 1
-    for sequence in range(count):
-        node = np.int64(0)
-        for place in range(offsets[sequence], offsets[sequence + 1]):
-            symbol = symbols[place]
-            wanted = (node << NODE_SHIFT) | np.int64(symbol)
-            slot = first_slot(node, symbol, size)
-            while edges[slot, 0] != wanted and edges[slot, 0] != -1:
-                slot = (slot + 1) & (size - 1)
-            if edges[slot, 0] == -1:
-                edges[slot, 0] = wanted
-                edges[slot, 1] = nodes
-                parents[nodes - 1] = node
-                labels[nodes - 1] = symbol
-                nodes += 1
-            node = edges[slot, 1]
-        final[sequence] = node
-    return parents[: nodes - 1].copy(), labels[: nodes - 1].copy(), final
-
+__all__ = ["classify", "mark_protected"]
 
 # ---------------------------------------------------------------- types of a batch
 

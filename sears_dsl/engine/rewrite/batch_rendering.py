@@ -21,19 +21,13 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.compile.variants import Split, bind
+from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
 from sears_dsl.engine.rewrite.columns import RewriteColumns
-from sears_dsl.engine.rewrite.renderer import (
-    ALONE,
-    Around,
-    Renderer,
-    Unrendered,
-    apply_edits,
-    render_untouching,
-)
+from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, Unrendered, render_untouching
 from sears_dsl.engine.rewrite.slots import Written, write_formats
-from sears_dsl.engine.rewrite.span_map import Reach
+from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
 from sears_dsl.engine.rewrite.templates import Template, Templates
 from sears_dsl.engine.rewrite.windows import (
     Characters,
@@ -41,7 +35,6 @@ from sears_dsl.engine.rewrite.windows import (
     characters_of,
     describe_windows,
     neighbours,
-    number_sequences,
 )
 from sears_dsl.language.rule import Rule, RuleScope
 from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.matches import Edit, Rewrite
-from sears_dsl.engine.rewrite.windows import number_sequences
 from sears_dsl.tagging.tokens import Int32Array
 
 __all__ = ["DistinctRewrites", "RewriteColumns"]
@@ -30,7 +30,7 @@ class DistinctRewrites:
         texts: its text.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> rules = parse('movie -> film\na movie -> a film\nbad -> good')
         >>> done = rules.compile(tagger=PinnedTagger()).apply(["a bad movie", "a movie"])

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.engine.compile.inflection_check import compile_diagnostics
 from sears_dsl.engine.matches import Binding, Edit
 from sears_dsl.engine.rewrite.articles import agreed
 from sears_dsl.engine.rewrite.casing import (
@@ -69,7 +68,6 @@ __all__ = [
     "Renderer",
     "Unrendered",
     "apply_edits",
-    "compile_diagnostics",
     "follows_case",
     "render_untouching",
 ]
@@ -128,7 +126,7 @@ class Renderer:
         CompileError: a reference to an element that is not there.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> rules = parse("DET NOUN is -> it is")
         >>> row = [Token("The", "DET", "DT", 0, 3), Token("film", "NOUN", "NN", 4, 8),
         ...        Token("is", "AUX", "VBZ", 9, 11), Token("bad", "ADJ", "JJ", 12, 15)]

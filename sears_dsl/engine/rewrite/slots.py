@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.pieces import kept_punctuation
 from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
-from sears_dsl.engine.rewrite.windows import Characters, is_word, number_sequences, touches
+from sears_dsl.engine.rewrite.windows import Characters, is_word, touches
 from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
 from sears_dsl.runtime.growing import Growing
 from sears_dsl.runtime.kernels import kernel
@@ -112,7 +113,7 @@ def format_of(rule: Rule) -> Format | None:
     """The format of a plain rule whose words keep their casing; None where it has none.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> format_of(parse("WP NOUN -> Which NOUN").rules[0])
         Format(pieces=('Which', ''), slots=(Slot(copied=1, mode=1, left=-1, right=-1),))
     """

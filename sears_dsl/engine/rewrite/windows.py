@@ -1,11 +1,9 @@
 """Kernels that tell which instances look alike, so that what they give is worked out once.
 
-In: numbers in sequences, or instances as windows of tokens. Out: a number for each. Always holds:
-two sequences have one number exactly if they are equal; numbers count from 0 in the order in which
-they first come. A window is described by a sequence that two instances share exactly if they have
-one key, the same tokens, the same characters between these, touch their neighbours on the same
-sides, and both begin a sentence or neither does, where that counts. Costs some 10 ns a number in a
-sequence.
+In: instances as windows of tokens. Out: a sequence of integers for each, to be numbered by
+`hashing`. Always holds: two instances share a sequence exactly if they have one key, the same
+tokens, the same characters between these, touch their neighbours on the same sides, and both begin
+a sentence or neither does, where that counts. Costs some 10 ns an integer.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import first_slot
 from sears_dsl.engine.rewrite.casing import CLOSING, OPENING, STOPS
 from sears_dsl.runtime.kernels import kernel
 
@@ -27,11 +24,9 @@ __all__ = [
     "describe_windows",
     "is_word",
     "neighbours",
-    "number_sequences",
     "touches",
 ]
 
-_HASH_BITS = 30
 _SPACES = (133, 160, 5760, 8232, 8233, 8239, 8287, 12288)
 _OPENING, _CLOSING, _STOPS = (tuple(map(ord, marks)) for marks in (OPENING, CLOSING, STOPS))
 
@@ -51,50 +46,6 @@ def characters_of(texts: Sequence[str]) -> Characters:
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
     return np.frombuffer(joined, np.uint32), offsets
-
-
-@kernel
-def number_sequences(values: Any, offsets: Any) -> Any:
-    """Number the sequences values[offsets[k]:offsets[k + 1]], equal ones alike.
-
-    Returns:
-        (numbers, examples): int32, the number of each sequence, and a sequence with each number.
-    """
-    count = offsets.shape[0] - 1
-    size = 16
-    while size < 2 * count:
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    numbers = np.empty(count, np.int32)
-    examples = np.empty(count, np.int32)
-    distinct = 0
-    low_bits = np.int64((1 << _HASH_BITS) - 1)
-    for sequence in range(count):
-        low, high = offsets[sequence], offsets[sequence + 1]
-        mixed = np.int64(high - low)
-        for at in range(low, high):
-            mixed = first_slot(mixed, np.int64(values[at]) & low_bits, 1 << _HASH_BITS)
-        slot = mixed & np.int64(size - 1)
-        found = -1
-        while found < 0:
-            other = slots[slot]
-            if other < 0:
-                slots[slot] = distinct
-                examples[distinct] = sequence
-                found = distinct
-                distinct += 1
-                break
-            begin = offsets[examples[other]]
-            same = offsets[examples[other] + 1] - begin == high - low
-            at = 0
-            while same and at < high - low:
-                same = values[begin + at] == values[low + at]
-                at += 1
-            if same:
-                found = other
-            slot = (slot + 1) & np.int64(size - 1)
-        numbers[sequence] = found
-    return numbers, examples[:distinct].copy()
 
 
 @kernel

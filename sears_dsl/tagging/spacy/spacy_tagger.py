@@ -38,9 +38,10 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-    from sears_dsl.tagging.spacy.parallel import Workers
 
-__all__ = ["SpacyTagger", "check_installed"]
+from sears_dsl.runtime.processes import Children
+
+__all__ = ["SpacyTagger", "Workers", "check_installed", "tagging"]
 
 Columns: TypeAlias = NDArray[np.uint64]
 Found = TypeVar("Found")
@@ -165,8 +166,6 @@ class SpacyTagger(Closing):
         shares = list(text_groups(texts, characters=_SHARE_CHARACTERS)) if self._jobs > 1 else []
         if len(shares) > 1:
             if self._workers is None:
-                from sears_dsl.tagging.spacy.parallel import Workers  # noqa: PLC0415 - jobs only
-
                 self._workers = Workers(self.model, jobs=self._jobs)
             try:
                 return Tokens.concatenate(self._workers.tag(shares))
@@ -476,3 +475,36 @@ def _chunk_tokenizer(nlp: Language, most_words: int) -> ChunkTokenizer | None:
         cut_before_joining=cutting(first_pass),
         joined_words={own(case)[0].text for case in own.rules},
     )
+
+
+class Workers:
+    """Processes that tag with one spaCy model; they end with this object or this process.
+
+    Args:
+        model: an installed package or a folder.
+        jobs: how many processes.
+    """
+
+    def __init__(self, model: str, *, jobs: int) -> None:
+        ready = f"{__name__}:{tagging.__name__}"
+        self._children = Children(ready, (model,), jobs=jobs, error=TaggerError, doing="tags")
+
+    def tag(self, groups: Sequence[Sequence[str]]) -> list[Tokens]:
+        """The tokens of each group of texts.
+
+        Raises:
+            TaggerError: a process failed or died. All of them are ended then.
+        """
+        answers: list[Tokens] = self._children.ask([list(group) for group in groups])
+        # The texts are not sent back: they are here.
+        return [replace(tokens, texts=group) for tokens, group in zip(answers, groups, strict=True)]
+
+    def close(self) -> None:
+        """End the processes; what they are doing is dropped."""
+        self._children.close()
+
+
+def tagging(model: str) -> Callable[[Sequence[str]], Tokens]:
+    """Make a process ready to tag."""
+    tagger = SpacyTagger(model)
+    return lambda texts: replace(tagger.tag(texts), texts=())

@@ -127,7 +127,7 @@ def sides(rule: Rule) -> Sides:
     """The parts of a rule as it is written.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> tuple(sides(parse("had -> ~'d got / __ ADJ").rules[0]))
         ('had', "~'d got", '__ ADJ')
     """
@@ -141,7 +141,7 @@ def in_words(rule: Rule) -> str:
     """The rule as the study of the paper put it: replace the first … with ….
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> in_words(parse("What NOUN -> Which NOUN").rules[0])
         'Replace the first “What NOUN” with “Which NOUN”.'
         >>> in_words(parse("is -> ~'s / WP __").rules[0])
@@ -166,7 +166,7 @@ def explained(rule: Rule, scope: RuleScope) -> tuple[tuple[str, str], ...]:
     r"""The tags and signs of a rule with what they mean.
 
     Example:
-        >>> from sears_dsl.language.ruleset import parse
+        >>> from sears_dsl.language.loader import parse
         >>> rules = parse("set WH = What | Which\n@WH NOUN -> $2")
         >>> for sign, meaning in explained(rules.rules[0], rules):
         ...     print(sign, "-", meaning)

@@ -14,10 +14,11 @@ from threading import Lock
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
+from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
-from sears_dsl.language.ruleset import Ruleset, parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 
 __all__ = ["RuleReader", "Typed"]

@@ -33,7 +33,7 @@ from sears_dsl.tagging.tokens import Tokens
 from sears_dsl.vetting.review.marking import Piece, marked
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorers import Scorer
+    from sears_dsl.meaning.scorer import Scorer
 
 __all__ = ["Effects", "Example", "RuleSummary", "Workbench"]
 

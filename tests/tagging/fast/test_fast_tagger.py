@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.language.ruleset import parse
+from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
-from sears_dsl.tagging.tagger import ChunkTagger, Tagger, load_tagger
+from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import ChunkTagger, Tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
 TEXTS = [

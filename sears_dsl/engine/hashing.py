@@ -1,0 +1,63 @@
+"""Sequences of integers as numbers, equal ones alike.
+
+In: sequences in flat arrays. Out: a number for each. Always holds: two sequences have one number
+exactly if they are equal; numbers count from 0 in the order in which they first come. Costs some
+10 ns an integer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sears_dsl.engine.arrays import first_slot
+from sears_dsl.runtime.kernels import kernel
+
+__all__ = ["number_sequences"]
+
+_HASH_BITS = 30
+
+
+@kernel
+def number_sequences(values: Any, offsets: Any) -> Any:
+    """Number the sequences values[offsets[k]:offsets[k + 1]], equal ones alike.
+
+    Returns:
+        (numbers, examples): int32, the number of each sequence, and a sequence with each number.
+    """
+    count = offsets.shape[0] - 1
+    size = 16
+    while size < 2 * count:
+        size *= 2
+    slots = np.full(size, -1, np.int32)
+    numbers = np.empty(count, np.int32)
+    examples = np.empty(count, np.int32)
+    distinct = 0
+    low_bits = np.int64((1 << _HASH_BITS) - 1)
+    for sequence in range(count):
+        low, high = offsets[sequence], offsets[sequence + 1]
+        mixed = np.int64(high - low)
+        for at in range(low, high):
+            mixed = first_slot(mixed, np.int64(values[at]) & low_bits, 1 << _HASH_BITS)
+        slot = mixed & np.int64(size - 1)
+        found = -1
+        while found < 0:
+            other = slots[slot]
+            if other < 0:
+                slots[slot] = distinct
+                examples[distinct] = sequence
+                found = distinct
+                distinct += 1
+                break
+            begin = offsets[examples[other]]
+            same = offsets[examples[other] + 1] - begin == high - low
+            at = 0
+            while same and at < high - low:
+                same = values[begin + at] == values[low + at]
+                at += 1
+            if same:
+                found = other
+            slot = (slot + 1) & np.int64(size - 1)
+        numbers[sequence] = found
+    return numbers, examples[:distinct].copy()
