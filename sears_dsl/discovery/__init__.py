@@ -1,7 +1,9 @@
-"""Discovery: paraphrases, adversaries, and from these rules in the rule language.
+"""From a model's failures to rules: rows, a model and paraphrases in, a few rules out.
 
-Sentences go in, a vetted-by-number ruleset comes out: translation models (`nmt`, `pivots`) say how
-likely one sentence is as the paraphrase of another (`meaning`), search proposes paraphrases,
-those that flip the model under test become candidate rules, and of these the few that flip most
-without changing the meaning are kept. Everything runs offline with models that packages carry.
+`algorithm.discover` is the way: right rows (`effects`), known rules first (`known_rules`),
+paraphrases (`paraphrasing`), candidate rules (`proposing`), those that keep the meaning
+(`filtering`), the model asked (`effects.asking`), the few that cover most (`selection`, `twins`),
+the files that leave (`result`, `ruleset_text`). `search` holds who takes part, `orders` in which
+order stages come (meaning first, or the paper's), `settings` and `budget` what a person chose;
+`adversaries` are single rewrites that flip. All of it runs offline.
 """

@@ -1,7 +1,9 @@
 """From accepted rules to a repaired model: augmented data, training again, error before and after.
 
-    Table ──expand──▶ Expansion ──choose──▶ Choice ──augmented──▶ Table, with provenance
-    Table, held-out rows, Trainer ──repair──▶ Repair ──▶ report
+    Table ──expansion──▶ Expansion ──choice──▶ Choice ──augmented──▶ Table, with provenance
+    Table, held-out rows, Trainer ──experiment──▶ Repair ──▶ report
 
-See `sears augment` and `sears fix`.
+`trainers` has the built-in trainer, `train_command` a person's own; `measurement` compares errors,
+`conclusion` says what to think of it, `origin` whether rules were found on the same rows. See
+`sears augment` and `sears fix`.
 """

@@ -1,1 +1,6 @@
-"""The ground under everything: compiled kernels, processes, locks, files written whole."""
+"""The ground under everything: compiled kernels, processes, locks, files written whole.
+
+Nothing here knows rules, texts or models. `kernels` compiles loops over arrays once there is enough
+work; `processes` asks plain child processes questions; `journal` keeps on disk what a run has found
+out; `writing`, `lock`, `documents` and `resources` deal with files.
+"""

@@ -1,1 +1,7 @@
-"""Translation networks: their files, beam search, and pairs of them through a pivot language."""
+"""Translation networks: their files, beam search, and pairs of them through a pivot language.
+
+In: sentences. `model_files` finds files and checks hashes, `bergamot` and `marian` read them
+(`weight_file`) into a `network`; `pivots` pairs networks there and back. Out: hypotheses by
+`beam_search`, the best pivot sentence (`pivot_texts`), probabilities of given rewrites
+(`forced_scoring`), for `meaning` and `paraphrasing`.
+"""
