@@ -2,7 +2,8 @@
 
 Method: the shipped judge. SWORDS: 2,000 substitutes for targets of its development part that took
 no part in the fit, those that at least half of the annotators accept against those that at most a
-tenth do. Mined rewrites: the part ``report`` of `benchmarks.judged_rewrites`. Pairs of sentences
+tenth do. Mined rewrites: the part ``report`` of `benchmarks.judged_rewrites`, by the
+evidence alone, since these readings count in S. Pairs of sentences
 that differ in 1 to 4 words (`benchmarks.judged_pairs`). The diagram shows, of held-out substitutes
 and of mined rewrites at their own rates, the share that most readers accept in bands of S. Speed:
 decisions at τ on rewrites as mined, with originals that the judge has not seen and has seen.
@@ -171,7 +172,8 @@ def main() -> None:
     ]  # fmt: skip
     shown = {"substitutes of SWORDS, held out": bands(scores, shares >= 0.5)}
     mined = [each for each in read_judged_rewrites() if each.part == "report"]
-    scores = judge.scores([(each.original, each.rewrite) for each in mined])
+    # By the evidence about the place alone: readings of these very rewrites count in S.
+    scores = judge.evident_chances([(each.original, each.rewrite) for each in mined])
     accepted = np.array([each.accepted for each in mined])
     for kind in ("base", "enriched"):
         inside = np.array([each.set == kind for each in mined])

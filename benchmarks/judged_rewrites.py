@@ -6,27 +6,34 @@ row of the file is an original and its rewrite, the change of words, the kind of
 first (grammar, meaning, nonword, style), the part (``fit`` or ``report``, by a hash of the change,
 so that no change is in both) and the set: ``base`` are changes as the search proposes them, drawn
 by lot; ``enriched`` were written by hand so that half are good; ``hard`` are those that an early
-judge found nearly good or better. Sentences that may not be passed on are named by their SHA-256
+judge found nearly good or better. The file `READ` has changes that translations propose, two to
+twelve rewrites of each: ``kept`` those that a first look at their words kept, ``left`` a sample of
+the others. Sentences that may not be passed on are named by their SHA-256
 (``sha256:…``), their rewrite by what is replaced (``start:end:new``); they are found again in the
 public data, and left out where it is absent.
 
-Bias: read by the makers of the project, one reading, who knew which change was judged.
+Bias: one reading each, by the makers of the project, and of `READ` by language models; both saw
+which words were changed.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.record import DATA
 
-__all__ = ["JudgedRewrite", "read_judged_rewrites"]
+__all__ = ["FILE", "READ", "JudgedRewrite", "read_judged_rewrites"]
 
 FILE = Path(__file__).with_name("judged_rewrites.tsv")
+READ = Path(__file__).with_name("read_changes.tsv")
+"""Changes as translation models propose them, some rewrites of each, read by language models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +80,63 @@ def _digest(text: str) -> str:
 
 def _texts(kind: str) -> Iterator[str]:
     """The sentences of a kind of text; none where the data is absent."""
-    name, encoding, sentence = _SOURCES[kind]
+    name, encoding, texts_of = _SOURCES[kind]
     path = DATA / name
-    if not path.exists():
-        return
-    if name.endswith(".json"):
-        for article in json.loads(path.read_text(encoding))["data"]:
-            for paragraph in article["paragraphs"]:
-                yield from (asked["question"].strip() for asked in paragraph["qas"])
-        return
-    for line in path.read_text(encoding).split("\n"):
-        if line:
-            yield sentence(line)
+    if path.exists():
+        yield from texts_of(path.read_text(encoding))
 
 
-_Sentence = Callable[[str], str]
-_SOURCES: dict[str, tuple[str, str, _Sentence]] = {
-    "imdb": ("sentiment/imdb.tsv", "utf-8", lambda line: line.split("\t", 1)[-1]),
-    "sst": ("sst2/stsa.binary.train", "utf-8", lambda line: line.split(" ", 1)[-1]),
-    "squad": ("squad/dev-v1.1.json", "utf-8", str),
-    "trec": ("classify/trec_train.label", "latin-1", lambda line: line.split(" ", 1)[-1]),
-    "sms": ("classify/sms_spam.tsv", "utf-8", lambda line: line.split("\t", 1)[-1]),
-    "qqp": ("paraphrase/qqp_dev.tsv", "utf-8", lambda line: (line + "\t\t").split("\t")[1]),
-    "wellformed": (
-        "fluency/wellformedness_dev.tsv", "utf-8", lambda line: line.rsplit("\t", 1)[0],
+def _of_lines(*cells: Callable[[str], str]) -> Callable[[str], Iterator[str]]:
+    """Texts that stand in lines."""
+    return lambda content: (cell(line) for line in content.split("\n") if line for cell in cells)
+
+
+def _column(number: int) -> Callable[[str], str]:
+    return lambda line: f"{line}{chr(9) * (number + 1)}".split("\t")[number].strip()
+
+
+def _questions(content: str) -> Iterator[str]:
+    for article in json.loads(content)["data"]:
+        for paragraph in article["paragraphs"]:
+            yield from (asked["question"].strip() for asked in paragraph["qas"])
+
+
+def _paragraphs(content: str) -> Iterator[str]:
+    for article in json.loads(content)["data"]:
+        for paragraph in article["paragraphs"]:
+            yield from re.split(r"(?<=[.?!])\s+", paragraph["context"])
+
+
+def _treebank(content: str) -> Iterator[str]:
+    return (line.removeprefix("# text = ") for line in content.split("\n") if "# text = " in line)
+
+
+def _graded(content: str) -> Iterator[str]:
+    for row in csv.reader(io.StringIO(content)):
+        yield from row[:2]
+
+
+_SOURCES: dict[str, tuple[str, str, Callable[[str], Iterator[str]]]] = {
+    "imdb": ("sentiment/imdb.tsv", "utf-8", _of_lines(lambda line: line.split("\t", 1)[-1])),
+    "sst": ("sst2/stsa.binary.train", "utf-8", _of_lines(lambda line: line.split(" ", 1)[-1])),
+    "squad": ("squad/dev-v1.1.json", "utf-8", _questions),
+    "squad-q": ("squad/train-v1.1-part.json", "utf-8", _questions),
+    "squad-p": ("squad/train-v1.1-part.json", "utf-8", _paragraphs),
+    "trec": (
+        "classify/trec_train.label", "latin-1", _of_lines(lambda line: line.split(" ", 1)[-1]),
     ),
+    "sms": ("classify/sms_spam.tsv", "utf-8", _of_lines(lambda line: line.split("\t", 1)[-1])),
+    "qqp": ("paraphrase/qqp_dev.tsv", "utf-8", _of_lines(_column(1), _column(2))),
+    "wellformed": (
+        "fluency/wellformedness_dev.tsv", "utf-8",
+        _of_lines(lambda line: line.rsplit("\t", 1)[0]),
+    ),
+    "reviews": ("pos/en_ewt-ud-train.conllu", "utf-8", _treebank),
+    "answers": ("pos/en_ewt-ud-train.conllu", "utf-8", _treebank),
+    "vqa": (
+        "vqa/vqa2_subset_train.jsonl", "utf-8",
+        _of_lines(lambda line: str(json.loads(line)["question"])),
+    ),
+    "stsb": ("paraphrase/stsb_en_train.csv", "utf-8", _graded),
+    "books": ("throughput/classic_books.txt", "utf-8", _of_lines(str.strip)),
 }  # fmt: skip

@@ -8,6 +8,7 @@ word in the deep one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-__all__ = ["Adapted", "Detector", "deep_weights", "small_weights"]
+__all__ = ["Adapted", "Detector", "deep_weights", "set_deep_weights", "small_weights"]
 
 
 @numba.njit(cache=True, fastmath=True)
@@ -270,6 +271,18 @@ def deep_weights(model: Adapted) -> dict[str, Any]:
     for name in ("hidden.weight", "logit.weight"):
         found[name] = found[name].T
     return {name: np.ascontiguousarray(array).astype(np.float16) for name, array in found.items()}
+
+
+def set_deep_weights(model: Adapted, weights: Mapping[str, Any]) -> None:
+    """Go on from what `deep_weights` gave."""
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.requires_grad and name != "mix":
+                array = weights[name.removeprefix("encoder.").replace(".lin.", ".")]
+                turned = array.T if name in {"hidden.weight", "logit.weight"} else array
+                weight.copy_(torch.from_numpy(np.ascontiguousarray(turned)))
+        shares = torch.from_numpy(np.asarray(weights["shares"], np.float32))
+        model.mix.copy_(torch.log(shares) - torch.arange(model.layers) * 1.0)
 
 
 def small_weights(model: Detector) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from sears_dsl.errors import SearsError
 from sears_dsl.judge.deep_grammar import CARRIER, PIECES, encoder_folder
-from sears_dsl.judge.grammar_file import write_grammar_file
+from sears_dsl.judge.grammar_file import read_grammar_file, write_grammar_file
 from sears_dsl.judge.small_grammar import BUCKETS, ending_row, row_of
 from training.corpus import (
     LONGEST,
@@ -34,7 +34,13 @@ from training.corpus import (
     read_texts,
     vocabulary_of,
 )
-from training.detector import Adapted, Detector, deep_weights, small_weights
+from training.detector import (
+    Adapted,
+    Detector,
+    deep_weights,
+    set_deep_weights,
+    small_weights,
+)
 from training.tampering import Edits, tamper
 
 __all__ = ["main", "train_deep", "train_small"]
@@ -123,12 +129,19 @@ def train_small(
     return model.eval()
 
 
-def train_deep(corpus: Corpus, *, steps: int, seed: int, rate: float = 1e-3) -> Adapted:
-    """The deep network, after so many steps of `_PAIRS` rows and as many tampered ones."""
+def train_deep(
+    corpus: Corpus, *, steps: int, seed: int, rate: float = 1e-3, before: Path | None = None
+) -> Adapted:
+    """The deep network, after so many steps of `_PAIRS` rows and as many tampered ones.
+
+    With a file of weights it goes on from these.
+    """
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed + 1)
     edits = corpus.edits
     model = Adapted(encoder_folder()).train()
+    if before is not None:
+        set_deep_weights(model, read_grammar_file(before).arrays)
     tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -239,6 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--words", type=int, default=40_000, help="with a vector of their own")
     parser.add_argument("--small-steps", type=int, default=1300)
     parser.add_argument("--deep-steps", type=int, default=1500)
+    parser.add_argument("--deep-from", type=Path, help="a file of the deep network to go on from")
     options = parser.parse_args(arguments)
     try:
         _make(options)
@@ -263,7 +277,9 @@ def _make(options: argparse.Namespace) -> None:
         )
         _tell(f"{options.small}: {options.small.stat().st_size:,} bytes, {digest}")
     if options.deep is not None:
-        deep = train_deep(corpus, steps=options.deep_steps, seed=options.seed)
+        deep = train_deep(
+            corpus, steps=options.deep_steps, seed=options.seed, before=options.deep_from
+        )
         encoder = (encoder_folder() / "model.safetensors").read_bytes()
         digest = write_grammar_file(
             options.deep,

@@ -11,11 +11,11 @@ model card. Costs: reading all places with the encoder, some ten minutes on one 
 that it did not learn from. Words of the PPDB sample, without context, are its second task. 2. The
 curves, piecewise linear with rises that are not negative, by logistic regression; each kind of
 judgements has an intercept of its own, since people who grade sentences and people who grade
-substitutes do not mean the same by "acceptable". To these a share of curves of meaning is added,
-which are fitted on graded sentences alone. 3. The intercept, with a slope at most 1, on what
+substitutes do not mean the same by "acceptable". 3. The intercept, with a slope at most 1, on what
 rules do: substitutes as a thesaurus gives them (one in eight is acceptable), with accepted and
 spoiled rewrites at the same rate. 4. The cheap curves likewise, without what the encoder sees, then
-moved until they reject at τ one in a hundred of what the full ones accept.
+moved until they reject at τ one in a hundred of what the full ones accept. 5. What readers accept
+of each change beyond that (`training.readings`), into ``readings.json``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,7 @@ from torch.nn import functional
 from transformers import AutoTokenizer
 
 from benchmarks.judged_pairs import load_set
-from benchmarks.judged_rewrites import FILE as READINGS
-from benchmarks.judged_rewrites import JudgedRewrite, read_judged_rewrites
+from benchmarks.judged_rewrites import FILE, READ, JudgedRewrite, read_judged_rewrites
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.content import Content
 from sears_dsl.judge.encoder import (
@@ -76,6 +75,7 @@ from training.judgements import (
     strayed,
     swords,
 )
+from training.readings import readings_file, readings_of
 
 Floats = NDArray[np.float64]
 
@@ -551,8 +551,11 @@ def fit(
     frequencies: Any,
     *,
     folds: int = FOLDS,
-) -> tuple[Content, dict[str, Weighed]]:
-    """Content, and all evidence about each set, out of fold where content was learned from it."""
+) -> tuple[Content, dict[str, Weighed], dict[str, Weighed]]:
+    """Content, and all evidence about each set, out of fold where content was learned from it.
+
+    And that of the sets of which readings count elsewhere, as the shipped content sees it.
+    """
     told = Examples(
         phrases.seen,
         np.array([each.share for each in phrases.judgements]),
@@ -567,6 +570,7 @@ def fit(
     }
     content = learn_content(examples_of(reads, inside), told, frequencies, seed=0)
     odds = {name: content.log_odds(each.seen) for name, each in reads.items()}
+    all_learned = {name: odds[name].copy() for name in LEARNED}
     for number in range(folds):
         others = {name: inside[name] & (fold[name] != number) for name in LEARNED}
         learned = learn_content(examples_of(reads, others), told, frequencies, seed=1 + number)
@@ -574,7 +578,30 @@ def fit(
             rows = np.repeat(inside[name] & (fold[name] == number), reads[name].counts)
             odds[name][rows] = learned.log_odds(Seen(*(each[rows] for each in reads[name].seen)))
         show(f"content: {number + 1} of {folds} folds")
-    return content, {name: weighed(name, each, odds[name], models) for name, each in reads.items()}
+    # Where 0 lies is each network's own choice, since kinds have intercepts beside it; the curves
+    # know the networks of the folds.
+    moved = np.concatenate(
+        [
+            (odds[name] - all_learned[name])[np.repeat(inside[name], reads[name].counts)]
+            for name in ("swords", "mined")
+        ]
+    )
+    shift = float(np.median(moved))
+    show(f"content: moved by {shift:.3f}")
+    content = replace(content, bias=_half(content.bias + shift))
+    for name, each in reads.items():
+        if name in LEARNED:
+            odds[name][np.repeat(~inside[name], each.counts)] += shift
+        else:
+            odds[name] += shift
+    shipped = {
+        name: weighed(name, reads[name], all_learned[name] + shift, models) for name in READ_BEFORE
+    }
+    return (
+        content,
+        {name: weighed(name, each, odds[name], models) for name, each in reads.items()},
+        shipped,
+    )
 
 
 #: What content is learned from, and the number of its intercept: accepted and spoiled rewrites
@@ -582,6 +609,9 @@ def fit(
 LEARNED = {
     "swords": 0, "rules": 1, "spoiled": 1, "strayed": 1, "phrases": 2, "mined": 3, "STS-B train": 4,
 }  # fmt: skip
+
+#: The sets of which readings count where the same change is elsewhere.
+READ_BEFORE = ("mined", "rules")
 
 #: How many judgements the curves see, where there are more: reading for grammar takes its time.
 SAMPLED = {
@@ -600,15 +630,6 @@ FITTED = {
     "STS-B train": (0.1, 2),
     "PAWS half 0": (0.05, 3),
 }
-#: What the curves of meaning are fitted on, likewise, and how much of them is added: graders of
-#: sentences let articles and plurals pass, so their curves know only what changes the content.
-GRADED_FITTED = {"STS-B train": (0.7, 0), "PAWS half 0": (0.3, 1)}
-MEANING = (
-    "sentence", "another word", "other words", "content words exchanged", "words moved",
-    "words changed", "share of words changed", "negation", "opposite", "number", "name", "casing",
-    "comma", "end mark", "question mark",
-)  # fmt: skip
-MEANING_SHARE = 0.5
 #: What the intercept is fitted on, each at the base rate, and how much that counts.
 CALIBRATED = {
     ("swords",): 0.15,
@@ -641,30 +662,10 @@ def gathered(
     )  # fmt: skip
 
 
-def added(one: Curves, other: Curves, share: float) -> Curves:
-    """One sum of evidence and a share of another, without the intercept of the other."""
-    names = [*one.names, *(name for name in other.names if name not in one.names)]
-    points, taken = [], []
-    for name in names:
-        parts = [
-            (curves.points[at], curves.taken[at] * scale)
-            for curves, scale in ((one, 1.0), (other, share))
-            for at, each in enumerate(curves.names)
-            if each == name
-        ]
-        knots = np.unique(np.concatenate([part[0] for part in parts]))
-        points.append(knots)
-        taken.append(np.sum([np.interp(knots, *part) for part in parts], axis=0))
-    return Curves(one.intercept, tuple(names), tuple(points), tuple(taken))
-
-
 def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
     """Cheap and full curves, calibrated."""
     evidence, share, kinds, weights, judgements = gathered(sets, FITTED)
-    rules = fit_curves(evidence, share, kinds, weights, helps=SUPPORT)
-    columns, same, parts, counts, _ = gathered(sets, GRADED_FITTED)
-    meaning = fit_curves({name: columns[name] for name in MEANING}, same, parts, counts)
-    full = added(rules, meaning, MEANING_SHARE)
+    full = fit_curves(evidence, share, kinds, weights, helps=SUPPORT)
     quick = {name: evidence[name] for name in (*SURFACE, *SUPPORT, *ALONE)}
     cheap = fit_curves(quick, share, kinds, weights, helps=SUPPORT)
     sources = [one.source for one in judgements]
@@ -729,7 +730,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("sears_dsl/judge/judge.json"))
     parser.add_argument("--folds", type=int, default=FOLDS)
     parser.add_argument(
-        "--readings", type=Path, nargs="+", default=[READINGS], metavar="FILE",
+        "--readings", type=Path, nargs="+", default=[FILE, READ], metavar="FILE",
         help="rewrites of mined rules that were read, in the columns of judged_rewrites.tsv",
     )  # fmt: skip
     arguments = parser.parse_args()
@@ -768,9 +769,19 @@ def main() -> None:
         sets[name] = graded(name, pairs.pairs, pairs.equivalent.tolist())
     reads = {name: read(name, some, models) for name, some in sets.items()}
     alone = read("ppdb", told, models, context=False)
-    content, judged = fit(reads, alone, models, frequencies, folds=arguments.folds)
+    content, judged, shipped = fit(reads, alone, models, frequencies, folds=arguments.folds)
     cheap, full = fit_all(judged)
     write(content, cheap, full, judged, out=arguments.out, files=files, data=data)
+    out_of_fold, as_shipped = (
+        np.concatenate([scores_of(cheap, full, some[name].columns) for name in READ_BEFORE])
+        for some in (judged, shipped)
+    )
+    judgements = [one for name in READ_BEFORE for one in judged[name].judgements]
+    entry = readings_file(readings_of(judgements, out_of_fold), readings_of(judgements, as_shipped))
+    for name, figure in entry["figures"].items():
+        show(f"readings, {name}: {figure}")
+    text = json.dumps(entry, ensure_ascii=False, indent=0)
+    write_atomically(arguments.out.with_name("readings.json"), f"{text}\n".encode())
 
 
 def write(

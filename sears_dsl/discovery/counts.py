@@ -38,9 +38,9 @@ class TextVerdict:
     Attributes:
         sampled: how many were judged.
         accepted: how many of them have S ≥ τ.
-        low: the share that readers would accept at least: the lower end of the one-sided 90%
-            interval (Wilson's) of accepted over sampled, and what that says where it is known how
-            often the scorer is right.
+        low: the share that readers would accept at least: of the shipped judge with a chance of
+            80%, of any other scorer the lower end of the one-sided 90% interval (Wilson's) of
+            accepted over sampled.
         places: in how many texts the rule acts.
         few: whether all its rewrites were to be judged, since there are not more.
         passed: whether the bound, over all that were to be judged, is at least 1 - δ.

@@ -33,7 +33,7 @@ from sears_dsl.effects.evidence import lots
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Literal, Rule
-from sears_dsl.meaning.scorers import accuracy_of
+from sears_dsl.meaning.scorers import spread_of
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tokens import Tokens
@@ -173,7 +173,7 @@ def _judged(search: Search, changes: Candidates, corpus: Corpus, tokens: Tokens)
 
     return judge_rules(
         changes.rules, corpus, scorer=search.remembered, tau=search.tau,
-        delta=search.settings.delta, accuracy=accuracy_of(search.scorer, search.tau),
+        delta=search.settings.delta, spread=spread_of(search.scorer),
         supported=acts_enough, stop=search.no_time("judging"), portion=search.portion,
         on_progress=search.shown("judging rules on text"),
     )  # fmt: skip

@@ -5,18 +5,20 @@ only white space differs; more of any kind of evidence against a pair never rais
 `Judge.at_least` takes the decisions of `Judge.scores` (to the rounding of float32). Costs: see
 `sears_dsl.judge.encoder`; decisions ask the encoder only where cheap evidence leaves it open.
 
-    S = min(full, cheap),  each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
+    evident = min(full, cheap),  each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
 
 where ``taken_k`` never falls, is piecewise linear and was fitted on judgements of people, with an
 intercept for rewrites as mining gives them, of which about one in eight is acceptable. ``cheap``
 is of what is known without the encoder, generous by construction: it only rejects what ``full``
-hardly ever accepts. Of several changes in a text the worst counts, and how many there are.
+hardly ever accepts. What readers said of the same change elsewhere moves it
+(`sears_dsl.judge.readings`): that is S. Of several changes in a text the worst counts, and how
+many there are.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +33,7 @@ from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.content import Content, load_content
 from sears_dsl.judge.encoder import ALONE, Encoder, places_of, turned
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
+from sears_dsl.judge.readings import Readings, load_readings
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.documents import parse_json
 
@@ -56,6 +59,9 @@ CONTENT = ("another word", "other words", "other words, further changes", "sente
 """What `content_columns` gives: how far the worst change is from certain, apart for texts that
 differ in one place, where content words are replaced; how far all others are; how far the vector of
 the whole sentence turns."""
+
+READ = "readers elsewhere"
+"""What `Judge.explain` calls what readers said of the same change in other texts."""
 
 _REPLACED = SURFACE.index("content words replaced")
 _FOLDER = Path(__file__).parent
@@ -137,6 +143,7 @@ class Judge:
         cheap: the curves of what is known without the encoder.
         full: the curves of all evidence.
         evidence: what is known about rewrites.
+        readings: what readers said of the same changes elsewhere.
         identity: of all models and numbers.
         tau: the least S that counts as accepted: from .5 on most readers would accept a rewrite.
 
@@ -156,17 +163,30 @@ class Judge:
         full: Curves,
         *,
         evidence: Evidence,
+        readings: Readings,
         identity: str,
         tau: float,
     ) -> None:
         self.cheap = cheap
         self.full = full
         self.evidence = evidence
+        self.readings = readings
         self.identity = identity
         self.tau = tau
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""
+        return self._scores(pairs, self.readings.chances)
+
+    def evident_chances(self, pairs: Sequence[Pair]) -> Floats:
+        """The chance of acceptance by the evidence alone, without what readers said elsewhere."""
+        return self._scores(pairs, lambda evident, _: evident)
+
+    def _scores(
+        self,
+        pairs: Sequence[Pair],
+        believed: Callable[[Floats, Sequence[Sequence[Change]]], Floats],
+    ) -> Floats:
         changes = [_changes(*pair) for pair in pairs]
         differing = np.flatnonzero([bool(each) for each in changes])
         found = np.ones(len(pairs))
@@ -176,7 +196,8 @@ class Judge:
             columns = self.evidence.cheap(some, theirs)
             cheap = self.cheap.chances(columns)
             columns.update(self.evidence.dear(some, theirs))
-            found[differing] = np.minimum(cheap, self.full.chances(columns))
+            evident = np.minimum(cheap, self.full.chances(columns))
+            found[differing] = believed(evident, theirs)
         return found
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
@@ -192,7 +213,8 @@ class Judge:
         theirs = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(some, theirs)
         chances = np.minimum(self.cheap.chances(columns), self.full.chances(columns))
-        open_ = np.flatnonzero(chances >= tau)
+        least = self.readings.least(tau, theirs)
+        open_ = np.flatnonzero(chances >= least)
         columns = {name: values[open_] for name, values in columns.items()}
         # Evidence that is missing only takes: who is below τ without it is below τ with it.
         for stage in (self.evidence.content, self.evidence.grammar):
@@ -200,7 +222,7 @@ class Judge:
                 break
             asked = open_.tolist()
             columns.update(stage([some[at] for at in asked], [theirs[at] for at in asked]))
-            kept = np.flatnonzero(self.full.chances(columns) >= tau)
+            kept = np.flatnonzero(self.full.chances(columns) >= least[open_])
             columns = {name: values[kept] for name, values in columns.items()}
             open_ = open_[kept]
         decisions[differing[open_]] = True
@@ -226,6 +248,9 @@ class Judge:
             for name, part in zip(self.full.names, parts.tolist(), strict=True)
             if columns[name][0] or part
         ]
+        mean, _ = self.readings.effects_of([changes])
+        if mean[0]:
+            reasons.append(Reason(READ, float(mean[0]), -float(mean[0])))
         return sorted(reasons, key=lambda reason: -reason.taken)
 
 
@@ -349,6 +374,7 @@ def load_judge(
     evidence = Evidence(
         Encoder(folder, learned.frequencies, device=device), learned, load_grammar()
     )
+    readings = load_readings()
     cheap, full = Curves.of(entry["cheap"]), Curves.of(entry["full"])
     known = {*SURFACE, *SUPPORT, *ALONE, *CONTENT, *GRAMMAR}
     strange = sorted({*cheap.names, *full.names} - known)
@@ -358,6 +384,7 @@ def load_judge(
         cheap,
         full,
         evidence=evidence,
-        identity=f"judge-{hashlib.sha256(content).hexdigest()[:16]}",
+        readings=readings,
+        identity=f"judge-{hashlib.sha256(content + readings.digest.encode()).hexdigest()[:16]}",
         tau=float(entry["tau"]) if tau is None else tau,
     )

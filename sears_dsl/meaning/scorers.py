@@ -8,7 +8,7 @@ is downloaded; importing this module loads no network. Cost: loading the models,
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -18,18 +18,19 @@ from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorer import Scorer
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
+    from numpy.typing import NDArray
 
     from sears_dsl.translation.pivots import Pivot
 
 __all__ = [
     "SCORER_NAMES",
-    "Accuracy",
     "Shipped",
-    "accuracy_of",
     "load_scorer",
     "search_tau",
     "shipped",
+    "spread_of",
     "translates",
     "unfitted",
 ]
@@ -38,61 +39,22 @@ __all__ = [
 _TRANSLATING = frozenset({"pivot", "combined", "strict"})
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """How often a scorer is right about one rewrite, as measured on rewrites that people judged.
+def spread_of(scorer: Scorer) -> Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]] | None:
+    """How far errors about one change go together, where S is the chance that readers accept.
 
-    Attributes:
-        accepts: the share of rewrites that readers accept of which it says S ≥ τ.
-        errs: the share of those that readers refuse of which it says so.
-    """
-
-    accepts: float = 1.0
-    errs: float = 0.0
-
-    def seen(self, share: float) -> float:
-        """The share of S ≥ τ among rewrites of which readers accept so many.
-
-        Example:
-            >>> round(Accuracy(0.7, 0.03).seen(0.9), 3)
-            0.633
-        """
-        return share * self.accepts + (1 - share) * self.errs
-
-    def true(self, seen: float) -> float:
-        """The share that readers accept where so many have S ≥ τ, between 0 and 1.
-
-        Source: Rogan and Gladen, "Estimating prevalence from the results of a screening test",
-        American Journal of Epidemiology 107, 1978.
-
-        Example:
-            >>> round(Accuracy(0.7, 0.03).true(0.633), 3)
-            0.9
-        """
-        return min(1.0, max(0.0, (seen - self.errs) / (self.accepts - self.errs)))
-
-
-def accuracy_of(scorer: Scorer, tau: float) -> Accuracy:
-    """How often a scorer is right, where that was measured: for the shipped judge at its τ.
-
-    Any other scorer's word is taken for it, as in the paper.
+    That is known of the shipped judge; any other scorer's word is taken for it, as in the paper.
 
     Example:
         >>> class Own:
         ...     name, identity, tau = "own", "own-1", 0.5
-        >>> accuracy_of(Own(), 0.5)
-        Accuracy(accepts=1.0, errs=0.0)
+        >>> spread_of(Own()) is None
+        True
     """
     if scorer.name != "judge" or not scorer.identity.startswith("judge-"):
-        return Accuracy()
-    numbers = shipped("judge")
-    if tau != numbers.tau:
-        return Accuracy()
-    held_out = numbers.provenance["figures"]["mined, held out"]
-    return Accuracy(
-        accepts=held_out["share of accepted with S at least .5"],
-        errs=held_out["share of refused with S at least .5"],
-    )
+        return None
+    from sears_dsl.judge.readings import load_readings  # noqa: PLC0415 - of this scorer alone
+
+    return load_readings().spreads
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,8 +276,8 @@ def test_a_broken_package_is_told_when_it_is_asked_for_and_not_before() -> None:
 
 @pytest.mark.usefixtures("packages")
 def test_what_packages_offer_is_listed() -> None:
-    assert "paraphraser of breaking 1.2 (breaking:reword)" in said("models", "list")
-    listed = json.loads(said("models", "list", "--json"))
+    assert "paraphraser of breaking 1.2 (breaking:reword)" in said("pivots", "list")
+    listed = json.loads(said("pivots", "list", "--json"))
     mine = [each for each in listed if each["origin"] == "offering 1.2"]
     assert {(each["name"], each["purpose"]) for each in mine} == {
         ("upper", "paraphraser"), ("twice", "paraphraser"), ("ones", "scorer")

@@ -10,22 +10,20 @@ it. Costs what the scorer costs for the rewrites looked at: three for most rules
 three none keeps the meaning, that one is left, whatever the others would say), `SAMPLE` for one
 that passes.
 
-The share. A scorer is no reader: of rewrites that readers accept it says S ≥ τ of some only, and of
-some that they refuse as well. Both shares are measured for the shipped judge (`Accuracy`), so that
-what is seen says what readers would say, as the result of a screening test says how frequent an
-illness is (Rogan and Gladen 1978). Where nothing is measured its word is taken, as in the paper.
-
-The bound. Wilson's at 90%, one-sided, since a rule that is better than it has to be is welcome;
-90%, since what passes is read by a person anyway, and 95% takes twice the text for rules of rare
-words. Of a scorer that is always right 57 of 60 rewrites have to reach τ where δ is 0.1, and of 15
-all; of fewer than 8 none is believed, whatever the scorer.
+The bound. Where S is the chance that readers accept a rewrite, as of the shipped judge, it is
+`believed_share`: what a judge has wrong about a change of words it has wrong in all texts, so that
+many rewrites alone prove little, and readings of the same change much; at `BELIEF`, so that of
+rules that just pass readers accept four in five. Of any other scorer its word is taken, S ≥ τ or
+not, as in the paper, and the bound is Wilson's (`CONFIDENCE`). One-sided both, since a rule that is
+better than it has to be is welcome. Of fewer than 8 rewrites none is believed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from statistics import NormalDist
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +31,36 @@ from numpy.typing import NDArray
 from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.discovery.filtering.corpus import Corpus, Places
 from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
+from sears_dsl.judge.readings import conditional_odds
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.meaning.scorer import Scorer
-from sears_dsl.meaning.scorers import Accuracy
 from sears_dsl.statistics import wilson_interval
 
-__all__ = ["CONFIDENCE", "LEAST", "SAMPLE", "Judged", "Judgements", "allowed_losses", "judge_rules"]
+__all__ = [
+    "BELIEF",
+    "CONFIDENCE",
+    "LEAST",
+    "SAMPLE",
+    "Judged",
+    "Judgements",
+    "Spread",
+    "believed_share",
+    "counted_share",
+    "judge_rules",
+]
+
+Floats = NDArray[np.float64]
+Pair = tuple[str, str]
 
 SAMPLE = 60
 """Rewrites of a rule that are judged, where there are so many."""
 
 CONFIDENCE = 0.9
-"""Of the one-sided bound that a rule has to pass."""
+"""Of the one-sided bound that a rule has to pass, where the scorer's word is taken."""
+
+BELIEF = 0.8
+"""How sure it has to be that readers accept enough of a rule's rewrites."""
 
 LEAST = 8
 """Rewrites of which fewer prove nothing."""
@@ -60,26 +75,53 @@ _CLEAR = 0.9
 _LEAST_BESIDE = 3
 # A longer condition is worth its words where it acts in so many times the rows.
 _WORTH = 1.25
+# An S of less is as good as none.
+_FAR = 0.1
+# Log-odds beyond which no S is believed.
+_SURE = 7.0
+# Values of a standard normal variable that are equally likely.
+_NORMAL = np.array([NormalDist().inv_cdf((each + 0.5) / 101) for each in range(101)])
 
 
-@cache
-def allowed_losses(count: int, share: float) -> int:
-    """How many of so many rewrites may fall below τ for a rule to pass; -1 where none is enough.
+class Spread(Protocol):
+    """Says how far a scorer's errors about the rewrites of one change go together."""
 
-    Args:
-        count: how many rewrites are judged.
-        share: what the lower bound of the share of S ≥ τ has to be.
+    def __call__(self, pairs: Sequence[Pair], /) -> Floats:
+        """Of each pair the standard deviation, in log-odds, of the error that it shares."""
+
+
+def counted_share(accepted: int, count: int) -> float:
+    """The share of rewrites with S ≥ τ at least: Wilson's bound, one-sided, at `CONFIDENCE`.
 
     Example:
-        >>> [allowed_losses(count, 0.9) for count in (14, 15, 60)], allowed_losses(60, 0.63)
-        ([-1, 0, 3], 17)
+        >>> round(counted_share(15, 15), 3), round(counted_share(57, 60), 3)
+        (0.901, 0.903)
     """
-    if count < LEAST:
-        return -1
-    losses = np.arange(count + 1)
-    two_sided = 2 * CONFIDENCE - 1
-    low, _ = wilson_interval(count - losses, np.full(count + 1, count), confidence=two_sided)
-    return int((low >= share - 1e-12).sum()) - 1
+    low, _ = wilson_interval(accepted, count, confidence=2 * CONFIDENCE - 1)
+    return float(low)
+
+
+def believed_share(scores: Floats, spread: float) -> float:
+    """The share of a rule's rewrites that readers accept at least, with a chance of `BELIEF`.
+
+    Args:
+        scores: (n,) S of some of its rewrites: the chance that readers accept each.
+        spread: the standard deviation, in log-odds, of the error that all of them share.
+
+    Each value of the shared error gives a share, known from n rewrites as well as a binomial one;
+    the bound is a quantile over both.
+
+    Example:
+        >>> sure = np.full(60, 0.97)
+        >>> round(believed_share(sure, 0.5), 2), round(believed_share(sure, 2.0), 2)
+        (0.94, 0.84)
+    """
+    odds = conditional_odds(scores, spread).clip(-_SURE, _SURE)
+    chances = 1 / (1 + np.exp(-(odds[:, None] + spread * _NORMAL)))
+    share = chances.mean(0)
+    deviation = np.sqrt(share * (1 - share) / len(scores))
+    both = share[:, None] + deviation[:, None] * _NORMAL
+    return float(np.quantile(both, 1 - BELIEF).clip(0, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +167,7 @@ def judge_rules(
     scorer: Scorer,
     tau: float,
     delta: float,
-    accuracy: Accuracy = Accuracy(),  # noqa: B008 - a frozen value
+    spread: Spread | None = None,
     supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None = None,
     stop: Callable[[], bool] = lambda: False,
     portion: int = 1024,
@@ -139,7 +181,7 @@ def judge_rules(
         scorer: S, asked only whether a pair reaches τ.
         tau: the score from which on a rewrite counts as equivalent.
         delta: the share of a rule's rewrites that may lose the meaning.
-        accuracy: how often the scorer is right about a rewrite.
+        spread: of a scorer whose S is the chance that readers accept; None takes its word.
         supported: says of narrowed rules whether they act in enough rows; all do if None.
         stop: asked before each portion; True leaves what is open undecided.
         portion: pairs that the scorer gets at once.
@@ -162,7 +204,7 @@ def judge_rules(
         ['A big -> A large / __ house']
     """
     judge = _Judge(
-        corpus=corpus, scorer=scorer, tau=tau, share=accuracy.seen(1 - delta), accuracy=accuracy,
+        corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread,
         stop=stop, portion=portion, on_progress=on_progress,
     )  # fmt: skip
     found = Judgements()
@@ -174,7 +216,7 @@ def judge_rules(
             plain[number] = judged
         else:
             found.failed.append(judged)
-        found.too_few += trial.allowed < 0
+        found.too_few += trial.is_too_small
         found.undecided += trial.is_open
     hopeful = [each for each, trial in enumerate(trials) if trial.is_promising]
     for place, verdicts in judge.narrowings([rules[each] for each in hopeful], supported):
@@ -195,8 +237,7 @@ def judge_rules(
 def _is_clearly_better(narrowed: Judged, plain: Judged) -> bool:
     """Whether a narrowed rule surely keeps the meaning more often than the plain one did."""
     one, other = narrowed.verdict, plain.verdict
-    low, _ = wilson_interval(one.accepted, one.sampled, confidence=2 * CONFIDENCE - 1)
-    return float(low) > other.accepted / other.sampled
+    return counted_share(one.accepted, one.sampled) > other.accepted / other.sampled
 
 
 def _plainest(passed: Sequence[Judged]) -> Judged | None:
@@ -215,57 +256,72 @@ class _Trial:
     Attributes:
         pairs: what is to be judged, in this order.
         places: in how many texts the rule acts.
-        share: what the lower bound of the share of S ≥ τ has to be.
-        accuracy: how often the scorer is right.
-        answers: for the first of the pairs, whether each reaches τ.
+        tau: from which S on a rewrite counts as equivalent.
+        delta: the share of rewrites that may lose the meaning.
+        spread: of the shared error of S; None takes the word of S ≥ τ.
+        scores: S of the first of the pairs.
     """
 
-    pairs: Sequence[tuple[str, str]]
+    pairs: Sequence[Pair]
     places: int
-    share: float
-    accuracy: Accuracy
-    answers: list[bool] = field(default_factory=list)
+    tau: float
+    delta: float
+    spread: float | None
+    scores: list[float] = field(default_factory=list)
 
     @property
-    def allowed(self) -> int:
-        return allowed_losses(len(self.pairs), self.share)
+    def answers(self) -> NDArray[np.int8]:
+        """Of the pairs with a score, whether S ≥ τ."""
+        return (np.array(self.scores) >= self.tau).astype(np.int8)
 
     @property
     def accepted(self) -> int:
-        return sum(self.answers)
+        return int(self.answers.sum())
 
     @property
-    def losses(self) -> int:
-        return len(self.answers) - self.accepted
+    def is_too_small(self) -> bool:
+        return len(self.pairs) < LEAST
+
+    def low(self, *, others: int = 0) -> float:
+        """The bound of the share that readers accept, if so many others had S = 1."""
+        scores = np.array([*self.scores, *[1.0] * others])
+        if not len(scores):
+            return 0.0
+        if self.spread is None:
+            return counted_share(int((scores >= self.tau).sum()), len(scores))
+        return believed_share(scores, self.spread)
 
     @property
     def is_open(self) -> bool:
-        """Whether more answers can make it pass, or worth narrowing."""
-        asked = len(self.answers)
-        if self.allowed < 0 or asked == len(self.pairs):
+        """Whether more scores can make it pass, or worth narrowing."""
+        asked, left = len(self.scores), len(self.pairs) - len(self.scores)
+        if self.is_too_small or not left:
             return False
         if asked >= _STEPS[0] and not self.accepted:
             return False
-        return asked < _FIRST or self.losses <= self.allowed
+        return asked < _FIRST or self.low(others=left) >= 1 - self.delta
 
     @property
     def is_promising(self) -> bool:
         """Whether it keeps the meaning in some places, and clearly not in all."""
-        if self.allowed < 0 or self.is_open:
+        if self.is_too_small or self.is_open:
             return False
-        return _PROMISE * len(self.answers) <= self.accepted < _CLEAR * len(self.answers)
+        return _PROMISE * len(self.scores) <= self.accepted < _CLEAR * len(self.scores)
 
     @property
     def verdict(self) -> TextVerdict:
-        asked = len(self.answers)
-        low, _ = wilson_interval(self.accepted, asked, confidence=2 * CONFIDENCE - 1)
+        low = self.low()
         return TextVerdict(
-            sampled=asked,
+            sampled=len(self.scores),
             accepted=self.accepted,
-            low=self.accuracy.true(float(low)),
+            low=low,
             places=self.places,
             few=len(self.pairs) < SAMPLE,
-            passed=asked == len(self.pairs) and self.losses <= self.allowed,
+            passed=(
+                len(self.scores) == len(self.pairs)
+                and not self.is_too_small
+                and low >= 1 - self.delta - 1e-12
+            ),
         )
 
 
@@ -276,8 +332,8 @@ class _Judge:
     corpus: Corpus
     scorer: Scorer
     tau: float
-    share: float
-    accuracy: Accuracy
+    delta: float
+    spread: Spread | None
     stop: Callable[[], bool]
     portion: int
     on_progress: Callable[[int, int], None]
@@ -314,16 +370,16 @@ class _Judge:
         trials = self._trials(places)
         self._answer([(each, SAMPLE) for each in trials])
         for number, (rule, trial) in enumerate(zip(rules, trials, strict=True)):
-            if len(trial.answers) < len(trial.pairs):
+            if len(trial.scores) < len(trial.pairs):
                 continue
             at = places.of_rule(number)
             forms = narrowed(
                 rule,
                 corpus.tokens,
                 Sites(places.rows[at], places.starts[at], places.ends[at]),
-                np.array(trial.answers, np.int8),
+                trial.answers,
                 tagger=corpus.tagger,
-                delta=(1 - self.share) / 2,
+                delta=self.delta / 2,
                 least=_LEAST_BESIDE,
                 negations=False,
             )
@@ -336,25 +392,46 @@ class _Judge:
             (originals[row], text)
             for row, text in zip(places.rows.tolist(), places.texts, strict=True)
         ]
-        return [
-            _Trial(pairs[places.of_rule(rule)], found, self.share, self.accuracy)
+        trials = [
+            _Trial(pairs[places.of_rule(rule)], found, self.tau, self.delta, None)
             for rule, found in enumerate(places.found.tolist())
         ]
+        if self.spread is not None:
+            # All rewrites of a rule have its change, so the first one says how far errors go
+            # together; where an instance lies beside another change, the rest hardly differs.
+            first = [trial.pairs[0] for trial in trials if trial.pairs]
+            spreads = iter(self.spread(first).tolist())
+            for trial in trials:
+                trial.spread = next(spreads) if trial.pairs else 0.0
+        return trials
 
     def _answer(self, wanted: Sequence[tuple[_Trial, int]]) -> None:
-        """Ask about the first pairs of trials, up to so many; all of a trial or none."""
+        """Score the first pairs of trials, up to so many; all of a trial or none."""
         first = 0
         while first < len(wanted) and not self.stop():
             last = first
-            pairs: list[tuple[str, str]] = []
+            pairs: list[Pair] = []
             while last < len(wanted) and len(pairs) < self.portion:
                 trial, upto = wanted[last]
-                pairs += trial.pairs[len(trial.answers) : upto]
+                pairs += trial.pairs[len(trial.scores) : upto]
                 last += 1
-            answers = iter(self.scorer.at_least(pairs, self.tau).tolist()) if pairs else iter(())
+            scores = iter(self._scores(pairs).tolist())
             self.decisions += len(pairs)
             for trial, upto in wanted[first:last]:
-                missing = len(trial.pairs[len(trial.answers) : upto])
-                trial.answers += [next(answers) for _ in range(missing)]
+                missing = len(trial.pairs[len(trial.scores) : upto])
+                trial.scores += [next(scores) for _ in range(missing)]
             first = last
             self.on_progress(first, len(wanted))
+
+    def _scores(self, pairs: Sequence[Pair]) -> Floats:
+        """S of each pair, 0 where it is far below τ; 1 or 0 where the scorer's word is taken."""
+        if not pairs:
+            return np.zeros(0)
+        if self.spread is None:
+            return self.scorer.at_least(pairs, self.tau).astype(np.float64)
+        scores = np.zeros(len(pairs))
+        # Most rewrites are far below τ, which a scorer says much sooner than how far.
+        kept = np.flatnonzero(self.scorer.at_least(pairs, min(_FAR, self.tau)))
+        if len(kept):
+            scores[kept] = self.scorer.scores([pairs[each] for each in kept.tolist()])
+        return scores

@@ -375,8 +375,9 @@ def _cautions(manifest: Manifest) -> list[str]:
         lines += [
             "",
             "*Accepted on text*: how many of a rule's rewrites of much text have S ≥ τ, and what "
-            "share has it at least (90%, one-sided). Known rules were accepted by people, and are "
-            "not judged. The model was asked about rules after that.",
+            "share readers surely accept: one-sided, and less where nobody has read the change of "
+            "words before. Known rules were accepted by people, and are not judged. The model was "
+            "asked about rules after that.",
         ]
     return lines
 

@@ -1,0 +1,126 @@
+"""What readers said of a change of words counts in other texts, and so does that nobody read it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.judge.changes import changes_of
+from sears_dsl.judge.readings import (
+    Effect,
+    Readings,
+    change_name,
+    conditional_odds,
+    load_readings,
+)
+from training.readings import Model, Read, fit, posteriors
+
+NONE = Readings(1.0, 0.0, 1.5, {})
+MOVIE = changes_of("A movie.", "A film.")
+PLAY = changes_of("A play.", "A game.")
+
+
+def read(odds: float, accepted: list[bool], changes: list[int]) -> Read:
+    """Readings of changes for which the judge says the same."""
+    names = [str(each) for each in range(max(changes) + 1)]
+    return Read(
+        np.full(len(accepted), odds), np.array(accepted), np.array(changes), names,
+        np.ones(len(names)),
+    )  # fmt: skip
+
+
+def test_readers_who_accept_raise_the_chance_and_those_who_refuse_lower_it() -> None:
+    model = Model(slope=1.0, shift=0.0, spread=1.5)
+    accepted, refused = [True] * 8, [False] * 8
+    mean, spread = posteriors(read(0.0, accepted + refused, [0] * 8 + [1] * 8), model)
+    assert mean[0] > 1 > -1 > mean[1]
+    assert mean[0] == pytest.approx(-mean[1], abs=1e-6)
+    assert (spread < model.spread).all()
+    readings = Readings(
+        1.0, 0.0, 1.5, {"movie -> film": Effect(8, 8, float(mean[0]), float(spread[0]))}
+    )
+    told, unread = readings.chances(np.array([0.6, 0.6]), [MOVIE, PLAY])
+    assert told > 0.8
+    assert unread == pytest.approx(NONE.chances(np.array([0.6]), [PLAY])[0])
+
+
+def test_the_more_readings_the_surer() -> None:
+    model = Model(slope=1.0, shift=0.0, spread=1.5)
+    _, few = posteriors(read(0.0, [True, False], [0, 0]), model)
+    _, many = posteriors(read(0.0, [True, False] * 20, [0] * 40), model)
+    assert many[0] < few[0] < model.spread
+
+
+def test_posteriors_are_those_of_a_simulation() -> None:
+    generator = np.random.default_rng(0)
+    draws = generator.normal(0, 1.2, 200_000)
+    chances = 1 / (1 + np.exp(-(0.5 + draws)))
+    agreeing = draws[(generator.random((5, len(draws))) < chances).sum(0) == 4]
+    mean, spread = posteriors(
+        read(0.5, [True] * 4 + [False], [0] * 5), Model(slope=1.0, shift=0.0, spread=1.2)
+    )
+    assert mean[0] == pytest.approx(agreeing.mean(), abs=0.03)
+    assert spread[0] == pytest.approx(agreeing.std(), abs=0.03)
+
+
+def test_the_spread_of_changes_is_found_again() -> None:
+    generator = np.random.default_rng(1)
+    changes = np.repeat(np.arange(400), 8)
+    odds = generator.normal(0, 1.5, len(changes))
+    u = generator.normal(0, 1.4, 400)
+    accepted = generator.random(len(changes)) < 1 / (1 + np.exp(-(odds - 0.5 + u[changes])))
+    model = fit(Read(odds, accepted, changes, [str(n) for n in range(400)], np.ones(400)))
+    assert model.spread == pytest.approx(1.4, abs=0.2)
+    assert model.shift == pytest.approx(-0.5, abs=0.2)
+    assert model.slope == pytest.approx(1.0, abs=0.12)
+
+
+@given(
+    evident=st.floats(1e-6, 1 - 1e-6),
+    tau=st.floats(0.01, 0.99),
+    mean=st.floats(-4, 4),
+    spread=st.floats(0, 3),
+    slope=st.floats(0.3, 2),
+)
+@settings(deadline=None)
+def test_the_least_chance_by_the_evidence_decides_as_the_chance_does(
+    evident: float, tau: float, mean: float, spread: float, slope: float
+) -> None:
+    readings = Readings(slope, -0.3, 1.0, {"movie -> film": Effect(3, 2, mean, spread)})
+    chance = readings.chances(np.array([evident]), [MOVIE])[0]
+    least = readings.least(tau, [MOVIE])[0]
+    assert (chance >= tau) == (evident >= least) or abs(chance - tau) < 1e-9
+
+
+@given(chance=st.floats(0.02, 0.98), spread=st.floats(0, 2.5))
+@settings(deadline=None)
+def test_a_chance_is_the_mean_over_what_is_shared(chance: float, spread: float) -> None:
+    odds = conditional_odds(np.array([chance]), spread)
+    u = spread * np.linspace(-4, 4, 4001)
+    weights = np.exp(-(np.linspace(-4, 4, 4001) ** 2) / 2)
+    mean = (weights / (1 + np.exp(-(odds + u)))).sum() / weights.sum()
+    assert mean == pytest.approx(chance, abs=0.02)
+
+
+def test_of_several_changes_the_one_counts_that_readers_accept_least() -> None:
+    effects = {"movie -> film": Effect(9, 9, 2.0, 0.5), "play -> game": Effect(9, 0, -2.0, 0.6)}
+    readings = Readings(1.0, 0.0, 1.5, effects)
+    both = changes_of("A movie or play.", "A film or game.")
+    mean, spread = readings.effects_of([both])
+    assert (mean[0], spread[0]) == (-2.0, 0.6)
+
+
+def test_names_of_changes_have_no_casing_and_no_place() -> None:
+    pairs = [("Movie night!", "Film night!"), ("One movie.", "One film.")]
+    assert {change_name(changes_of(*pair)[0]) for pair in pairs} == {"movie -> film"}
+
+
+def test_the_shipped_readings_hold_what_the_file_of_readings_says() -> None:
+    readings = load_readings()
+    assert readings.slope > 0
+    assert readings.spread > 0
+    for effect in readings.effects.values():
+        assert 0 <= effect.accepted <= effect.read
+        assert 0 < effect.spread <= readings.spread + 1e-3

@@ -1,0 +1,214 @@
+"""What readers say of a change of words beyond the evidence: the judge's last step.
+
+In: rewrites that readers judged, with all evidence (`training.judge`), and the curves, which say s,
+the log-odds of each. Out: what ``readings.json`` holds: of each change that was read the posterior
+mean and spread of u, what readers accept beyond s; σ, the spread of u among all changes; and how
+well it predicts readings that took no part, of changes that were read elsewhere, and of changes
+that were not. Always holds: the same judgements give the same numbers; s comes from content that
+did not learn from the change.
+
+    logit P(accepted) = a s + b + u,   u ~ N(0, σ²) for each change
+
+a, b and σ are those of the largest likelihood, the integral over u taken on a grid. Of changes that
+a first look left out a sample was read; each of it counts for as many as it stands for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from sears_dsl.judge.changes import changes_of
+from sears_dsl.judge.readings import VERSION, change_name
+from sears_dsl.meaning.calibration import operating_curve
+from training.judgements import Judgement
+
+Floats = NDArray[np.float64]
+
+_GRID = np.linspace(-8.0, 8.0, 81)
+_LEAST_SPREAD = 0.2
+#: How many changes that a first look left out each one stands for that was read.
+_LEFT_OUT = 47.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """Readings with what the judge says.
+
+    Attributes:
+        odds: (N,) s, the judge's log-odds without readings.
+        accepted: (N,) by the reader.
+        changes: (N,) the number of each one's change.
+        names: of the changes.
+        weights: (changes,) how many changes each stands for.
+    """
+
+    odds: Floats
+    accepted: NDArray[np.bool_]
+    changes: NDArray[np.int64]
+    names: list[str]
+    weights: Floats
+
+    def at(self, chosen: NDArray[np.bool_]) -> Read:
+        """Some of the readings."""
+        return Read(
+            self.odds[chosen], self.accepted[chosen], self.changes[chosen], self.names, self.weights
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """a, b and σ."""
+
+    slope: float
+    shift: float
+    spread: float
+
+    def log_odds(self, odds: Floats) -> Floats:
+        """Of acceptance where u is 0."""
+        return self.slope * odds + self.shift
+
+
+def likelihoods(read: Read, model: Model) -> Floats:
+    """Of the readings of each change for each u of the grid: logarithms, (changes, grid)."""
+    odds = model.log_odds(read.odds)[:, None] + _GRID
+    each = np.where(read.accepted[:, None], -np.logaddexp(0, -odds), -np.logaddexp(0, odds))
+    sums = np.zeros((len(read.names), len(_GRID)))
+    np.add.at(sums, read.changes, each)
+    return sums
+
+
+def prior(spread: float) -> Floats:
+    """Logarithms of the weights of the grid."""
+    weights = -(_GRID**2) / (2 * spread**2)
+    return np.asarray(weights - np.logaddexp.reduce(weights))
+
+
+def fit(read: Read) -> Model:
+    """The model of the largest likelihood."""
+
+    def loss(numbers: Floats) -> float:
+        model = Model(numbers[0], numbers[1], float(np.exp(numbers[2])))
+        of_change = np.logaddexp.reduce(likelihoods(read, model) + prior(model.spread), axis=1)
+        # A weak pull to a = 1, b = 0: the judge is calibrated.
+        return float(-(read.weights @ of_change)) + (numbers[0] - 1) ** 2 + 0.1 * numbers[1] ** 2
+
+    best = minimize(loss, np.array([1.0, 0.0, 0.3]), method="Nelder-Mead").x
+    return Model(float(best[0]), float(best[1]), float(np.exp(best[2])))
+
+
+def posteriors(read: Read, model: Model) -> tuple[Floats, Floats]:
+    """Mean and spread of u of each change, each (changes,)."""
+    logs = likelihoods(read, model) + prior(model.spread)
+    chances = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
+    mean = chances @ _GRID
+    spread = np.sqrt(np.maximum(chances @ _GRID**2 - mean**2, _LEAST_SPREAD**2))
+    return mean, spread
+
+
+def held_out_figures(read: Read, *, folds: int = 5) -> dict[str, float]:
+    """How well readings are predicted that took no part.
+
+    Changes that were read: from every other reading of the same change. Changes that were not: from
+    the readings of the changes of other folds.
+    """
+    count = len(read.names)
+    even = _rank_in_change(read) % 2 == 0
+    often = np.bincount(read.changes, minlength=count) >= 4
+    known, unknown, prior_alone = (np.full(len(read.odds), np.nan) for _ in range(3))
+    model = fit(read)
+    for half in (even, ~even):
+        mean, _ = posteriors(read.at(half), model)
+        rest = ~half & often[read.changes]
+        odds = model.log_odds(read.odds[rest])
+        known[rest] = odds + mean[read.changes[rest]]
+        prior_alone[rest] = odds
+    fold = np.random.default_rng(0).integers(0, folds, count)[read.changes]
+    for each in range(folds):
+        other = fit(read.at(fold != each))
+        unknown[fold == each] = other.log_odds(read.odds[fold == each])
+    some = ~np.isnan(known)
+    good = read.accepted[some]
+    return {
+        "readings": len(read.odds),
+        "changes": count,
+        "changes read four times or more": int(often.sum()),
+        "loss, change read": _loss(known[some], good),
+        "loss, the same without its readings": _loss(prior_alone[some], good),
+        "area, change read": operating_curve(known[some], good).area,
+        "area, the same without its readings": operating_curve(
+            prior_alone[some], read.accepted[some]
+        ).area,
+        "area, changes of other folds": operating_curve(unknown, read.accepted).area,
+    }
+
+
+def _rank_in_change(read: Read) -> NDArray[np.int64]:
+    """Which reading of its change each is, in the order of the file."""
+    seen: dict[int, int] = defaultdict(int)
+    ranks = []
+    for change in read.changes.tolist():
+        ranks.append(seen[change])
+        seen[change] += 1
+    return np.array(ranks, np.int64)
+
+
+def _loss(odds: Floats, accepted: NDArray[np.bool_]) -> float:
+    return float(np.where(accepted, np.logaddexp(0, -odds), np.logaddexp(0, odds)).mean())
+
+
+def readings_of(judgements: Sequence[Judgement], chances: Floats) -> Read:
+    """Judgements of rewrites with one change each.
+
+    Args:
+        judgements: N of mined rewrites, and of shipped rules; whoever wrote one of these has read
+            fifty of its rewrites, here each change has a few of them.
+        chances: (N,) what the curves say.
+    """
+    clipped = chances.clip(1e-4, 1 - 1e-4)
+    evident = np.log(clipped) - np.log1p(-clipped)
+    kept, names = [], []
+    weight_of: dict[str, float] = {}
+    for at, one in enumerate(judgements):
+        changes = changes_of(one.original, one.rewrite)
+        if len(changes) == 1:
+            kept.append(at)
+            names.append(change_name(changes[0]))
+            weight_of.setdefault(names[-1], _LEFT_OUT if " left " in one.source else 1.0)
+    number = {name: at for at, name in enumerate(weight_of)}
+    return Read(
+        evident[kept], np.array([judgements[at].share >= 0.5 for at in kept]),
+        np.array([number[name] for name in names], np.int64),
+        list(number), np.array(list(weight_of.values())),
+    )  # fmt: skip
+
+
+def readings_file(read: Read, shipped: Read) -> dict[str, Any]:
+    """What ``readings.json`` holds.
+
+    Args:
+        read: with log-odds of content that did not learn from the change: for a, b and σ.
+        shipped: the same with the log-odds of the shipped judge, beyond which u is counted.
+    """
+    model = fit(read)
+    mean, spread = posteriors(shipped, model)
+    number = np.bincount(read.changes, minlength=len(read.names))
+    accepted = np.bincount(read.changes[read.accepted], minlength=len(read.names))
+    return {
+        "version": VERSION,
+        "slope": round(model.slope, 4),
+        "shift": round(model.shift, 4),
+        "spread": round(model.spread, 4),
+        "figures": {name: round(each, 4) for name, each in held_out_figures(read).items()},
+        "effects": {
+            name: [int(number[at]), int(accepted[at]), round(float(mean[at]), 3),
+                   round(float(spread[at]), 3)]
+            for name, at in sorted((name, at) for at, name in enumerate(read.names))
+        },
+    }  # fmt: skip
