@@ -95,7 +95,7 @@ def counted_share(accepted: int, count: int) -> float:
 
     Example:
         >>> round(counted_share(15, 15), 3), round(counted_share(57, 60), 3)
-        (0.901, 0.903)
+        (0.901, 0.9)
     """
     low, _ = wilson_interval(accepted, count, confidence=2 * CONFIDENCE - 1)
     return float(low)
@@ -112,9 +112,9 @@ def believed_share(scores: Floats, spread: float) -> float:
     the bound is a quantile over both.
 
     Example:
-        >>> sure = np.full(60, 0.97)
-        >>> round(believed_share(sure, 0.5), 2), round(believed_share(sure, 2.0), 2)
-        (0.94, 0.84)
+        >>> scores = np.full(60, 0.85)
+        >>> round(believed_share(scores, 0.0), 2), round(believed_share(scores, 2.0), 2)
+        (0.81, 0.75)
     """
     odds = conditional_odds(scores, spread).clip(-_SURE, _SURE)
     chances = 1 / (1 + np.exp(-(odds[:, None] + spread * _NORMAL)))
