@@ -379,7 +379,7 @@ class _Walk:
             case Regex(pattern, ignore_case):
                 return _full_match(_regex(pattern, ignore_case), token.text)
             case SetReference():
-                members = _written(test, file or self.file)
+                members = _written(test, self.file if file is None else file)
                 return any(self.holds(self._single(each), token, where) for each, where in members)
             case Negation(operand):
                 if isinstance(operand, Group):
