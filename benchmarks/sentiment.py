@@ -39,8 +39,9 @@ from benchmarks.record import Row, data_file, write_record
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.screen.console import console
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.discovery.algorithm import Progress, discover
+from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.result.found import Discovery
+from sears_dsl.discovery.search import Progress
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine import reference
 from sears_dsl.engine.matcher import compile_rules

@@ -18,8 +18,6 @@ from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.resources import resource_folder
 
-__all__ = ["LEFT_OUT", "find_rule_files", "load", "load_rulesets", "ruleset_page", "shipped"]
-
 LEFT_OUT = ".left-out.sear"
 """How the name of a file ends that holds what reviewers rejected."""
 

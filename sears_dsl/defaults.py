@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_SCORER", "DEFAULT_TAGGER", "SCORER_NAMES"]
-
 DEFAULT_TAGGER = "fast"
 """The name of the tagger. Chosen by how often the shipped rules fire where they should
 (`python -m benchmarks.taggers`); ``spacy`` is the other one."""

@@ -31,8 +31,6 @@ from pygments.token import (
     _TokenType,
 )
 
-__all__ = ["Kind", "SearsLexer", "textmate_grammar"]
-
 Kind: TypeAlias = Literal[
     "anchor", "arrow", "attribute", "bracket", "comment", "constant", "function", "id", "invalid",
     "key", "keyword", "name", "number", "operator", "plain", "quantifier", "reference", "regex",

@@ -21,8 +21,6 @@ from sears_dsl.tagging.pinned import parse_pinned
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
-__all__ = ["Outcome", "RuleTestResult", "run_tests"]
-
 Outcome: TypeAlias = Literal["ok", "missing", "noisy", "wrong"]
 
 

@@ -19,19 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from sears_dsl.errors import UsageError
 
-__all__ = [
-    "Dependence",
-    "binomial_tail",
-    "excess_exact",
-    "fisher_exact",
-    "holm_values",
-    "mcnemar_exact",
-    "mean_interval",
-    "paired_difference_interval",
-    "q_values",
-    "wilson_interval",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 
 Dependence: TypeAlias = Literal["positive", "any"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import subprocess
 import sys
 from pathlib import Path, PurePath
@@ -226,12 +225,3 @@ def test_public_names_are_there_and_only_those() -> None:
     assert set(sears_dsl._MODULE_OF) == set(sears_dsl.__all__)
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = sears_dsl.no_such_name  # type: ignore[attr-defined]
-
-
-def test_every_exported_name_of_a_module_exists() -> None:
-    for path in MODULES:
-        module = importlib.import_module(
-            "sears_dsl." + _name(path).removesuffix(".py").replace("/", ".")
-        )
-        for name in getattr(module, "__all__", ()):
-            assert hasattr(module, name), f"{path}: {name}"

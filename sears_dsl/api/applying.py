@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["apply"]
-
 
 def apply(
     dataset: object,

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from sears_dsl.paraphrasing.plugins import AnyScorer
     from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["AS_FOUND", "AuditResult", "ComparisonResult", "audit", "compare"]
-
 AS_FOUND = "as found"
 """Of an audit where nobody chooses: the scorer that scored the rules when they were found."""
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer
     from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["AdversaryResult", "DiscoveryResult", "adversaries", "discover"]
-
 
 class DiscoveryResult(Result):
     """Rules that a search found, with their numbers.

@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.tagging.tagger import Tagger
 
-__all__ = [
-    "AnyRules",
-    "OnProgress",
-    "in_python",
-    "labelled_rows",
-    "names_of_columns",
-    "origins_of",
-    "predictor_of",
-    "read_once",
-    "remark",
-    "rulesets_of",
-    "shown",
-    "tagger_of",
-    "used_label",
-]
-
 AnyRules: TypeAlias = "Ruleset | str | Path | Sequence[Ruleset | str | Path]"
 """A ruleset; a rule file, a folder or the name of a shipped ruleset; or several of these."""
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from sears_dsl.repair.trainers import Trainer
     from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["RepairResult", "augment", "fix"]
-
 
 class RepairResult(Result):
     """What training on rewritten rows did.

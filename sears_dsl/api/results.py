@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["Bars", "Result", "drawn_name", "html_table"]
-
 _MOST_ROWS = 50
 _LONGEST_CELL = 400
 _LONGEST_NAME = 60

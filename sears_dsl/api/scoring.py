@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer
 
-__all__ = ["ParaphraseResult", "ScoreResult", "paraphrase", "score"]
-
 
 class ScoreResult(Result):
     """Pairs with how far each rewrite still means what its original means.

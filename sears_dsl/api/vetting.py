@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from sears_dsl.vetting.outputs import Written
     from sears_dsl.vetting.running import Place
 
-__all__ = ["VettingResult", "vet"]
-
 
 class VettingResult(Result):
     """A page on which people judge rules, and what they decided so far.

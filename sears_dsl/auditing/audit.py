@@ -39,8 +39,6 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED, Comparison
 from sears_dsl.statistics import mean_interval
 
-__all__ = ["Circumstances", "audit"]
-
 #: From this confidence on a model counts as sure of an answer.
 SURE_FROM = 0.9
 _SHOWN = 3

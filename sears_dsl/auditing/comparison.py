@@ -22,8 +22,6 @@ from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import holm_values, mcnemar_exact, paired_difference_interval, q_values
 
-__all__ = ["Change", "ComparisonDocument", "Paired", "RuleChange", "compare"]
-
 Change: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
 """What became of a rule; ``no evidence`` where the difference may be chance (p ≥ 0.05, Holm)."""
 

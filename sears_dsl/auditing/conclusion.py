@@ -13,8 +13,6 @@ from sears_dsl.auditing.document import AuditDocument, RuleRecord
 from sears_dsl.auditing.shares import told
 from sears_dsl.auditing.verdicts import CERTAIN
 
-__all__ = ["conclusion"]
-
 
 def conclusion(document: AuditDocument) -> str:
     """The sentence, the same in the terminal, in Markdown and on the page."""

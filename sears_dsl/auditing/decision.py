@@ -17,8 +17,6 @@ from sears_dsl.auditing.verdicts import Judgement, Outcome, judge_share
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.statistics import binomial_tail
 
-__all__ = ["decide"]
-
 
 def decide(
     effects: Effects, judgements: Sequence[Judgement], whole: Together, gates: Gates

@@ -33,21 +33,6 @@ from sears_dsl.runtime.documents import read_document
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.statistics import binomial_tail
 
-__all__ = [
-    "EQUIVALENT",
-    "AuditDocument",
-    "Confidence",
-    "Example",
-    "GateRecord",
-    "Meaning",
-    "RuleRecord",
-    "RulesetIdentity",
-    "Verdict",
-    "read_audit",
-    "write_audit",
-]
-
-
 #: Of a rule that keeps the meaning, so many rewrites are equivalent at least (1 - δ).
 EQUIVALENT = 0.9
 

@@ -17,8 +17,6 @@ from sears_dsl.effects.rule_effects import RuleEffect
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Rule
 
-__all__ = ["Gate", "Gates", "JudgeBy", "Limit", "read_gate", "read_rate"]
-
 JudgeBy: TypeAlias = Literal["rate", "evidence", "proof"]
 """When a rule fails: its ``rate`` is above the limit; there is ``evidence`` that it is (q < 0.05);
 there is no ``proof`` that it is not (the interval reaches above the limit)."""

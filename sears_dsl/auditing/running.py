@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.parts import OwnParts, PartsChoice, Show
     from sears_dsl.meaning.scorer import Scorer
 
-__all__ = [
-    "AuditChoices",
-    "as_found",
-    "audit_rules",
-    "check_rules",
-    "recorded_otherwise",
-    "scorer_of_audit",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditChoices:

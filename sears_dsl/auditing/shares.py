@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from sears_dsl.statistics import wilson_interval
 
-__all__ = ["Share", "share_of", "told"]
-
 
 @dataclass(frozen=True, slots=True)
 class Share:

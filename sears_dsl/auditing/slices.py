@@ -28,8 +28,6 @@ from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import fisher_exact, q_values
 
-__all__ = ["SliceResult", "question_type", "read_columns", "slice_results", "slicings"]
-
 _OTHER = "(other)"
 _EMPTY = "(empty)"
 _MOST_PARTS = 12

@@ -23,16 +23,6 @@ from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.statistics import mcnemar_exact
 
-__all__ = [
-    "Accuracy",
-    "Overlap",
-    "Together",
-    "accuracy_p_value",
-    "flips_alone",
-    "keeping",
-    "together",
-]
-
 _OVERLAPS = 100
 
 

@@ -22,8 +22,6 @@ from sears_dsl.auditing.shares import Share, share_of, told
 from sears_dsl.effects.rule_effects import RuleEffect
 from sears_dsl.statistics import binomial_tail, q_values
 
-__all__ = ["CERTAIN", "Judgement", "Outcome", "judge", "judge_share"]
-
 Outcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]
 """``measured``: enough rows, and no limit to judge by."""
 

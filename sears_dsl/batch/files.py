@@ -38,8 +38,6 @@ from sears_dsl.data.streams import STANDARD_STREAM, compressed
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.writing import FileState, state_of
 
-__all__ = ["ApplyReport", "ApplyRequest", "Progress", "apply_file"]
-
 # Bytes of a file that are worth a second process from the beginning: some seconds of work.
 _LARGE = 16 << 20
 # Formats whose rows stand under the names of their columns.

@@ -24,8 +24,6 @@ from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 
-__all__ = ["apply_to"]
-
 _WHERE = "the dataset"
 
 

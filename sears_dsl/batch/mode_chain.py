@@ -34,8 +34,6 @@ from sears_dsl.data.dataset import row_ids
 from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import DataError
 
-__all__ = ["Changed", "rewrite_chain"]
-
 
 @dataclass(frozen=True, slots=True)
 class Changed:

@@ -36,12 +36,11 @@ from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids
 from sears_dsl.data.plain_text import json_text
 from sears_dsl.engine.matches import Rewrite
-from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
+from sears_dsl.engine.rewrite.columns import RewriteColumns
+from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import DataError
 from sears_dsl.tagging.tokens import Int32Array, dense
-
-__all__ = ["EditColumn", "Records", "rewrite_each"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,8 +30,6 @@ from sears_dsl.runtime.documents import make_private_folder, parse_json, read_do
 from sears_dsl.runtime.lock import lock
 from sears_dsl.runtime.writing import FileState, state_of, sync_folder
 
-__all__ = ["PartialOutput"]
-
 _FOLDER = ".sears-partial"
 # All files of such a folder but the lock.
 _OURS = re.compile(r"manifest\.json(\.new)?|\d+\.part(\.new)?|output")

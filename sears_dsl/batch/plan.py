@@ -26,25 +26,6 @@ from sears_dsl.data.span_columns import (
 from sears_dsl.engine.matches import Edit, Rewrite, Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 
-__all__ = [
-    "ChainedText",
-    "CharacterPlaces",
-    "Mode",
-    "Plan",
-    "Spans",
-    "TextMatcher",
-    "Texts",
-    "Touched",
-    "count_texts",
-    "count_unrenderable",
-    "in_row",
-    "moved_values",
-    "present_texts",
-    "protected_spans",
-    "row_name",
-    "spans_of",
-]
-
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
 Spans: TypeAlias = list[tuple[int, int]]

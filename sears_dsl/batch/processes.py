@@ -25,8 +25,6 @@ from typing import Any, BinaryIO, Generic, TypeVar
 from sears_dsl.errors import SearsError
 from sears_dsl.runtime.processes import Outcome, answer_pipe, close_pipes, start_child
 
-__all__ = ["Process", "serve"]
-
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 

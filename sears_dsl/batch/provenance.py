@@ -43,20 +43,6 @@ from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.loading import load_named, may_be_named
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
-__all__ = [
-    "TABLE",
-    "FoundScoring",
-    "found_by_discovery",
-    "found_scoring",
-    "manifest_path",
-    "reads_tags",
-    "record_tagger",
-    "tagger_findings",
-    "tagger_for",
-    "validated_with",
-    "validating_taggers",
-]
-
 TABLE = "taggers.json"
 """The name of the table in the folder of shipped rulesets."""
 

@@ -21,8 +21,6 @@ from sears_dsl.tagging.tagger import identity_of
 if TYPE_CHECKING:
     from sears_dsl.batch.plan import TextMatcher
 
-__all__ = ["RulesetRecipe", "rules_digest"]
-
 
 @dataclass(frozen=True, slots=True)
 class RulesetRecipe:

@@ -31,18 +31,6 @@ from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 
-__all__ = [
-    "ALL",
-    "ApplyRequest",
-    "check_paths",
-    "is_stream",
-    "kept_columns",
-    "manifest_of",
-    "output_format",
-    "output_names",
-    "plan_of",
-]
-
 #: What stands for every column, where columns to keep are named.
 ALL = "all"
 _RECORD_COLUMNS = ("id", "rule", "column", "original", "rewritten", "edits")

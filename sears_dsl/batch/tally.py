@@ -13,8 +13,6 @@ from typing import Any
 
 from sears_dsl.engine.matches import Edit
 
-__all__ = ["Example", "RuleTally", "Tally"]
-
 _EXAMPLES = 2
 _KEPT_REASONS = 1_000
 

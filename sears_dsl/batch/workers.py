@@ -26,8 +26,6 @@ from sears_dsl.data.dataset import format_named
 from sears_dsl.errors import DataError, SearsError
 from sears_dsl.runtime.closing import Closing
 
-__all__ = ["Crew", "MatcherRecipe", "Task", "with_changes"]
-
 # Batches a process, finished or not, that wait for those before them.
 _MOST_WAITING = 4
 

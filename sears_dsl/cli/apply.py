@@ -22,10 +22,9 @@ from sears_dsl.cli.warm_up import quietly
 from sears_dsl.defaults import DEFAULT_TAGGER
 
 if TYPE_CHECKING:
-    from sears_dsl.batch.files import ApplyReport, ApplyRequest, Progress
+    from sears_dsl.batch.files import ApplyReport, Progress
+    from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.errors import Diagnostic
-
-__all__ = ["apply_command"]
 
 # So many rules, and so many rows with a span in the way, are in a summary.
 _MOST = 12
@@ -90,8 +89,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     parquet, arrow, txt or SQuAD json, compressed or not; - is standard input. The output is
     complete or not there at all; an interrupted run goes on with --resume.
     """
-    from sears_dsl.batch.files import ApplyRequest, apply_file
+    from sears_dsl.batch.files import apply_file
     from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["audit_command", "chosen_scoring", "compare_command"]
-
 
 def _rate(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """A share between 0 and 1, or in per cent."""

@@ -22,8 +22,6 @@ from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
 if TYPE_CHECKING:
     from sears_dsl.repair.augmented import Augmented
 
-__all__ = ["augment_command"]
-
 
 @click.command(
     "augment",

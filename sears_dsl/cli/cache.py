@@ -6,8 +6,6 @@ import click
 
 from sears_dsl.cli.screen.console import counted, echo_json
 
-__all__ = ["cache_group"]
-
 
 @click.group("cache", epilog="Example: sears cache info")
 def cache_group() -> None:

@@ -34,9 +34,6 @@ from sears_dsl.cli.vet import vet_command, vetted_command
 from sears_dsl.cli.warm_up import say_when_compiling, warm_up_command
 from sears_dsl.errors import DataError, SearsError
 
-__all__ = ["run", "sears"]
-
-
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.settings import Settings
     from sears_dsl.effects.right_rows import RightRows
 
-__all__ = ["SearchScreen", "adversaries_command", "discover_command"]
-
 # Seconds after which known flips are shown while the model is asked about more.
 _SOON = 5.0
 

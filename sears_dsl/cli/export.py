@@ -15,8 +15,6 @@ from sears_dsl.errors import DataError, UsageError
 if TYPE_CHECKING:
     from sears_dsl.engine.matches import Scope
 
-__all__ = ["export_command"]
-
 
 @click.command("export", epilog="Example: sears export found.sear --data dev.csv -o suite.pkl")
 @click.argument("rules", nargs=-1, required=True)

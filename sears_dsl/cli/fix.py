@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from sears_dsl.repair.report import Participants
     from sears_dsl.repair.trainers import Trainer
 
-__all__ = ["fix_command"]
-
 
 @click.command(
     "fix",

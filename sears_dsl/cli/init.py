@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-__all__ = ["init_command"]
-
 
 @click.command(
     "init",

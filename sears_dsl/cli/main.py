@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = ["main"]
-
 # The exit code of `commands.run` after an interrupt.
 _INTERRUPTED = 128 + signal.SIGINT
 

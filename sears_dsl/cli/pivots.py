@@ -13,8 +13,6 @@ from sears_dsl.errors import UsageError
 if TYPE_CHECKING:
     from sears_dsl.translation.model_files import ModelFiles
 
-__all__ = ["former_models_command", "pivots_group"]
-
 
 @click.group("pivots", epilog="Example: sears pivots list")
 def pivots_group() -> None:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sears_dsl.meaning.judgements import PairColumns
     from sears_dsl.meaning.scorer import Scorer
 
-__all__ = ["calibrate_command", "score_command"]
-
 _STDOUT = "-"
 # Pairs that are scored before the next of them are written.
 _ROWS = 2_000

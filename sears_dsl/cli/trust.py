@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["trust_command"]
-
 
 @click.command("trust", epilog="Example: sears trust")
 @click.option("--show", is_flag=True, help="Say what there is to agree to, and agree to nothing.")

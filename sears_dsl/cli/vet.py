@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from sears_dsl.vetting.review.session import Session
     from sears_dsl.vetting.running import Place
 
-__all__ = ["vet_command", "vetted_command"]
-
 
 @click.command(
     "vet",

@@ -13,8 +13,6 @@ import click
 
 from sears_dsl.cli.screen.console import counted
 
-__all__ = ["quietly", "say_when_compiling", "warm_up_command"]
-
 _COMPILING = "compiling the inner loops, up to half a minute"
 _NOWHERE = "no folder could be written to keep them"
 _FOLDER = "set NUMBA_CACHE_DIR to one"

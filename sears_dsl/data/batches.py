@@ -13,8 +13,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
-__all__ = ["Batch", "Changes", "Format", "Frame", "ReadOptions", "Reader"]
-
 #: Row in the batch → column → new value.
 Changes: TypeAlias = Mapping[int, Mapping[str, Any]]
 

@@ -12,8 +12,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
-__all__ = ["JsonColumn", "Repeated", "cells"]
-
 
 class Repeated(Sequence[Any]):
     """A column whose values repeat.

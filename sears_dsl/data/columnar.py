@@ -20,16 +20,6 @@ from sears_dsl.data.cells import JsonColumn, Repeated
 from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.errors import DataError, UsageError
 
-__all__ = [
-    "ArrowValues",
-    "Columnar",
-    "RecordBatchColumns",
-    "changed_record_batch",
-    "columns_named",
-    "object_lists",
-    "require_pyarrow",
-]
-
 _MIXED = "write jsonl, or give the values of the column one type"
 
 

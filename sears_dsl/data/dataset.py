@@ -28,18 +28,6 @@ from sears_dsl.data.streams import STANDARD_STREAM, byte_blocks, compressed, com
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.writing import write_atomically
 
-__all__ = [
-    "FORMAT_NAMES",
-    "Dataset",
-    "IdLedger",
-    "default_column",
-    "format_named",
-    "format_of",
-    "require_column",
-    "row_ids",
-    "write_columns",
-]
-
 _FORMATS: Mapping[str, Format] = {
     form.name: form
     for form in (

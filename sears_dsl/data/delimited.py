@@ -26,8 +26,6 @@ from sears_dsl.data.plain_text import (
 )
 from sears_dsl.errors import DataError
 
-__all__ = ["Delimited"]
-
 # A longer field is most likely a quote that is never closed; larger values break some C compilers.
 _LONGEST_FIELD = 1 << 27
 _EMPTY = '""'

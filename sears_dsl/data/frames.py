@@ -26,8 +26,6 @@ from sears_dsl.data.columnar import (
 )
 from sears_dsl.errors import DataError
 
-__all__ = ["MemoryFrame", "memory_frame"]
-
 _ROWS = 10_000
 
 

@@ -26,8 +26,6 @@ from sears_dsl.data.plain_text import (
 from sears_dsl.data.streams import JsonCursor, TextSource
 from sears_dsl.errors import DataError
 
-__all__ = ["JsonArray", "JsonLines", "assemble_array"]
-
 # `json.loads` without its looks for what hardly any line has: white space before the object.
 _DECODE = json.JSONDecoder().raw_decode
 _ASCII_TEXT = json.JSONEncoder(default=plain_value).encode

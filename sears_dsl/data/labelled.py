@@ -23,8 +23,6 @@ from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
 
-__all__ = ["LabelledRows", "label_alternatives", "read_labelled", "read_texts"]
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

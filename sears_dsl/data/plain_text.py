@@ -18,17 +18,6 @@ from sears_dsl.data.batches import Batch, Changes, Frame, ReadOptions
 from sears_dsl.data.streams import TextSource
 from sears_dsl.errors import DataError
 
-__all__ = [
-    "LineReader",
-    "PlainText",
-    "TextFormat",
-    "encoded",
-    "json_text",
-    "line_body",
-    "lone_return",
-    "plain_value",
-]
-
 _MARK = "\ufeff"
 
 

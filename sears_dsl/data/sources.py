@@ -18,8 +18,6 @@ from sears_dsl.data.dataset import Dataset
 from sears_dsl.data.frames import MemoryFrame, memory_frame
 from sears_dsl.errors import DataError, UsageError
 
-__all__ = ["IN_MEMORY", "MemoryRows", "RowSource", "frame_of", "is_pair", "open_rows"]
-
 IN_MEMORY = "the data"
 """What messages call a dataset that has no file."""
 

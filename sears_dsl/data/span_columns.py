@@ -23,16 +23,6 @@ from typing import Any, TypeAlias
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.documents import parse_json
 
-__all__ = [
-    "CharacterMap",
-    "SpanColumn",
-    "moved_spans",
-    "occurrences",
-    "row_spans",
-    "standing_spans",
-    "value_spans",
-]
-
 #: Where characters start:end of a text stand after its rewrite; None if they were touched.
 CharacterMap: TypeAlias = Callable[[int, int], tuple[int, int] | None]
 

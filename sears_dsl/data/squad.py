@@ -23,8 +23,6 @@ from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.streams import JsonCursor, TextSource
 from sears_dsl.errors import DataError
 
-__all__ = ["SQUAD_SPANS", "Squad"]
-
 #: The columns of a SQuAD file that point into its contexts.
 SQUAD_SPANS = (SpanColumn("context", "answers"), SpanColumn("context", "plausible_answers"))
 

@@ -23,16 +23,6 @@ from typing import Any, BinaryIO, NoReturn
 
 from sears_dsl.errors import DataError, UsageError
 
-__all__ = [
-    "COMPRESSIONS",
-    "STANDARD_STREAM",
-    "JsonCursor",
-    "TextSource",
-    "byte_blocks",
-    "compressed",
-    "compression_of",
-]
-
 STANDARD_STREAM = "-"
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _BLOCK = 1 << 20

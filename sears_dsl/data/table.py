@@ -19,8 +19,6 @@ from sears_dsl.data.labelled import label_alternatives
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
 
-__all__ = ["Table", "read_table", "text_column"]
-
 
 @dataclass(frozen=True, eq=False)
 class Table:

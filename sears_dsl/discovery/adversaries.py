@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.meaning.scorer import Scorer
 
-__all__ = [
-    "Adversaries",
-    "Adversary",
-    "adversary_columns",
-    "best_of_each_row",
-    "find_adversaries",
-    "one_of_each_row",
-]
-
 # The base rate is counted on so many rows at most, and a row's paraphrases are looked through so
 # far for one that keeps the meaning: each look is a question to the scorer.
 _BASE_ROWS = 400

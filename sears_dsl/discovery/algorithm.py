@@ -45,8 +45,6 @@ from sears_dsl.paraphrasing.remembered import (
 from sears_dsl.runtime.journal import Journal
 from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["OnProgress", "Progress", "adversaries_of", "discover"]
-
 
 def adversaries_of(
     data: LabelledRows,

@@ -13,8 +13,6 @@ from typing import Literal, TypeAlias
 
 from sears_dsl.discovery.settings import Order
 
-__all__ = ["NEEDS", "Budget", "Stage"]
-
 Stage: TypeAlias = Literal[
     "rows", "known", "paraphrases", "answers", "adversaries", "judging", "rules", "filter",
     "telling",

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-__all__ = ["Closest", "Flip", "Funnel", "HeldOut", "TextVerdict"]
-
 
 @dataclass(frozen=True, slots=True)
 class Flip:

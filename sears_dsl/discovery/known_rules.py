@@ -28,8 +28,6 @@ from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["KnownFlips", "KnownRules", "load_known"]
-
 # Kept as printed, or kept to be rejected: nobody says that these keep the meaning.
 _NOT_ACCEPTED = ("paper/", "rejected/")
 

@@ -38,8 +38,6 @@ from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tokens import Tokens
 
-__all__ = ["meaning_first", "paper_order"]
-
 # Of the questions that are left what known rules may take, and what is kept at most for telling of
 # held-out rows.
 _OF_KNOWN, _OF_HELD_OUT = 0.25, 0.3

@@ -40,19 +40,6 @@ if TYPE_CHECKING:
     from sears_dsl.paraphrasing.remembered import ParaphraseSource
     from sears_dsl.paraphrasing.team import Team
 
-__all__ = [
-    "BEAM_WIDTH",
-    "NO_SCORER",
-    "OwnParts",
-    "Parts",
-    "PartsChoice",
-    "Show",
-    "check_rows",
-    "load_chosen_scorer",
-    "open_parts",
-    "participants_of",
-]
-
 BEAM_WIDTH = 30
 """Prefixes that the search for paraphrases keeps where nobody says."""
 

@@ -34,8 +34,6 @@ from sears_dsl.language.ruleset import Ruleset, home
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["EmittedRule", "emit", "is_writable"]
-
 _NEW = Ruleset((), options=MINED)
 _FIRING_TESTS = 2
 _LONGEST_TEST = 200

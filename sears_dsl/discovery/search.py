@@ -36,8 +36,6 @@ from sears_dsl.paraphrasing.remembered import (
 from sears_dsl.runtime.journal import Journal
 from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["BeforeSearch", "OnKnown", "OnProgress", "Outcome", "Progress", "Search"]
-
 
 class Progress(NamedTuple):
     """How far a stage is; ``total`` is None where nobody knows."""

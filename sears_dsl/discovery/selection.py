@@ -29,8 +29,6 @@ from sears_dsl.effects.applications import Applications
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Rule
 
-__all__ = ["Coverage", "Selection", "coverage_of", "select"]
-
 _ONE = 1 << 40
 
 

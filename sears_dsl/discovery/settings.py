@@ -14,8 +14,6 @@ from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.models.predictor import Comparison
 
-__all__ = ["HOLDOUT", "HOLDOUT_FROM", "QUESTIONS_A_ROW", "Order", "ProposeFrom", "Settings"]
-
 HOLDOUT, HOLDOUT_FROM = 0.3, 100
 """The share of right rows that is held out where nobody says, and from how many on."""
 

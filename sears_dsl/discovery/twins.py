@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from sears_dsl.effects.applications import Applications
 from sears_dsl.language.rule import Literal, Piece, Rule, Tag, TagCopy, Text
 
-__all__ = ["OVERLAP", "Collapsed", "Reason", "Twins", "collapse", "words_replaced"]
-
 OVERLAP = 0.8
 """The share of a rule's rewrites from which on another rule that writes them too stands for it: no
 two rules are to count the same mistakes of the model."""

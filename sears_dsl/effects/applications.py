@@ -22,8 +22,6 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Int32Array, Tokens
 
-__all__ = ["MINED", "Applications", "applications_of", "apply_candidates"]
-
 MINED = Options(case="exact")
 """The options under which mined rules are read."""
 

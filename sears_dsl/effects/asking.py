@@ -22,8 +22,6 @@ from sears_dsl.effects.evidence import lots
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.statistics import wilson_interval
 
-__all__ = ["Answers", "Ask", "ask_everything", "ask_in_rounds"]
-
 Ask: TypeAlias = Callable[[Sequence[int], Sequence[str]], Sequence[str | None]]
 """What the model says of right rows with other texts; None where it was not asked."""
 

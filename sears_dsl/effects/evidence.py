@@ -44,8 +44,6 @@ from sears_dsl.statistics import (
     wilson_interval,
 )
 
-__all__ = ["FlipEvidence", "flip_evidence", "hold_out", "lots"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlipEvidence:

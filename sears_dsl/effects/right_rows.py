@@ -21,8 +21,6 @@ from sears_dsl.errors import DataError
 from sears_dsl.models.cached import CachedPredictor, OnProgress
 from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal, row_key
 
-__all__ = ["Questions", "RightRows", "try_model"]
-
 # Rows that a model is tried on before anything else begins, and of these asked about again.
 _TRIED = 16
 _ASKED_AGAIN = 4

@@ -35,8 +35,6 @@ from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answ
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Int32Array
 
-__all__ = ["Effects", "OnStage", "PairScorer", "RuleEffect", "rule_effects"]
-
 Flags: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -20,31 +20,6 @@ import numpy as np
 
 from sears_dsl.runtime.kernels import kernel
 
-__all__ = [
-    "ANCHORS",
-    "EXTENT_ALL",
-    "EXTENT_EVERY",
-    "EXTENT_FIRST",
-    "FOCUS",
-    "LEFT",
-    "NODE_SHIFT",
-    "NO_CHILD",
-    "ORDER",
-    "ORDER_BITS",
-    "ORDER_MASK",
-    "PATTERN",
-    "RANK",
-    "RANK_BITS",
-    "Classes",
-    "Heads",
-    "Protection",
-    "Rules",
-    "asks_edges",
-    "find_child",
-    "first_slot",
-    "is_protected",
-]
-
 EXTENT_FIRST = 0
 EXTENT_ALL = 1
 EXTENT_EVERY = 2

@@ -26,8 +26,6 @@ from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.tagging.tokens import Tokens
 
-__all__ = ["ChainedRow", "ChainedRows", "chain_rows"]
-
 Prepare: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Tokens]]]
 """Tokenizes, and tags, the texts that a rule may match: their places, and their tokens."""
 

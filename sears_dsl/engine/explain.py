@@ -22,8 +22,6 @@ from sears_dsl.tagging.tokens import Token
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["Explanation", "explain"]
-
 
 @dataclass(frozen=True, slots=True)
 class Explanation:

@@ -14,8 +14,6 @@ import numpy as np
 from sears_dsl.engine.arrays import first_slot
 from sears_dsl.runtime.kernels import kernel
 
-__all__ = ["number_sequences"]
-
 _HASH_BITS = 30
 
 

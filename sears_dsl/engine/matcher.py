@@ -25,7 +25,8 @@ from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches, Scope, Unit
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
-from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
+from sears_dsl.engine.rewrite.columns import RewriteColumns
+from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.sentence_units import Sentences
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
@@ -34,8 +35,6 @@ from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
-
-__all__ = ["Matcher", "compile_rules"]
 
 
 def compile_rules(

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.tagging.tokens import Int32Array
 
-__all__ = ["Binding", "Edit", "Matches", "Rewrite", "Scope", "TokenRange", "Unit"]
-
 
 class TokenRange(NamedTuple):
     """Tokens ``start`` up to, not including, ``end`` of a row."""

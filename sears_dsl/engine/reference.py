@@ -19,7 +19,8 @@ from typing import Literal as OneOf
 import re2  # type: ignore[import-untyped, unused-ignore]
 
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
-from sears_dsl.engine.rewrite.renderer import Renderer, Unrendered, render_untouching
+from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     Anchor,
@@ -44,8 +45,6 @@ from sears_dsl.tagging.tokens import Token
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
-
-__all__ = ["Extent", "Observer", "Split", "State", "candidates", "find", "is_protected", "rewrite"]
 
 Extent: TypeAlias = OneOf["first", "all"]
 Split: TypeAlias = Callable[[str], tuple[str, ...]]

@@ -15,8 +15,6 @@ from sears_dsl.engine.matches import Edit, Rewrite
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import apply_edits
 
-__all__ = ["Sentences", "inside"]
-
 
 class Sentences:
     """The sentences of some rows, one after another, and what was done to them as done to the rows.

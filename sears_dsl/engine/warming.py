@@ -13,8 +13,6 @@ from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect, kernels
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
-__all__ = ["warm_up"]
-
 # Formats, templates, deletions, insertions, contexts, inflections, many edges and many negations.
 _RULES = "\n".join(
     (

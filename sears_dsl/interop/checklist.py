@@ -22,8 +22,6 @@ from sears_dsl.language.rule import Expectation
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["Case", "RuleCases", "TestKind", "checklist_suite", "rule_cases"]
-
 TestKind: TypeAlias = Literal["INV", "DIR", "MFT"]
 """CheckList's kinds of tests: invariance, directional expectation, minimum functionality."""
 

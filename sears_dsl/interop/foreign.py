@@ -11,8 +11,6 @@ from typing import Any
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["imported"]
-
 
 def imported(module: str, *, tool: str, install: str) -> Any:
     """The module, imported now.

@@ -24,8 +24,6 @@ from sears_dsl.interop.foreign import imported
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["Instances", "WordAlignment", "align_words", "rule_transformation"]
-
 Instances: TypeAlias = Literal["first", "every"]
 """One candidate a rule, at its ``first`` instance in the text, or one at ``every`` instance."""
 

@@ -21,8 +21,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["CHANGES", "Change", "Word", "changes_of", "words_of"]
-
 CHANGES = 8
 _DIFFERENCES = 128
 

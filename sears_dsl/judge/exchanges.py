@@ -12,18 +12,6 @@ from functools import lru_cache
 
 from sears_dsl.judge.english import english, forms_of, spelled_otherwise, tags_of
 
-__all__ = [
-    "CLITICS",
-    "content_evidence",
-    "counterpart",
-    "function_evidence",
-    "is_known",
-    "is_unknown",
-    "likeness",
-    "lone_evidence",
-    "written_out",
-]
-
 _BEARS_IS = frozenset(("there", "here"))
 _AFTER_IS = frozenset(
     ("a", "an", "the", "not", "no", "so", "very", "too", "just", "also", "always", "never", "all")

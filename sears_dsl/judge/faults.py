@@ -17,8 +17,6 @@ from functools import lru_cache
 from sears_dsl.engine.rewrite.articles import wants_an
 from sears_dsl.judge.english import english, forms_of, tags_of
 
-__all__ = ["FAULTS", "faults"]
-
 FAULTS = (
     "bad contraction",
     "stiff question",

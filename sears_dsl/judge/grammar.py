@@ -35,8 +35,6 @@ from sears_dsl.judge.small_grammar import SmallNetwork, plain_word
 from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.loading import load_tagger
 
-__all__ = ["GRAMMAR", "PIECE", "REACH", "UNKNOWN", "Grammar", "Network", "load_grammar"]
-
 #: After so many words a piece of a text ends with its sentence, and after `_LONGEST` anyhow.
 PIECE = 30
 _LONGEST = 80

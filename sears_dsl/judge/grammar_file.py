@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.writing import write_atomically
 
-__all__ = ["FORMAT", "GrammarFile", "read_grammar_file", "write_grammar_file"]
-
 #: Version of the files: of their arrays, of the networks and of what these read of a word.
 FORMAT = 1
 

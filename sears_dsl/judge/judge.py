@@ -37,18 +37,6 @@ from sears_dsl.judge.readings import Readings, load_readings
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.documents import parse_json
 
-__all__ = [
-    "CONTENT",
-    "VERSION",
-    "Curves",
-    "Evidence",
-    "Judge",
-    "Reason",
-    "content_columns",
-    "load_judge",
-    "single_words",
-]
-
 Pair = tuple[str, str]
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Layout", "Vectors", "attention", "layout_of", "normal", "product", "sigmoid"]
-
 Vectors: TypeAlias = NDArray[np.float32]
 
 # Rows of one product of matrices, always: so no row's result depends on how many there are.

@@ -33,8 +33,6 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 
-__all__ = ["VERSION", "Effect", "Readings", "change_name", "conditional_odds", "load_readings"]
-
 VERSION = 1
 """Of readings.json."""
 

@@ -29,8 +29,6 @@ from sears_dsl.judge.networks import (
     sigmoid,
 )
 
-__all__ = ["BUCKETS", "HEADS", "SHAPES", "SmallNetwork", "plain_word", "row_of", "shape_of"]
-
 #: Rows of words that have none of their own, by their endings.
 BUCKETS = 1024
 HEADS = 4

@@ -39,8 +39,6 @@ from sears_dsl.judge.exchanges import (
 )
 from sears_dsl.judge.faults import FAULTS, faults
 
-__all__ = ["SUPPORT", "SURFACE", "support_evidence", "surface_evidence"]
-
 SURFACE = (
     # how much
     "places changed",

@@ -37,8 +37,6 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.language.words import code, nearest, quote
 
-__all__ = ["FUNCTIONS", "INFLECTIONS", "check_rule"]
-
 _MOST_REPETITIONS = 8
 
 

@@ -29,8 +29,6 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS, known_tags
 from sears_dsl.language.words import code, nearest, quote
 
-__all__ = ["check_tag", "check_test", "pattern_error"]
-
 Problem: TypeAlias = tuple[str, str, str]
 
 _NO_SPACE = "leave it out: white space is no token, and `What NOUN` fires whatever lies between"

@@ -13,8 +13,6 @@ from pathlib import PurePath
 
 from sears_dsl.errors import Diagnostic
 
-__all__ = ["no_rules", "no_text"]
-
 _RULE_LIKE = re.compile(
     r"(?:sear|ruleset|import|option|set|rule|template)\b|.*(?:->|=>|→|⇒|⟶|—>|–>)", re.DOTALL
 )

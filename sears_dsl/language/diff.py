@@ -13,8 +13,6 @@ from sears_dsl.language.printer import print_rule, print_test
 from sears_dsl.language.rule import Metadata, Rule
 from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["RuleChange", "RulesetDiff", "diff_rulesets"]
-
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:

@@ -43,8 +43,6 @@ from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset, circle
 from sears_dsl.language.usage import usage_warnings, used_sets
 from sears_dsl.language.words import nearest
 
-__all__ = ["assemble", "load", "parse", "read_file"]
-
 _CASES = get_args(CaseOption)
 _TAGSETS = get_args(TagsetOption)
 _REPAIRS = get_args(RepairOption)

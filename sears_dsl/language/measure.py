@@ -22,16 +22,6 @@ from sears_dsl.language.rule import (
     Text,
 )
 
-__all__ = [
-    "MOST_VARIANTS",
-    "is_one_test",
-    "is_unchanged",
-    "longest",
-    "most_tags",
-    "shortest",
-    "variant_count",
-]
-
 MOST_VARIANTS = 64
 """How many flat variants a rule may expand to."""
 

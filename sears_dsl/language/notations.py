@@ -38,8 +38,6 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.tagsets import MOVED
 from sears_dsl.language.words import code, quote
 
-__all__ = ["notation_warnings", "set_notation_warnings"]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

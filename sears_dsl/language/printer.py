@@ -58,16 +58,6 @@ from sears_dsl.language.words import (
 if TYPE_CHECKING:
     pass
 
-__all__ = [
-    "distinct_ids",
-    "print_entries",
-    "print_rule",
-    "print_statements",
-    "print_test",
-    "rule_id",
-    "rule_ids",
-]
-
 _VALUE = re.compile(r"[^\s\"()\[\]{}|?&=][^\s\"()\[\]{}|?&]*")
 _KEYWORD = re.compile(r"(?:sear|ruleset|import|option|set|rule)(?= )")
 _LABEL = re.compile(r"[\w.-]+")

@@ -19,49 +19,6 @@ from typing import Protocol, TypeAlias
 
 from sears_dsl.errors import Diagnostic, Span
 
-__all__ = [
-    "FUNCTIONS",
-    "INFLECTIONS",
-    "NO_METADATA",
-    "Anchor",
-    "AttributeName",
-    "AttributeTest",
-    "CaseOption",
-    "Conjunction",
-    "Element",
-    "Entry",
-    "Expectation",
-    "Group",
-    "HeaderLine",
-    "ImportLine",
-    "Inflected",
-    "Literal",
-    "Metadata",
-    "MetadataEntry",
-    "Negation",
-    "OptionLine",
-    "Options",
-    "ParsedFile",
-    "Piece",
-    "Reference",
-    "Regex",
-    "RepairOption",
-    "Rule",
-    "RuleScope",
-    "RuleSource",
-    "RuleTest",
-    "SetDefinition",
-    "SetReference",
-    "Statement",
-    "Tag",
-    "TagCopy",
-    "TagsetOption",
-    "Test",
-    "Text",
-    "VersionLine",
-    "Wildcard",
-]
-
 AttributeName: TypeAlias = OneOf["text", "lower", "lemma", "pos", "tag"]
 CaseOption: TypeAlias = OneOf["smart", "exact", "ignore"]
 TagsetOption: TypeAlias = OneOf["ud2", "sears2018"]

@@ -45,19 +45,6 @@ from sears_dsl.language.rule import (
     Negation,
 )
 
-__all__ = [
-    "DEEPEST",
-    "LARGEST",
-    "Import",
-    "Ruleset",
-    "circles",
-    "home",
-    "members",
-    "references_in",
-    "set_depths",
-    "set_sizes",
-]
-
 _MOST_SHOWN = 200
 # In a line that stands for a ruleset: so many rules, each cut to so many characters.
 _MOST_NAMED = 3

@@ -10,16 +10,6 @@ from __future__ import annotations
 
 from sears_dsl.language.rule import TagsetOption
 
-__all__ = [
-    "COARSE",
-    "FINE",
-    "MOVED",
-    "SEARS2018_COARSE",
-    "WHITESPACE_TAGS",
-    "coarse_of",
-    "known_tags",
-]
-
 _SHARED = "ADJ ADP ADV DET INTJ NOUN NUM PART PRON PROPN PUNCT SYM VERB X"
 
 

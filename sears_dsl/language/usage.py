@@ -12,8 +12,6 @@ from sears_dsl.errors import Diagnostic
 from sears_dsl.language.rule import Rule, SetDefinition, SetReference
 from sears_dsl.language.ruleset import Import, references_in
 
-__all__ = ["usage_warnings", "used_sets"]
-
 
 def usage_warnings(
     rules: Sequence[Rule],

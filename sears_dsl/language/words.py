@@ -20,20 +20,6 @@ from typing import NamedTuple, TypeAlias
 from sears_dsl.language.rule import FUNCTIONS, INFLECTIONS, Literal
 from sears_dsl.language.tagsets import COARSE, FINE
 
-__all__ = [
-    "KEYWORDS",
-    "Objection",
-    "Place",
-    "begins_statement",
-    "code",
-    "is_bare_punctuation",
-    "nearest",
-    "objection",
-    "quote",
-    "strange_character",
-    "tag_like",
-]
-
 Place: TypeAlias = OneOf["sequence", "group", "consequent"]
 
 

@@ -14,8 +14,6 @@ from sears_dsl.errors import Diagnostic, RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["Found", "find_all"]
-
 Found = Sequence[Diagnostic]
 
 

@@ -21,8 +21,6 @@ from sears_dsl.language.loader import parse
 from sears_dsl.language_server.findings import Found, find_all
 from sears_dsl.language_server.transport import BodyError, Message, read_message, write_message
 
-__all__ = ["LanguageServer", "serve"]
-
 _NO_JSON = -32700
 _OUR_FAULT = -32603
 _BAD_PARAMETERS = -32602

@@ -14,8 +14,6 @@ from typing import Any, BinaryIO, TypeAlias
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.documents import parse_json
 
-__all__ = ["BodyError", "Message", "read_message", "write_message"]
-
 Message: TypeAlias = dict[str, Any]
 
 _MOST_BYTES = 64 * 1024 * 1024

@@ -24,17 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from sears_dsl.errors import DataError
 from sears_dsl.statistics import wilson_interval
 
-__all__ = [
-    "CRITERION",
-    "Calibration",
-    "Curve",
-    "Share",
-    "area_interval",
-    "calibrated",
-    "entropy_threshold",
-    "operating_curve",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 
 CRITERION = "minimum entropy of the induced splits"

@@ -34,8 +34,6 @@ from sears_dsl.meaning.sentence_encoder import Embedder, encoded_pairs
 from sears_dsl.meaning.word_changes import exchanged_words, negation_differs, word_count
 from sears_dsl.translation.long_texts import differing_parts
 
-__all__ = ["EVIDENCE", "CombinedScorer", "PivotRatios", "Weights"]
-
 Pair = tuple[str, str]
 Floats = NDArray[np.float64]
 

@@ -25,8 +25,6 @@ from sears_dsl.data.dataset import Dataset, require_column
 from sears_dsl.data.sources import RowSource
 from sears_dsl.errors import DataError
 
-__all__ = ["Judgements", "PairColumns", "pair_columns", "pairs_of", "read_judgements"]
-
 Pair = tuple[str, str]
 
 # How the two texts of a pair are usually called; the first name stands for the original.

@@ -44,8 +44,6 @@ from sears_dsl.translation.long_texts import differing_parts
 from sears_dsl.translation.pivot_texts import translations
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
-__all__ = ["PivotScorer", "best_translations", "greedy_translations"]
-
 #: From sentences to one text of the pivot language each.
 Translate: TypeAlias = Callable[[Pivot, Sequence[str]], list[str]]
 

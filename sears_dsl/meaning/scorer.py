@@ -8,8 +8,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PAPER_TAU", "Scorer"]
-
 PAPER_TAU = 0.0008
 """The threshold of the paper, of its score through its pivots."""
 

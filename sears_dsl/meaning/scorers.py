@@ -24,18 +24,6 @@ if TYPE_CHECKING:
 
     from sears_dsl.translation.pivots import Pivot
 
-__all__ = [
-    "SCORER_NAMES",
-    "Shipped",
-    "load_scorer",
-    "search_tau",
-    "shipped",
-    "spread_of",
-    "translates",
-    "unfitted",
-]
-
-
 _TRANSLATING = frozenset({"pivot", "combined", "strict"})
 
 

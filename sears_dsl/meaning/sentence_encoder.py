@@ -29,8 +29,6 @@ from sears_dsl.translation.long_texts import differing_parts
 from sears_dsl.translation.model_files import known
 from sears_dsl.translation.weight_file import file_hash
 
-__all__ = ["Embedder", "EmbeddingScorer", "MiniLM", "carried_encoder", "encoded_pairs"]
-
 Pair = tuple[str, str]
 Vectors = NDArray[np.float32]
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.meaning.combined import CombinedScorer, PivotRatios
 
-__all__ = ["StrictScorer"]
-
 Pair = tuple[str, str]
 
 

@@ -17,8 +17,6 @@ from collections import Counter, defaultdict
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["exchanged_words", "negation_differs", "word_count"]
-
 _WORD = re.compile(r"n't\b|(?:(?!n't\b)[^\W_])+")
 
 

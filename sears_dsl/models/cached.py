@@ -30,8 +30,6 @@ from sears_dsl.models.predictor import (
 )
 from sears_dsl.models.store import PredictionStore
 
-__all__ = ["CachedPredictor", "DeadlineReached", "OnProgress"]
-
 #: Called with how many of how many distinct rows have their prediction.
 OnProgress: TypeAlias = Callable[[int, int], None]
 

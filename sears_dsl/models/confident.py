@@ -12,8 +12,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from sears_dsl.models.predictor import Predictor, Row
 
-__all__ = ["Answer", "ConfidentPredictor", "answers_to"]
-
 
 class Answer(NamedTuple):
     """What a model says of a row: its label, and how sure it is of it, from 0 to 1, or None."""

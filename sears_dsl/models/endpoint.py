@@ -26,8 +26,6 @@ from sears_dsl.models.endpoint_mapping import RequestMap, ResponseMap
 from sears_dsl.models.labels import answers_of, excerpt
 from sears_dsl.models.predictor import Row, RowsRefused, row_key
 
-__all__ = ["HttpPredictor"]
-
 _ROWS_A_REQUEST = 64
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _REFUSALS = frozenset({400, 413, 422})

@@ -29,8 +29,6 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.predictor import Row
 from sears_dsl.runtime.documents import read_document
 
-__all__ = ["RequestMap", "ResponseMap"]
-
 _MANY = ("$texts", "$rows")
 _ONE = ("$text", "$row")
 _EACH = "$each"

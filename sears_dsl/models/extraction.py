@@ -17,8 +17,6 @@ from sears_dsl.errors import ModelError
 from sears_dsl.models.labels import ask
 from sears_dsl.models.predictor import Row
 
-__all__ = ["ExtractionPredictor"]
-
 _COLUMNS = ("question", "context")
 _LONGEST_ANSWER = 30  # tokens
 _WINDOW = 384  # tokens of question and context together

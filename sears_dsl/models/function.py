@@ -17,8 +17,6 @@ from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.objects import load_object, object_name
 from sears_dsl.models.predictor import Row
 
-__all__ = ["CallablePredictor", "inputs_of", "load_callable"]
-
 
 class CallablePredictor:
     """A batched function as a predictor.

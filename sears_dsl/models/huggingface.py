@@ -32,8 +32,6 @@ from sears_dsl.models.extraction import ExtractionPredictor
 from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.predictor import Predictor, Row, row_key
 
-__all__ = ["PipelinePredictor", "load_pipeline"]
-
 _BATCH_SIZE = 32
 _PAIR = 2
 _MARKS = 8

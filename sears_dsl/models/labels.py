@@ -16,8 +16,6 @@ from sears_dsl.models.confident import Answer
 from sears_dsl.models.objects import listed, told_error
 from sears_dsl.models.predictor import Row
 
-__all__ = ["answers_of", "ask", "ask_answers", "excerpt", "labels_of"]
-
 _SHOWN = 80
 
 

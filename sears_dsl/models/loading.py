@@ -27,8 +27,6 @@ from sears_dsl.models.predictor import OnError, Predictor
 if TYPE_CHECKING:
     from sears_dsl.models.store import PredictionStore
 
-__all__ = ["load_predictor"]
-
 _CONFIG = "config.json"
 _KINDS = "module:object, sklearn:FILE, hf:FOLDER, http://…, file:FILE"
 

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 
 from sears_dsl.errors import ModelError, UsageError
 
-__all__ = ["NamedObject", "is_object_name", "listed", "load_object", "object_name", "told_error"]
-
 _PACKAGE = Path(__file__).parent.parent
 
 

@@ -22,8 +22,6 @@ from sears_dsl.models.predictor import Row, row_key
 from sears_dsl.runtime.documents import parse_json
 from sears_dsl.runtime.writing import write_atomically
 
-__all__ = ["FilePredictor", "PredictionsNeeded"]
-
 _ID = "id"
 _PREDICTION = "prediction"
 _CONFIDENCE = "confidence"

@@ -17,22 +17,6 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from sears_dsl.errors import ModelError
 
-__all__ = [
-    "REFUSED",
-    "BatchPredictor",
-    "Comparison",
-    "ConcurrentPredictor",
-    "OnError",
-    "Predictor",
-    "RemarkingPredictor",
-    "Row",
-    "RowsRefused",
-    "answer_f1",
-    "answers_equal",
-    "normalized_answer",
-    "row_key",
-]
-
 #: Column → text, what a model is asked about.
 Row: TypeAlias = Mapping[str, str]
 

@@ -20,8 +20,6 @@ from sears_dsl.models.function import inputs_of
 from sears_dsl.models.labels import ask, ask_answers
 from sears_dsl.models.predictor import Row
 
-__all__ = ["EstimatorPredictor", "load_estimator"]
-
 
 class EstimatorPredictor:
     """A fitted estimator, most often a pipeline that begins with a vectorizer.

@@ -18,8 +18,6 @@ from sears_dsl.errors import CacheError
 from sears_dsl.models.confident import Answer
 from sears_dsl.runtime.closing import Closing
 
-__all__ = ["PredictionStore"]
-
 SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x53504C42  # "SPLB", in the header of the file
 _SCHEMA = """

@@ -15,8 +15,6 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-__all__ = ["Surface", "natural_form"]
-
 _JOINED = re.compile(
     r"\s+(?=(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b)"  # clitics
     r"|(?<=\S)\s+(?=[.,;:!?)\]}…])"  # closing punctuation

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["DEAD", "WordDistance"]
-
 DEAD = -1
 
 # A row of the distance table: position in the sentence → changes so far, cells over the bound

@@ -18,8 +18,6 @@ from sears_dsl.paraphrasing.distance import DEAD, WordDistance
 from sears_dsl.paraphrasing.word_constraints import SPACE, Constraints, LexicalGuide, Said
 from sears_dsl.translation.network import TranslationModel
 
-__all__ = ["ParaphraseGuide", "Progress"]
-
 
 class Progress(NamedTuple):
     """A prefix: the words that are over, the letters of the last one, what constraints know."""

@@ -37,8 +37,6 @@ from sears_dsl.translation.long_texts import sentences_of
 from sears_dsl.translation.network import TranslationModel
 from sears_dsl.translation.pivots import Pivot
 
-__all__ = ["Paraphrase", "Paraphraser", "SearchBounds"]
-
 # Scores are given to so many decimals: what is beyond depends on the batch.
 _DECIMALS = 4
 

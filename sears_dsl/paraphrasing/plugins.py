@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset
+from sears_dsl.defaults import SCORER_NAMES
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.meaning.judgements import pair_columns, pairs_of
 from sears_dsl.meaning.scorer import Scorer
-from sears_dsl.meaning.scorers import SCORER_NAMES, load_scorer
+from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.models.objects import is_object_name, listed, load_object, object_name, told_error
 from sears_dsl.paraphrasing.remembered import (
     BoundedSource,
@@ -38,21 +39,6 @@ from sears_dsl.paraphrasing.remembered import (
     ParaphraseSource,
     StreamingSource,
 )
-
-__all__ = [
-    "PARAPHRASERS",
-    "SCORERS",
-    "AnyParaphraser",
-    "AnyScorer",
-    "GivenParaphrases",
-    "OwnParaphraser",
-    "OwnScorer",
-    "as_paraphraser",
-    "as_scorer",
-    "identity_of_source",
-    "offered",
-    "read_paraphrases",
-]
 
 Pair = tuple[str, str]
 

@@ -22,17 +22,6 @@ from sears_dsl.runtime.journal import Journal
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
 
-__all__ = [
-    "GROUP",
-    "BoundedSource",
-    "Found",
-    "OnPortion",
-    "ParaphraseSource",
-    "RememberedScorer",
-    "StreamingSource",
-    "remembered_paraphrases",
-]
-
 Pair = tuple[str, str]
 OnPortion = Callable[[int, int], None]
 """Called with how many of how many are done."""

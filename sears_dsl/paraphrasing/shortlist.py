@@ -15,8 +15,6 @@ import torch
 
 from sears_dsl.translation.beam_search import Reader
 
-__all__ = ["near_pieces"]
-
 # The likeliest pieces of a position, and of the vocabulary, which SentencePiece sorts by frequency.
 NEAREST = 100
 FREQUENT = 1000

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser, SearchBounds
     from sears_dsl.translation.pivots import Pivot
 
-__all__ = ["Recipe", "Team", "load_team"]
-
 Pair = tuple[str, str]
 
 # Pairs that are scored together: so many, then on to the end of an original's rewrites, since

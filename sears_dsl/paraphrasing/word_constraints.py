@@ -18,8 +18,6 @@ from typing import NamedTuple
 from sears_dsl.errors import UsageError
 from sears_dsl.translation.network import TranslationModel
 
-__all__ = ["Constraints", "LexicalGuide", "Said", "check_constraints"]
-
 # How SentencePiece writes the space before a word.
 SPACE = "\u2581"
 

@@ -19,8 +19,6 @@ from sears_dsl.project.consent import agreed, what_it_does
 from sears_dsl.project.fields import Dataset, Gates, Model, UseOfCommand
 from sears_dsl.project.file import Project
 
-__all__ = ["Choice", "Choices", "choices"]
-
 _Named = TypeVar("_Named")
 
 # What commands take.

@@ -15,8 +15,6 @@ from sears_dsl.errors import UsageError
 from sears_dsl.project.fields import Model
 from sears_dsl.project.file import Project
 
-__all__ = ["agree", "agreed", "what_it_does"]
-
 _HARMLESS = ("file:", "hf:")
 
 

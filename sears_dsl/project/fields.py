@@ -13,8 +13,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["Dataset", "Gates", "Model", "ProjectFields", "Use", "UseOfCommand"]
-
 
 class _Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -21,8 +21,6 @@ from sears_dsl.runtime.documents import read_document
 if TYPE_CHECKING:
     from sears_dsl.project.fields import ProjectFields
 
-__all__ = ["FILE_NAME", "Project", "find_project", "read_project"]
-
 FILE_NAME = "sears.toml"
 """The name of a file that holds nothing else; `pyproject.toml` holds a table for us."""
 

@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["likely_data", "likely_label", "likely_text", "project_text"]
-
 _TEXTS = ("text", "sentence", "question", "review", "comment", "content")
 _LABELS = ("label", "labels", "class", "category", "sentiment", "target", "answer", "gold", "y")
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")

@@ -23,8 +23,6 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.choice import ALL, Amount, choose
 from sears_dsl.repair.expansion import Expansion
 
-__all__ = ["PROVENANCE", "Augmented", "Columns", "augmented", "duplicated", "named_rules"]
-
 #: The columns that say where a row comes from: the id or number of the row, rule and ruleset.
 PROVENANCE = ("source_row", "source_rule", "source_ruleset")
 

@@ -15,8 +15,6 @@ from random import Random
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["ALL", "Amount", "choose"]
-
 _FORMS = "write 20% (of the rows), 2x (their number), 500 (new rows) or all"
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(%|x)?")
 

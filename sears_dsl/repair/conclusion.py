@@ -20,8 +20,6 @@ from sears_dsl.errors import UsageError
 from sears_dsl.repair.experiment import Repair
 from sears_dsl.repair.measurement import Change
 
-__all__ = ["MARGIN", "RepairGate", "RepairOutcome", "RepairVerdict", "conclusion", "judge_repair"]
-
 RepairOutcome: TypeAlias = Literal["passed", "failed", "not judged"]
 
 #: By so much the validation error may grow.

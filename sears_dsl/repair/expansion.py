@@ -18,8 +18,6 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.rule import Expectation
 
-__all__ = ["Expansion", "Rewritten", "expand", "expectations_of"]
-
 #: Why a rewrite is left out.
 MANY_LABELS = "the rule flips the label and there are more than two"
 NO_LABEL = "the rule flips the label and the row has none"

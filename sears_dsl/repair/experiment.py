@@ -34,8 +34,6 @@ from sears_dsl.repair.measurement import Change, Estimate, Outcomes, change, est
 from sears_dsl.repair.trainers import Trainer
 from sears_dsl.runtime.journal import Journal
 
-__all__ = ["Measured", "OnTraining", "Repair", "RepairSettings", "RuleRepair", "Variant", "repair"]
-
 Variant: TypeAlias = Literal["original", "augmented", "control"]
 """Trained on the rows as they are, with rewrites, or with random copies of rows."""
 

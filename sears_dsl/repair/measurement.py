@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import mean_interval, paired_difference_interval, wilson_interval
 
-__all__ = ["Change", "Estimate", "Outcomes", "change", "estimate"]
-
 Interval = tuple[float, float]
 
 _SAMPLES = 2_000

@@ -18,8 +18,6 @@ from sears_dsl.batch.provenance import found_by_discovery, manifest_path
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import UsageError
 
-__all__ = ["check_origin"]
-
 
 def check_origin(
     files: Sequence[Path],

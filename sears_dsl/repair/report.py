@@ -22,18 +22,6 @@ from sears_dsl.repair.experiment import Measured, Repair, RepairSettings
 from sears_dsl.repair.measurement import Change, Estimate
 from sears_dsl.runtime.writing import write_atomically
 
-__all__ = [
-    "ERRORS",
-    "MEASURED",
-    "Participants",
-    "augmentation_record",
-    "measured_rows",
-    "repair_notes",
-    "repair_record",
-    "verdict_lines",
-    "write_repair",
-]
-
 _NOT_GIVEN = "–"
 
 #: Error of a `Repair` → what it is called, and what it is counted on.

@@ -34,8 +34,6 @@ from sears_dsl.repair.trainers import Trainer
 from sears_dsl.runtime.journal import Journal
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
-__all__ = ["AugmentationChoices", "augment_table", "columns_of", "repair_model"]
-
 _SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."
 # What decides no answer, so that it may change when an interrupted run goes on.
 _FREE = ("seeds", "seed", "control", "comparison")

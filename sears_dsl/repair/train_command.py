@@ -25,8 +25,6 @@ from sears_dsl.repair.trainers import MODEL
 from sears_dsl.runtime.documents import parse_json, read_document
 from sears_dsl.runtime.writing import write_atomically
 
-__all__ = ["CommandTrainer"]
-
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _KNOWN = ("train", "model", "seed")
 _LINES_TOLD = 8

@@ -22,8 +22,6 @@ from sears_dsl.models.predictor import Predictor
 from sears_dsl.models.scikit import load_estimator
 from sears_dsl.runtime.writing import write_atomically
 
-__all__ = ["MODEL", "BuiltInTrainer", "GivenTrainer", "Trainer"]
-
 #: What a trained model is called in its folder.
 MODEL = "model"
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Closing"]
-
 
 class Closing:
     """Base of classes that are closed at the end of a ``with`` block.

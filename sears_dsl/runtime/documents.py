@@ -21,16 +21,6 @@ from typing import Any
 
 from sears_dsl.errors import DataError
 
-__all__ = [
-    "MOST_BYTES",
-    "is_marked",
-    "make_folder",
-    "make_private_folder",
-    "mark",
-    "parse_json",
-    "read_document",
-]
-
 MOST_BYTES = 256 * 1024 * 1024
 """What a document may have: manifests and audits of a hundred thousand rules stay far below."""
 

@@ -11,8 +11,6 @@ from importlib.util import find_spec
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["need_audit", "need_discovery", "need_frames", "need_plots", "need_vetting"]
-
 _DISCOVERY = ("torch", "transformers", "sentencepiece", "pydantic")
 _AUDIT = ("pydantic",)
 _VETTING = ("starlette", "uvicorn")

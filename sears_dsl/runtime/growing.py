@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Growing"]
-
 
 class Growing:
     """Entries of one shape, appended in groups.

@@ -19,8 +19,6 @@ from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.documents import parse_json
 
-__all__ = ["Journal"]
-
 _VERSION = 1
 _KEYS_A_QUERY = 500
 

@@ -38,18 +38,6 @@ from typing import Any, TypeVar, cast
 
 from sears_dsl.errors import SearsError, UsageError
 
-__all__ = [
-    "ENOUGH",
-    "ENOUGH_TO_COMPILE",
-    "Kernel",
-    "compiles",
-    "expect",
-    "kept",
-    "kernel",
-    "kernels",
-    "when_compiling",
-]
-
 F = TypeVar("F")
 
 #: Steps of some seven microseconds of plain Python each: as long as reading compiled code takes.

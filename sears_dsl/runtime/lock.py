@@ -11,8 +11,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lock"]
-
 
 def lock(descriptor: int) -> bool:
     """Take the lock of an open file, or say that another process has it.

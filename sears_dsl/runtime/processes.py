@@ -33,17 +33,6 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from sears_dsl.errors import SearsError
 
-__all__ = [
-    "Answer",
-    "Child",
-    "Children",
-    "Outcome",
-    "answer_pipe",
-    "close_pipes",
-    "start_child",
-    "usable_cores",
-]
-
 Child: TypeAlias = "subprocess.Popen[bytes]"
 
 Answer: TypeAlias = Callable[[Any], Any]

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from sears_dsl.errors import SearsError
 
-__all__ = ["resource_folder"]
-
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 

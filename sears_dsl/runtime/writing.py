@@ -18,8 +18,6 @@ from typing import TypeAlias
 
 from sears_dsl.errors import DataError
 
-__all__ = ["FileState", "state_of", "sync_folder", "write_atomically"]
-
 #: Which file it is, how long, and when it was last changed; None where there is none.
 FileState: TypeAlias = tuple[int, int, int] | None
 

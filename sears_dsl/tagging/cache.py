@@ -34,8 +34,6 @@ from sears_dsl.tagging.cache_file import PART_SUFFIXES, CacheFile, number_of, pr
 from sears_dsl.tagging.tagger import ChunkTagger, Tagger
 from sears_dsl.tagging.tokens import Int32Array, Tokens, text_groups
 
-__all__ = ["CacheInfo", "CachedTagger", "TagCache"]
-
 FILE_NAME = "tags.sqlite3"
 # A token is three of these: first character, one past the last, number of its tag pair.
 _CELL = np.dtype("<i4")

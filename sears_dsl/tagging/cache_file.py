@@ -20,8 +20,6 @@ from pathlib import Path
 
 from sears_dsl.errors import CacheError
 
-__all__ = ["CLEAR", "PART_SUFFIXES", "CacheFile", "number_of", "pragma", "transaction"]
-
 # What SQLite adds to the name of the file for the files beside it.
 PART_SUFFIXES = ("", "-wal", "-shm")
 CLEAR = "empty it with `sears cache clear`, or go on without it: --no-cache"

@@ -17,8 +17,6 @@ import numpy as np
 
 from sears_dsl.tagging.tokens import Tokens, TokenType
 
-__all__ = ["contraction", "separated"]
-
 _NOT = ("n't", "PART", "RB")
 _BEFORE_HAVE = ("could", "might", "must", "should", "would")
 _MODALS = (*_BEFORE_HAVE, "ca", "dare", "may", "need", "ought", "sha", "wo")

@@ -20,18 +20,6 @@ from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 
-__all__ = [
-    "BASE_TAGS",
-    "INFLECTION_TAGS",
-    "Inflection",
-    "analyses",
-    "inflect",
-    "inflect_like",
-    "is_listed",
-    "keep_casing",
-    "lemma",
-]
-
 BASE_TAGS = frozenset({"NN", "NNP", "VB", "VBP", "JJ", "RB", "MD"})
 """Fine tags whose words stand in their base form, but for forms of *be* and contractions."""
 

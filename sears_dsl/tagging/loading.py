@@ -17,8 +17,6 @@ from sears_dsl.tagging.tagger import Tagger
 if TYPE_CHECKING:
     from sears_dsl.tagging.cache import TagCache
 
-__all__ = ["load_named", "load_tagger", "may_be_named", "needs_cache"]
-
 # Taggers by name alone that are as quick as a look into a cache.
 _QUICK = ("fast", "pinned")
 

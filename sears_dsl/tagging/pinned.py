@@ -14,8 +14,6 @@ from itertools import pairwise
 
 from sears_dsl.tagging.tokens import Token, Tokens
 
-__all__ = ["PinnedTagger", "parse_pinned"]
-
 # Coarse tags of either tagset; a fine tag is told by its letters alone. The word itself may have
 # slashes (and/or/CCONJ/CC).
 _PINNED_WORD = re.compile(

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.tagging.tokens import Tokens
 
-__all__ = ["ChunkTagger", "FindingTagger", "Tagger", "identity_of"]
-
 
 @runtime_checkable
 class Tagger(Protocol):

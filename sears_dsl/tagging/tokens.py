@@ -18,8 +18,6 @@ from typing import NamedTuple, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Int32Array", "Token", "TokenType", "Tokens", "dense", "text_groups"]
-
 Int32Array: TypeAlias = NDArray[np.int32]
 
 

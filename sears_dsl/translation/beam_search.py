@@ -28,8 +28,6 @@ from torch.nn.functional import linear
 
 from sears_dsl.translation.network import Memory, State, TranslationModel
 
-__all__ = ["FREE", "Guide", "Hypothesis", "Reader", "beam_search"]
-
 # So many times the beam is looked at before the guide has its say.
 WIDER = 3
 # Pieces that stand for no text.

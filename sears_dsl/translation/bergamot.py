@@ -27,8 +27,6 @@ from sears_dsl.errors import ModelError
 from sears_dsl.translation.network import Memory, Network, State, attend, sinusoids
 from sears_dsl.translation.weight_file import file_hash, read_weights
 
-__all__ = ["Bergamot"]
-
 _HEADS = 8
 _EPSILON = 1e-9
 

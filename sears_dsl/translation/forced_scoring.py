@@ -30,8 +30,6 @@ from torch.nn import functional
 
 from sears_dsl.translation.network import Memory, State, TranslationModel
 
-__all__ = ["Originals", "join_originals", "read_originals", "total_log_probabilities"]
-
 # Pieces at least so likely at some position of an original make up the bound's vocabulary.
 _LIKELY = math.log(1e-3)
 # Rounding of float32 sums; a rewrite this close to its floor is not given up by a bound.

@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 
-__all__ = ["differing_parts", "sentences_of"]
-
 Pair = tuple[str, str]
 
 # Words from which on a pair is compared by the sentences that differ, and words on each side of

@@ -33,8 +33,6 @@ from sears_dsl.runtime.documents import parse_json, read_document
 from sears_dsl.translation.network import Memory, Network, State, attend, sinusoids
 from sears_dsl.translation.weight_file import file_hash
 
-__all__ = ["MarianModel", "replace_pickle", "weights_file"]
-
 _END = "</s>"
 _UNKNOWN = "<unk>"
 _PADDING = "<pad>"

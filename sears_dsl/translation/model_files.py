@@ -29,19 +29,6 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.runtime.documents import parse_json, read_document
 from sears_dsl.translation.weight_file import check_file, file_hash
 
-__all__ = [
-    "Hub",
-    "HubFile",
-    "ModelFiles",
-    "carried",
-    "check_model",
-    "known",
-    "models_folder",
-    "pair_names",
-    "pull",
-    "pulled",
-]
-
 _INSTALL = "pip install 'sears-dsl[discovery]'"
 _RECORD = "sears-model.json"
 _FILE = re.compile(r"\w[\w.-]*")

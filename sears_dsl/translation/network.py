@@ -24,8 +24,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["Memory", "Network", "State", "TranslationModel", "attend", "sinusoids"]
-
 # The output layer is computed by blocks of so many hypotheses and pieces: 4 MiB of logits, which
 # stay in the cache of a core or two while they are summed.
 _ROWS = 512

@@ -18,8 +18,6 @@ import torch
 from sears_dsl.translation.beam_search import FREE, Reader, beam_search
 from sears_dsl.translation.network import TranslationModel
 
-__all__ = ["PivotModels", "Translation", "translations"]
-
 
 class PivotModels(Protocol):
     """A pivot language: a model into it and a model back."""

@@ -22,8 +22,6 @@ from sears_dsl.translation.marian import MarianModel, weights_file
 from sears_dsl.translation.model_files import check_model, known, pair_names
 from sears_dsl.translation.network import TranslationModel
 
-__all__ = ["DEFAULT_PIVOTS", "Pivot", "load_pivots"]
-
 DEFAULT_PIVOTS = ("pt",)
 _HOME = "en"
 

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 
-__all__ = ["check_file", "file_hash", "read_weights"]
-
 _VERSION = 1
 _FLOAT32 = 0x404
 _INTGEMM8 = 0x4101

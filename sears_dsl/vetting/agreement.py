@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import wilson_interval
 
-__all__ = ["Kappa", "choice_kappa", "cohen_kappa", "fleiss_kappa"]
-
 _Z = NormalDist().inv_cdf(0.975)
 _NO_ERROR = 1e-7
 

@@ -21,19 +21,6 @@ from typing import Any, Literal, TypeAlias
 from sears_dsl.errors import DataError
 from sears_dsl.vetting.journal import Entry
 
-__all__ = [
-    "REASONS",
-    "TASKS",
-    "Pick",
-    "RuleVerdict",
-    "State",
-    "Task",
-    "Verdict",
-    "WrittenRule",
-    "replay",
-    "task_of",
-]
-
 Verdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
 Task: TypeAlias = Literal["judge", "write", "pick"]
 Pair: TypeAlias = tuple[str, str]

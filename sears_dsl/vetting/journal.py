@@ -31,18 +31,6 @@ from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.documents import parse_json, read_document
 from sears_dsl.runtime.lock import lock
 
-__all__ = [
-    "REVIEWER",
-    "Clock",
-    "Entry",
-    "Header",
-    "Journal",
-    "check_ruleset",
-    "read_journal",
-    "ruleset_digest",
-    "utc_now",
-]
-
 FORMAT = "sears-vetting"
 VERSION = 1
 # Hex digits of the ruleset's hash that each entry carries; the header has all of them.

@@ -22,17 +22,6 @@ from sears_dsl.vetting.agreement import Kappa, choice_kappa, cohen_kappa, fleiss
 from sears_dsl.vetting.decisions import RuleVerdict, State, replay
 from sears_dsl.vetting.journal import Header, check_ruleset, read_journal, ruleset_digest
 
-__all__ = [
-    "Agreement",
-    "Decided",
-    "Outcome",
-    "Policy",
-    "Review",
-    "agreement",
-    "outcomes",
-    "read_reviews",
-]
-
 Policy: TypeAlias = Literal["majority", "all", "any"]
 """How many of those who judged a rule have to accept it."""
 

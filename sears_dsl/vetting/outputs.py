@@ -27,8 +27,6 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.merging import Policy, Review, outcomes
 from sears_dsl.vetting.vetted import judged_pairs, left_out_text, vetted_text
 
-__all__ = ["Written", "left_out_path", "write_pairs", "write_vetted", "written_sentence"]
-
 
 @dataclass(frozen=True, slots=True)
 class Written:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Comparison
 
-__all__ = ["Pages", "Place", "Sitting", "load_rules", "open_journals", "pages_of", "place_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -25,8 +25,6 @@ from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.merging import Outcome, Review
 from sears_dsl.vetting.review.typing_rules import RuleReader
 
-__all__ = ["JudgedPair", "judged_both_ways", "judged_pairs", "left_out_text", "vetted_text"]
-
 _TESTS = 2
 _LONGEST_TEST = 200
 

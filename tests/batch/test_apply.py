@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from word_matcher import WordRecipe
 
-from sears_dsl.batch.files import ApplyReport, ApplyRequest, Progress, apply_file
+from sears_dsl.batch.files import ApplyReport, Progress, apply_file
 from sears_dsl.batch.plan import Plan
 from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.batch.workers import Crew, Task
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset
@@ -409,7 +410,8 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
 from word_matcher import WordRecipe
-from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.requests import ApplyRequest
 if __name__ == "__main__":
     report = apply_file(ApplyRequest(recipe=WordRecipe(), input={source!r}, output={output!r},
                                      mode={mode!r}))

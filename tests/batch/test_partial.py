@@ -17,8 +17,9 @@ from typing import Any, BinaryIO
 import pytest
 from word_matcher import WordRecipe
 
-from sears_dsl.batch.files import ApplyRequest, Progress, apply_file
+from sears_dsl.batch.files import Progress, apply_file
 from sears_dsl.batch.partial import PartialOutput
+from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError, SearsError, UsageError
@@ -30,7 +31,8 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
 from word_matcher import WordRecipe
-from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.errors import SearsError
 from sears_dsl.data.batches import ReadOptions
 if __name__ == "__main__":
@@ -417,7 +419,8 @@ KEEPING = """
 import sys
 sys.path.insert(0, {tests!r})
 from word_matcher import WordRecipe
-from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.span_columns import SpanColumn
 def request(**options):

@@ -10,7 +10,8 @@ from sears_dsl.engine.compile.inflection_check import compile_diagnostics
 from sears_dsl.engine.explain import explain
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
 from sears_dsl.engine.reference import find
-from sears_dsl.engine.rewrite.renderer import Renderer, Unrendered
+from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain, apply_edits
 from sears_dsl.errors import CompileError
 from sears_dsl.language.loader import parse

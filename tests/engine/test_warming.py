@@ -16,7 +16,8 @@ import json, sys
 from pathlib import Path
 import sears_dsl as sears
 from sears_dsl.runtime.kernels import kernels
-from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.catalogue import load_rulesets
 folder = Path(sys.argv[1])

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from strategies import errors_of
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
-from sears_dsl.language.check import FUNCTIONS, check_rule
+from sears_dsl.language.check import check_rule
 from sears_dsl.language.loader import parse
 from sears_dsl.language.measure import longest, shortest, variant_count
 from sears_dsl.language.rule import (
+    FUNCTIONS,
     AttributeTest,
     Element,
     Group,

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sears_dsl.defaults import SCORER_NAMES
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning.combined import EVIDENCE, CombinedScorer, Weights
 from sears_dsl.meaning.scorer import Scorer
-from sears_dsl.meaning.scorers import SCORER_NAMES, load_scorer, shipped
+from sears_dsl.meaning.scorers import load_scorer, shipped
 from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
 
 Pair = tuple[str, str]

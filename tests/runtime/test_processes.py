@@ -204,7 +204,8 @@ def test_an_ended_process_leaves_nothing_behind() -> None:
 
 SCRIPT = """
 import sys
-from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.language.loader import parse
 from sears_dsl.data.batches import ReadOptions

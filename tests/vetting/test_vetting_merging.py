@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.discovery.result.manifest import manifest_path
+from sears_dsl.batch.provenance import manifest_path
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset

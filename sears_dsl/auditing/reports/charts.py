@@ -15,19 +15,6 @@ from typing import Protocol
 
 from sears_dsl.auditing.shares import Share, told
 
-__all__ = [
-    "Difference",
-    "Scale",
-    "axis",
-    "bars",
-    "comparison_axis",
-    "comparison_bar",
-    "difference_scale",
-    "interval_bar",
-    "overlap_matrix",
-    "scale_for",
-]
-
 WIDTH = 240
 _PAD = 8
 _HEIGHT = 26

@@ -6,8 +6,6 @@ Costs nothing.
 
 from __future__ import annotations
 
-__all__ = ["code_cell"]
-
 
 def code_cell(text: str) -> str:
     r"""Text as code in the cell of a table, whatever it holds.

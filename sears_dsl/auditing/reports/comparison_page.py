@@ -12,8 +12,6 @@ from sears_dsl.auditing.reports.code_cells import code_cell
 from sears_dsl.auditing.reports.sheet import chip, css_class, escaped, page_of, table
 from sears_dsl.auditing.shares import told
 
-__all__ = ["comparison_markdown", "comparison_page"]
-
 
 def comparison_markdown(comparison: ComparisonDocument) -> str:
     """The comparison as Markdown."""

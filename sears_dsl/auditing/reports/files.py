@@ -17,8 +17,6 @@ from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.runtime.documents import make_folder
 from sears_dsl.runtime.writing import write_atomically
 
-__all__ = ["write_audit_files", "write_comparison_files"]
-
 
 def write_audit_files(document: AuditDocument, folder: Path) -> None:
     """Write ``audit.html``, ``audit.md``, ``junit.xml`` and ``audit.json``.

@@ -15,8 +15,6 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
 from sears_dsl.auditing.verdicts import Outcome
 
-__all__ = ["junit_xml"]
-
 # What XML 1.0 has no way to write.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHOWN = 5

@@ -14,8 +14,6 @@ from sears_dsl.auditing.reports.code_cells import code_cell
 from sears_dsl.auditing.shares import Share, told
 from sears_dsl.auditing.slices import SliceResult
 
-__all__ = ["audit_markdown", "change_cell", "interval", "number", "worst_first"]
-
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
 _SLICES_SHOWN = 10
 # A comment of a pull request holds so much; audit.json has all of them.

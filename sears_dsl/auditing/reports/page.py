@@ -19,8 +19,6 @@ from sears_dsl.auditing.shares import Share, told
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.verdicts import CERTAIN
 
-__all__ = ["audit_page"]
-
 _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"}
 _TITLES = {
     "failed": "The model fails",

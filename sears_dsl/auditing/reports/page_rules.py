@@ -27,8 +27,6 @@ from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked
 
-__all__ = ["rule_details", "rule_table"]
-
 # More rules than this are in the JSON alone: a page of thousands helps nobody.
 _MOST = 300
 

@@ -16,17 +16,6 @@ from importlib.resources import files
 
 from sears_dsl.auditing.shares import Share, told
 
-__all__ = [
-    "answer",
-    "chip",
-    "escaped",
-    "facts",
-    "page_of",
-    "rate_with_interval",
-    "table",
-    "visible",
-]
-
 _CLASSES = {"not judged": "unjudged", "no evidence": "quiet", "not compared": "unjudged"}
 
 

@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from sears_dsl.repair.augmented import Columns
     from sears_dsl.tagging.tagger import Tagger
 
-__all__ = [
-    "augmentation_options",
-    "chosen_columns",
-    "read_rows",
-    "recipe_and_tagger",
-    "refuse_overwriting",
-]
-
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     imports_option,
     click.option("--column", help="The column that rules rewrite."),

@@ -28,19 +28,6 @@ if TYPE_CHECKING:
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.tagging.tagger import Tagger
 
-__all__ = [
-    "Asked",
-    "Workplace",
-    "asking",
-    "asking_options",
-    "model_options",
-    "noting",
-    "pivot_option",
-    "read_data",
-    "scored_options",
-    "workplace",
-]
-
 _BEAM_WIDTH = 30
 _DATA: tuple[Callable[[Any], Any], ...] = (
     click.option("--model", required=True, metavar="SPEC",

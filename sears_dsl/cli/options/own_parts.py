@@ -16,8 +16,6 @@ from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 if TYPE_CHECKING:
     from sears_dsl.discovery.parts import PartsChoice
 
-__all__ = ["paraphrases_option", "parts_choice", "scorer_option"]
-
 _OWN = "|".join((*SCORER_NAMES, "MODULE:OBJECT"))
 
 paraphrases_option = click.option(

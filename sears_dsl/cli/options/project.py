@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from sears_dsl.project.choices import Choices
     from sears_dsl.project.file import Project
 
-__all__ = ["ProjectArgument", "ProjectCommand"]
-
 # Arguments that hold rules, and how many of their words are rows.
 _RULES = {"rules": 0, "rules_and_input": 1, "rules_and_data": 1}
 _NAMES = ("--model", "--data", "--train")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["chosen_tagger", "warn_of_tagger"]
-
 
 def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool) -> str:
     """The tagger that was named, or one that the rules were validated with, or the default one.

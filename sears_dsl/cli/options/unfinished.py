@@ -29,8 +29,6 @@ from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.documents import is_marked, make_private_folder, mark
 from sears_dsl.runtime.lock import lock
 
-__all__ = ["RESUMING", "UnfinishedRun", "resuming_options", "unfinished_run"]
-
 RESUMING: tuple[Callable[[Any], Any], ...] = (
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
     click.option("--restart", is_flag=True,

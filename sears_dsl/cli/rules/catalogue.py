@@ -12,8 +12,6 @@ from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["rules_command"]
-
 
 @click.command("rules", epilog="Example: sears rules contractions/expand")
 @click.argument("names", nargs=-1)

@@ -14,8 +14,6 @@ from sears_dsl.errors import MOST_SHOWN, Diagnostic, RuleSyntaxError, TaggerErro
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["check_command"]
-
 
 @click.command("check", cls=ProjectCommand, epilog="Example: sears check rules/ --strict")
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sears_dsl.language.diff import RulesetDiff
     from sears_dsl.language.ruleset import Ruleset
 
-__all__ = ["diff_command"]
-
 
 @click.command(
     "diff", epilog="Example: sears diff v1.2:rules/wh.sear rules/wh.sear --on questions.csv"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.tagging.tokens import Token
 
-__all__ = ["explain_command", "try_command"]
-
 # So many rules are all explained; of more, those that did not match a single token are counted.
 _FEW = 10
 

@@ -10,8 +10,6 @@ import click
 from sears_dsl.cli.screen.console import counted, imports_option
 from sears_dsl.errors import UsageError
 
-__all__ = ["fmt_command"]
-
 
 @click.command("fmt", epilog="Example: sears fmt rules/*.sear")
 @click.argument("rules", nargs=-1, required=True)

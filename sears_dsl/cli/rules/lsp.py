@@ -6,8 +6,6 @@ import sys
 
 import click
 
-__all__ = ["lsp_command"]
-
 
 @click.command("lsp", epilog="Example, in an editor's settings: sears lsp")
 @click.option("--stdio", is_flag=True, help="Some editors say so; there is no other way.")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["test_command"]
-
 
 @click.command("test", cls=ProjectCommand, epilog="Example: sears test contractions/expand")
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)

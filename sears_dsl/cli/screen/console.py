@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Edit
     from sears_dsl.errors import Diagnostic
 
-__all__ = [
-    "FilePath",
-    "as_json_object",
-    "console",
-    "counted",
-    "echo_json",
-    "excerpt",
-    "imports_option",
-    "marked",
-    "shown",
-]
-
 imports_option = click.option(
     "--allow-imports-outside",
     is_flag=True,

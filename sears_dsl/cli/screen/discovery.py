@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.result.found import Discovery, FoundRule
     from sears_dsl.discovery.settings import Settings
 
-__all__ = ["Estimate", "estimate", "notes_on", "print_discovery", "print_known"]
-
 # Columns that an example takes at least where it stands beside its rule.
 _LEAST_ROOM = 30
 _NARROW = 120

@@ -24,8 +24,6 @@ from sears_dsl.cli.screen.console import console
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["ShowStage", "Stages", "stages"]
-
 ShowStage: TypeAlias = Callable[[str, int, int | None], None]
 """Called with a stage, how many are done and how many there are; None where nobody knows."""
 

@@ -29,8 +29,6 @@ from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Int32Array, Tokens
 
-__all__ = ["SAMPLE_HEADING", "Corpus", "Places", "english_sample"]
-
 SAMPLE_HEADING = "# sears: a sample of English, version 1"
 """The first line of the shipped sample; a file with another one is not read."""
 

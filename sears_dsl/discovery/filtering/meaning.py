@@ -37,19 +37,6 @@ from sears_dsl.language.rule import Rule
 from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.statistics import wilson_interval
 
-__all__ = [
-    "BELIEF",
-    "CONFIDENCE",
-    "LEAST",
-    "SAMPLE",
-    "Judged",
-    "Judgements",
-    "Spread",
-    "believed_share",
-    "counted_share",
-    "judge_rules",
-]
-
 Floats = NDArray[np.float64]
 Pair = tuple[str, str]
 

@@ -60,8 +60,6 @@ from sears_dsl.language.words import KEYWORDS, objection
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
 
-__all__ = ["ACCEPTED", "NOT_JUDGED", "REFUSED", "Narrowed", "Sites", "narrowed", "sites_of"]
-
 ACCEPTED, REFUSED, NOT_JUDGED = 1, 0, -1
 """What may be known of a place."""
 

@@ -26,8 +26,6 @@ from sears_dsl.errors import UsageError
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
 
-__all__ = ["MINIMUM_FLIPS", "Filtered", "Verdict", "complete_scores", "filter_candidates"]
-
 MINIMUM_FLIPS = 3
 """The default: intervals and q-values say what few flips mean; the paper's authors took 6."""
 

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import Applications
 
-__all__ = ["Decisions", "Question", "Round", "allowed_failures", "decide"]
-
 Question: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 """Says of rewrites, by number, whether each keeps the meaning."""
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from sears_dsl.tagging.tokens import Token
 
-__all__ = ["Change", "minimal_change"]
-
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -27,8 +27,6 @@ from sears_dsl.language.words import KEYWORDS, objection
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, TokenType
 
-__all__ = ["Antecedents", "TestSequence", "Window"]
-
 TestSequence: TypeAlias = tuple[int, ...]
 """Tests, by their number, that tokens in a row pass."""
 

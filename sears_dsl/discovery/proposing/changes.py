@@ -18,8 +18,6 @@ from typing import NamedTuple, TypeAlias
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token
 
-__all__ = ["Rewording", "single_changes"]
-
 _Words: TypeAlias = tuple[str, ...]
 
 

@@ -21,8 +21,6 @@ from sears_dsl.language.rule import Piece, Reference, TagCopy, Text
 from sears_dsl.language.words import objection
 from sears_dsl.tagging.tokens import Token
 
-__all__ = ["ContextChange", "consequent_of"]
-
 
 class ContextChange(NamedTuple):
     """A change with its neighbours: tokens ``start`` to ``end`` of the row are replaced."""

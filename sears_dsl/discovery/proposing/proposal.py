@@ -38,8 +38,6 @@ from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
-__all__ = ["Candidates", "Reworded", "propose"]
-
 
 class Reworded(Protocol):
     """A row and another way of saying it; an `adversaries.Adversary` is one."""

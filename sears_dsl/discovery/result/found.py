@@ -37,8 +37,6 @@ from sears_dsl.tagging.tokens import Tokens
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
 
-__all__ = ["Discovery", "FoundRule", "HeldOutRows", "Tried", "TriedRule", "found_rules", "trusted"]
-
 # Sentences kept for examples and tests; a few more than are shown, since some may not do.
 _KEPT = 8
 
@@ -212,6 +210,7 @@ class Numbers(NamedTuple):
     mean_score: float
 
     def as_held_out(self) -> HeldOut:
+        """As the numbers of rows that took no part."""
         low, high = wilson_interval(self.at_tau, self.asked)
         return HeldOut(
             changed=self.asked,

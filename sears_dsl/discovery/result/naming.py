@@ -17,8 +17,6 @@ from hashlib import blake2b
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 
-__all__ = ["names_of"]
-
 _LONGEST = 60
 _DIGITS = 6
 # How a rule reads where its signs have no letters; white space parts what is not joined.

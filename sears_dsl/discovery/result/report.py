@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sears_dsl.batch.provenance import manifest_path
 from sears_dsl.discovery.counts import Closest, Flip, TextVerdict
 from sears_dsl.discovery.result.found import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
@@ -23,7 +24,6 @@ from sears_dsl.discovery.result.manifest import (
     RuleRecord,
     SearchRecord,
     SettingsRecord,
-    manifest_path,
     write_manifest,
 )
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit
@@ -34,15 +34,6 @@ from sears_dsl.tagging.tagger import identity_of
 
 if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
-
-__all__ = [
-    "Participants",
-    "judged_sentence",
-    "package_versions",
-    "percent",
-    "ruleset_text",
-    "write_discovery",
-]
 
 _SHOWN = 2
 _PACKAGES = ("sears-dsl", "spacy", "torch", "transformers", "numpy")

@@ -19,8 +19,6 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Inflected, Reference, Rule, RuleSource
 from sears_dsl.tagging.inflection import INFLECTION_TAGS
 
-__all__ = ["compiler_findings", "inflects"]
-
 
 def inflects(rule: Rule) -> bool:
     """Whether the consequent inflects a word, for which rendering asks for tags."""

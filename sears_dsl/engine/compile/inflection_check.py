@@ -28,8 +28,6 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.tagsets import COARSE
 from sears_dsl.tagging.inflection import INFLECTION_TAGS, Inflection, inflect
 
-__all__ = ["compile_diagnostics"]
-
 # Tags that a word of unknown tag may have; None: as a base form.
 _ANY_TAG = (None, "NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "JJ", "JJR", "JJS")
 

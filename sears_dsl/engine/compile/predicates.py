@@ -42,8 +42,6 @@ from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.tagging.contractions import contraction
 from sears_dsl.tagging.tokens import Int32Array, TokenType
 
-__all__ = ["Key", "PatternError", "Predicates", "Satisfied", "spellings"]
-
 Key: TypeAlias = tuple[str, *tuple[Any, ...]]
 """A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""
 

@@ -30,8 +30,6 @@ from sears_dsl.engine.compile.program import Program
 from sears_dsl.tagging.contractions import contraction
 from sears_dsl.tagging.spacy.chunk_tokenizer import chunk_bounds
 
-__all__ = ["NOTHING", "TAGS", "TOKENS", "Prefilter", "Tier"]
-
 Tier: TypeAlias = OneOf[0, 1, 2]
 
 NOTHING = 0

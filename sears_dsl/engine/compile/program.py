@@ -25,8 +25,6 @@ from sears_dsl.language.rule import Element, Literal, Rule, RuleScope, Tag
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import Int32Array
 
-__all__ = ["Problem", "Program", "build_program"]
-
 Problem = tuple[int, PatternError]
 """A rule that cannot be compiled: its position and why."""
 

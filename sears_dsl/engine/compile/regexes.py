@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.runtime.growing import Growing
 
-__all__ = ["RegexError", "Regexes"]
-
 # So many texts are remembered; then all are forgotten.
 _MOST_TEXTS = 100_000
 # Matches every text. A set of regexes that runs out of memory finds nothing, and so not this.

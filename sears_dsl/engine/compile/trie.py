@@ -13,8 +13,6 @@ import numpy as np
 from sears_dsl.engine.arrays import NODE_SHIFT, first_slot
 from sears_dsl.runtime.kernels import kernel
 
-__all__ = ["build_table", "build_trie"]
-
 
 @kernel
 def build_table(parents: Any, symbols: Any, children: Any, size: Any) -> Any:

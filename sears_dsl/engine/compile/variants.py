@@ -21,8 +21,6 @@ from sears_dsl.language.measure import MOST_VARIANTS
 from sears_dsl.language.rule import Anchor, Element, Group, Literal, Rule, RuleScope, Tag
 from sears_dsl.tagging.tokens import TokenType
 
-__all__ = ["ANCHOR_END", "ANCHOR_START", "Split", "Variant", "bind", "expand"]
-
 Split: TypeAlias = Callable[[str], Sequence[str]]
 
 ANCHOR_START = 1

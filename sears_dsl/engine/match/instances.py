@@ -13,8 +13,6 @@ import numpy as np
 from sears_dsl.engine.arrays import FOCUS, ORDER_BITS, ORDER_MASK, RANK, RANK_BITS
 from sears_dsl.runtime.kernels import kernel
 
-__all__ = ["count_instances", "expand_hits"]
-
 _DIGIT_BITS = 6
 _SHORT = 24  # up to here insertion sorts faster
 

@@ -15,8 +15,6 @@ import numpy as np
 from sears_dsl.engine.arrays import NO_CHILD, NODE_SHIFT, asks_edges, find_child
 from sears_dsl.runtime.kernels import kernel
 
-__all__ = ["remember"]
-
 # A class with so few symbols is asked for each of them.
 _FEW = 8
 

@@ -22,8 +22,6 @@ Int64Array: TypeAlias = NDArray[np.int64]
 # Classes times words of symbols, 64 to a word: 64 MiB.
 _MOST_WORDS = 1 << 23
 
-__all__ = ["classify", "mark_protected"]
-
 # ---------------------------------------------------------------- types of a batch
 
 

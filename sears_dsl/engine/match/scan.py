@@ -34,8 +34,6 @@ from sears_dsl.engine.arrays import (
 from sears_dsl.engine.match.pairs import remember
 from sears_dsl.runtime.kernels import kernel
 
-__all__ = ["collect"]
-
 
 @kernel
 def _grown(array: Any, size: Any) -> Any:

@@ -29,8 +29,6 @@ from sears_dsl.errors import UsageError
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import Int32Array, Tokens
 
-__all__ = ["Extent", "Protected", "search"]
-
 Extent: TypeAlias = OneOf["first", "all", "every"]
 """``first`` instance of a rule in a row, ``all`` that do not overlap, or ``every`` one."""
 

@@ -15,8 +15,6 @@ import unicodedata
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.casing import begins_sentence
 
-__all__ = ["agreed", "wants_an"]
-
 _ARTICLE = re.compile(r"(?<![\w'’ʼ-])(a|an)(\s+[(\[{\"'“‘]*)([^\W_]+)", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"\s*[(\[{\"'“‘]*[^\W_]+")
 _EIGHTS = re.compile(r"8\d*|(?:11|18)(?:\d{3})*")

@@ -25,7 +25,8 @@ from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
 from sears_dsl.engine.rewrite.columns import RewriteColumns
-from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, Unrendered, render_untouching
+from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
 from sears_dsl.engine.rewrite.slots import Written, write_formats
 from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
 from sears_dsl.engine.rewrite.templates import Template, Templates
@@ -38,8 +39,6 @@ from sears_dsl.engine.rewrite.windows import (
 )
 from sears_dsl.language.rule import Rule, RuleScope
 from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
-
-__all__ = ["Rendering"]
 
 # What becomes of a match, told by its form: nothing, since the text stays or since an inflection
 # is missing; new text in the place of the old; or an edit that depends on the row around it.

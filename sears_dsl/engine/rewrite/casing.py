@@ -13,23 +13,6 @@ import re
 
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic
 
-__all__ = [
-    "CAPITAL",
-    "CLOSING",
-    "OPENING",
-    "PLAIN",
-    "STOPS",
-    "UPPER",
-    "WITH_PRONOUN",
-    "begins_sentence",
-    "capitalized",
-    "cased",
-    "first_word",
-    "is_function_word",
-    "shape_of",
-    "uncapitalized",
-]
-
 PLAIN, CAPITAL, UPPER = 0, 1, 2
 """The casing of a replaced span, as far as literals follow it."""
 

@@ -17,8 +17,6 @@ from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.matches import Edit, Rewrite
 from sears_dsl.tagging.tokens import Int32Array
 
-__all__ = ["DistinctRewrites", "RewriteColumns"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctRewrites:

@@ -25,8 +25,6 @@ from sears_dsl.tagging.inflection import (
 )
 from sears_dsl.tagging.tokens import Token
 
-__all__ = ["Chunk", "Instance", "Part", "Unrendered", "kept_punctuation", "parts_of"]
-
 
 class Unrendered(Enum):
     """Why an instance makes no edit.

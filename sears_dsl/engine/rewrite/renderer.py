@@ -44,7 +44,7 @@ from sears_dsl.engine.rewrite.spacing import (
     replacement,
     stands_before,
 )
-from sears_dsl.engine.rewrite.span_map import SpanMap, apply_edits
+from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
@@ -58,20 +58,6 @@ from sears_dsl.language.rule import (
     Text,
 )
 from sears_dsl.tagging.tokens import Token
-
-__all__ = [
-    "ALONE",
-    "TOUCHED",
-    "WORD",
-    "Around",
-    "Rendered",
-    "Renderer",
-    "Unrendered",
-    "apply_edits",
-    "follows_case",
-    "render_untouching",
-]
-
 
 Rendered: TypeAlias = Edit | Unrendered
 Spans: TypeAlias = Sequence[tuple[int, int]]

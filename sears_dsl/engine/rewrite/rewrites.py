@@ -18,8 +18,6 @@ from sears_dsl.engine.rewrite.columns import DistinctRewrites, RewriteColumns
 from sears_dsl.engine.rewrite.shown_edits import pieces
 from sears_dsl.tagging.tokens import Int32Array
 
-__all__ = ["DistinctRewrites", "RewriteColumns", "Rewrites"]
-
 # Rows that a notebook shows before it only counts them.
 _MOST_SHOWN = 50
 # Rewrites that an iteration makes at once.

@@ -14,8 +14,6 @@ from typing import Literal, NamedTuple
 
 from sears_dsl.engine.matches import Edit
 
-__all__ = ["Piece", "narrowed", "pieces"]
-
 
 class Piece(NamedTuple):
     """A part of a text to look at: ``same``, ``old`` (removed) or ``new`` (inserted)."""

@@ -26,8 +26,6 @@ from sears_dsl.runtime.growing import Growing
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Int32Array, Tokens
 
-__all__ = ["Format", "Formats", "Slot", "Written", "copied_places", "format_of", "write_formats"]
-
 # What stands before a slot: nothing; a space, but before a clitic; what stands in the row.
 _BARE, _SPACED, _NEXT = range(3)
 _SPACE = ord(" ") + 1

@@ -17,19 +17,6 @@ from sears_dsl.engine.matches import Edit
 from sears_dsl.tagging.contractions import contraction
 from sears_dsl.tagging.tokens import Token
 
-__all__ = [
-    "begins_attached",
-    "begins_with_clitic",
-    "deletion",
-    "ends_with_mark",
-    "insertion",
-    "is_punctuation",
-    "opens",
-    "reaches_out",
-    "replacement",
-    "stands_before",
-]
-
 _CLITIC_INITIALS = "'’ʼnN"
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W|\Z)", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\A\w*")

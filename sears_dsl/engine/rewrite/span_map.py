@@ -14,8 +14,6 @@ from itertools import accumulate
 
 from sears_dsl.engine.matches import Edit
 
-__all__ = ["Reach", "SpanMap", "SpanMapChain", "apply_edits"]
-
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """The text after the edits; without edits the very same object.

@@ -39,8 +39,6 @@ from sears_dsl.language.rule import (
 from sears_dsl.runtime.growing import Growing
 from sears_dsl.tagging.tokens import Int32Array
 
-__all__ = ["Template", "Templates", "Windows"]
-
 
 class Template:
     """How instances are rendered; what most of them do not need is made when one does.

@@ -17,16 +17,6 @@ from numpy.typing import NDArray
 from sears_dsl.engine.rewrite.casing import CLOSING, OPENING, STOPS
 from sears_dsl.runtime.kernels import kernel
 
-__all__ = [
-    "Characters",
-    "begin_sentences",
-    "characters_of",
-    "describe_windows",
-    "is_word",
-    "neighbours",
-    "touches",
-]
-
 _SPACES = (133, 160, 5760, 8232, 8233, 8239, 8287, 12288)
 _OPENING, _CLOSING, _STOPS = (tuple(map(ord, marks)) for marks in (OPENING, CLOSING, STOPS))
 

@@ -12,8 +12,6 @@ import re
 from sears_dsl.language.parsing.leaves import Finding, Reads
 from sears_dsl.language.words import code, quote
 
-__all__ = ["borrowed_notation"]
-
 _VALUES = re.compile(r"\[\s*(\w+)\s*(!?)=\s*([^\s\]&|]+(?:\|[^\s\]&|]+)+)\s*\]")
 _WORD = r"[^\s\[\]{}()|,=&]+"
 # Glued to an element, braces are a quantifier.

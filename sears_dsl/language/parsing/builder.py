@@ -40,8 +40,6 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.language.words import Place, code, is_bare_punctuation, nearest, objection, quote
 
-__all__ = ["Builder"]
-
 _DEEPEST = 20
 _ATTRIBUTES = get_args(AttributeName)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

@@ -13,8 +13,6 @@ from sears_dsl.language.parsing.leaves import Node, Report, plain_string
 from sears_dsl.language.rule import Inflected, Piece, Reference, TagCopy, Text
 from sears_dsl.language.words import objection
 
-__all__ = ["ConsequentBuilder"]
-
 
 class ConsequentBuilder:
     """Builds the consequent of the rule on one line; problems go to ``report``."""

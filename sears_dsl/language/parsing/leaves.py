@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
-__all__ = ["Finding", "Node", "Reads", "Report", "decode", "plain_string"]
-
 # A parse tree or a leaf of one; only parser.py knows the library that they come from.
 Node: TypeAlias = Any
 

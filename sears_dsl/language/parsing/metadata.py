@@ -17,8 +17,6 @@ from sears_dsl.language.parsing.leaves import Node, Report, plain_string
 from sears_dsl.language.rule import Expectation, Metadata, RuleTest
 from sears_dsl.language.words import nearest
 
-__all__ = ["KEYS", "SEVERITIES", "Field", "build_field", "collect"]
-
 KEYS = ("expect", "severity", "tags", "author", "why", "test")
 """The keys of metadata, in the order in which they are printed."""
 

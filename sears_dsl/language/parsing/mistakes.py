@@ -18,9 +18,6 @@ from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import CaseOption, RepairOption, TagsetOption
 from sears_dsl.language.words import code, nearest, quote
 
-__all__ = ["Finding", "explain"]
-
-
 _KEYWORD_FORMS = {
     "sear": "sear 1",
     "ruleset": "ruleset NAME 1.0.0",

@@ -42,8 +42,6 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.words import strange_character
 from sears_dsl.runtime.resources import resource_folder
 
-__all__ = ["parse_lines"]
-
 _LONGEST_LINE = 20_000
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _HARMLESS = re.compile("[^\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -18,8 +18,6 @@ from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.fast.tables import Tables
 from sears_dsl.tagging.fast.vocabulary import STRINGS, Words, hash_of, look_up
 
-__all__ = ["COUNT", "END", "FIRST", "WORD", "Marks", "describe", "marks_of"]
-
 # Columns of what is known about a chunk. Its tokens are entries, one after another.
 FIRST = 0
 COUNT = 1

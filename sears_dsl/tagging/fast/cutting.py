@@ -22,8 +22,6 @@ from itertools import pairwise
 
 from sears_dsl.tagging.fast.tables import REACH, Patterns, Tables
 
-__all__ = ["Cutter", "cut_affixes"]
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CHUNK = re.compile(r"\S+")
 

@@ -26,8 +26,6 @@ from sears_dsl.tagging.fast.vocabulary import Words
 from sears_dsl.tagging.fast.weights import load
 from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
 
-__all__ = ["FastTagger"]
-
 # What this module does with the tags; to be raised whenever that changes.
 _ADAPTER = 1
 

@@ -23,32 +23,6 @@ import numpy as np
 
 from sears_dsl.runtime.kernels import kernel
 
-__all__ = [
-    "AFTER",
-    "BEFORE",
-    "CASINGS",
-    "CASING_PAIRS",
-    "CASING_TRIPLES",
-    "FEATURES",
-    "FORM_KEYS",
-    "LOOKUPS",
-    "MASK",
-    "NEIGHBOUR_KEYS",
-    "NO_TAG",
-    "TAGS",
-    "TAG_KEYS",
-    "class_key",
-    "describe",
-    "folded_case",
-    "kinds_of_characters",
-    "mark",
-    "mixed",
-    "neighbour_keys",
-    "row_casing",
-    "spelling_key",
-    "tag_keys",
-]
-
 #: Version of all that this module gives: weights are of use with the features that they were
 #: learned for alone. A test fails where a feature changes and this number does not.
 FEATURES = 1

@@ -48,8 +48,6 @@ from sears_dsl.tagging.fast.features import (
 )
 from sears_dsl.tagging.fast.weights import Tables, Weights
 
-__all__ = ["KnownWords", "Perceptron", "WordSource", "casing_pair", "casing_triple", "find"]
-
 Int32Array: TypeAlias = NDArray[np.int32]
 TagIds: TypeAlias = NDArray[np.uint8]
 

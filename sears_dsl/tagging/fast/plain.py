@@ -14,8 +14,6 @@ from itertools import groupby
 from sears_dsl.tagging.fast.features import TAGS
 from sears_dsl.tagging.fast.weights import SIDES, Weights
 
-__all__ = ["PlainPerceptron"]
-
 _WIDE = 2**32
 _NOTHING = TAGS  # the tag before the first token
 _BEFORE, _AFTER = 1, 2

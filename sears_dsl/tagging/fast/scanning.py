@@ -25,8 +25,6 @@ from sears_dsl.tagging.fast.vocabulary import (
     look_up,
 )
 
-__all__ = ["SPACE", "collect", "find_chunks", "number_words"]
-
 _LAST_SPACE = 0x3000
 SPACE: NDArray[np.bool_] = np.array([chr(code).isspace() for code in range(_LAST_SPACE + 1)])
 """Whether a code point is white space; none beyond the last one here is."""

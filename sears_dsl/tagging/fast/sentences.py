@@ -18,8 +18,6 @@ import numpy as np
 
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 
-__all__ = ["sentence_bounds"]
-
 _CLOSING_PUNCTUATION = re.compile(r"[.?!…。？！]+")
 _ELLIPSIS = re.compile(r"\.\.+|…+")
 _EMOTICON = re.compile(r"[:;=8]['’o-]?[()\[\]/|*DPp3]+|[(\[]['’o-]?[:;=]|\^_*\^|<3")

@@ -20,8 +20,6 @@ from typing import Any
 
 from sears_dsl.errors import TaggerError
 
-__all__ = ["FORMAT", "REACH", "Patterns", "Tables", "encode", "english", "read"]
-
 #: To be raised whenever the file's fields or their meaning change.
 FORMAT = 1
 #: Characters at the end of a string that decide about a suffix, runs of dots aside.

@@ -33,8 +33,6 @@ from sears_dsl.tagging.fast.tables import Tables, english
 from sears_dsl.tagging.fast.vocabulary import Words, code_points
 from sears_dsl.tagging.tokens import Int32Array, text_groups
 
-__all__ = ["Cut", "FastTokenizer"]
-
 Entry = TypeVar("Entry", np.int32, np.bool_)
 
 # Characters that are looked at together.

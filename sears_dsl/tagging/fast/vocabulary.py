@@ -16,17 +16,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.runtime.kernels import kernel
 
-__all__ = [
-    "CHARACTERS",
-    "HASH_START",
-    "NUMBER_BITS",
-    "NUMBER_MASK",
-    "STRINGS",
-    "Table",
-    "Words",
-    "code_points",
-]
-
 HASH_START = 2166136261
 HASH_FACTOR = 16777619
 HASH_MASK = 0xFFFFFFFF

@@ -29,8 +29,6 @@ from sears_dsl.errors import TaggerError
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.fast.features import CASING_PAIRS, CASING_TRIPLES, FEATURES, TAGS
 
-__all__ = ["FORMAT", "SIDES", "Stored", "Tables", "Weights", "bucketed", "load", "save"]
-
 #: Version of the file's format.
 FORMAT = 2
 

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from sears_dsl.runtime.growing import Growing
 from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType, dense, text_groups
 
-__all__ = ["ChunkTokenizer", "Cut", "chunk_bounds"]
-
 Cut: TypeAlias = Callable[[str], tuple[Int32Array, Int32Array]]
 """First and one past the last character of each token of a text; white space is in none."""
 

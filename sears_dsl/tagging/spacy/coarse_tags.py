@@ -16,8 +16,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CoarseTags", "remembered"]
-
 Codes: TypeAlias = NDArray[np.uint64]
 
 # Attributes of a token that its text and its fine tag decide. DEP is always empty: no parser runs.

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 from sears_dsl.runtime.processes import Children
 
-__all__ = ["SpacyTagger", "Workers", "check_installed", "tagging"]
-
 Columns: TypeAlias = NDArray[np.uint64]
 Found = TypeVar("Found")
 

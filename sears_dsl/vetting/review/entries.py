@@ -19,8 +19,6 @@ from sears_dsl.vetting.review.picking import Choice
 from sears_dsl.vetting.review.trials import Trials
 from sears_dsl.vetting.review.workbench import Effects, Workbench
 
-__all__ = ["Entries", "text_of"]
-
 # Examples of a rule that go into the journal with the decision about it.
 _KEPT = 5
 

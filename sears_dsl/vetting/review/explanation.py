@@ -30,8 +30,6 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 
-__all__ = ["TAG_MEANINGS", "Sides", "explained", "in_words", "sides"]
-
 TAG_MEANINGS: dict[str, str] = {
     "ADJ": "adjective: big, old, green",
     "ADP": "preposition: in, to, during",

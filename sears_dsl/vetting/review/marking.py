@@ -12,8 +12,6 @@ from difflib import SequenceMatcher
 
 from sears_dsl.engine.rewrite.shown_edits import Piece
 
-__all__ = ["Piece", "marked"]
-
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 

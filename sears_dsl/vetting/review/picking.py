@@ -16,8 +16,6 @@ from sears_dsl.data.dataset import Dataset, require_column
 from sears_dsl.errors import DataError
 from sears_dsl.vetting.review.workbench import Effects, Workbench
 
-__all__ = ["MOST", "Adversary", "Choice", "choices_of_rules", "read_choices"]
-
 MOST = 5
 """Adversaries that are shown of a sentence, as in the paper's study."""
 

@@ -25,8 +25,6 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.vetting.review.trials import Trials
 from sears_dsl.vetting.review.workbench import Workbench
 
-__all__ = ["Proposal", "proposals"]
-
 Pair = tuple[str, str]
 
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from sears_dsl.discovery.selection import Coverage, select
 
-__all__ = ["Place", "order"]
-
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -25,8 +25,6 @@ from sears_dsl.vetting.review.queue import order
 from sears_dsl.vetting.review.trials import Trials
 from sears_dsl.vetting.review.workbench import Effects, Example, Workbench
 
-__all__ = ["Outdated", "Session"]
-
 View: TypeAlias = dict[str, Any]
 
 

@@ -14,8 +14,6 @@ from sears_dsl.language.rule import Rule
 from sears_dsl.vetting.review.typing_rules import RuleReader
 from sears_dsl.vetting.review.workbench import Effects, Workbench
 
-__all__ = ["Trials"]
-
 _REMEMBERED = 256
 
 

@@ -21,8 +21,6 @@ from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["RuleReader", "Typed"]
-
 _LONGEST = 2_000
 
 

@@ -22,6 +22,7 @@ from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.rewrite.shown_edits import Piece
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -30,12 +31,10 @@ from sears_dsl.models.predictor import Comparison, Row
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
-from sears_dsl.vetting.review.marking import Piece, marked
+from sears_dsl.vetting.review.marking import marked
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
-
-__all__ = ["Effects", "Example", "RuleSummary", "Workbench"]
 
 # The least rows of a question while somebody waits.
 _AT_ONCE = 32

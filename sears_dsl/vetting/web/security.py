@@ -22,8 +22,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["BODY_LIMIT", "Guard"]
-
 BODY_LIMIT = 64 * 1024
 """Bytes of the largest request: some hundred times a decision."""
 

@@ -37,8 +37,6 @@ from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.vetting.review.session import Outdated, Session
 from sears_dsl.vetting.web.security import Guard
 
-__all__ = ["application"]
-
 Write: TypeAlias = Callable[[], str]
 """Writes what the reviewers decided; says where."""
 

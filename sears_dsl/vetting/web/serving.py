@@ -21,8 +21,6 @@ from starlette.types import ASGIApp
 
 from sears_dsl.errors import UsageError
 
-__all__ = ["DEFAULT_PORT", "LOOPBACK", "background", "listen", "redirection", "serve", "settle"]
-
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8765
 _TRIES = 100
