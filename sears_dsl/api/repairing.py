@@ -208,6 +208,7 @@ def augment(
         >>> rows[-1]["text"], rows[-1]["label"], rows[-1]["source_row"]
         ('A fun film.', 1, '1')
     """
+    from sears_dsl.data.frames import Copies
     from sears_dsl.data.sources import frame_of
     from sears_dsl.data.table import read_table
     from sears_dsl.engine.matcher import compile_rules
@@ -236,7 +237,7 @@ def augment(
             if name is not None
         }
         added = {name: done.table.columns[name] for name in PROVENANCE}
-        return frame_of(data).extended(done.sources, changed, added, only_new=only_new)
+        return frame_of(data).extended(Copies(done.sources, changed, added, only_new))
 
 
 def fix(

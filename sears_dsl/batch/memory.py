@@ -7,8 +7,7 @@ records and rewrites as `apply_file` gives for the same rows. Costs the records,
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sears_dsl.batch.mode_chain import rewrite_chain
@@ -16,13 +15,14 @@ from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, TextMatcher, Touched
 from sears_dsl.batch.requests import kept_columns
 from sears_dsl.batch.tally import Tally
-from sears_dsl.data.batches import Batch, Changes
+from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset, IdLedger, default_column, require_column, row_ids
-from sears_dsl.data.frames import MemoryFrame, memory_frame
+from sears_dsl.data.frames import MemoryFrame, Records, memory_frame
+from sears_dsl.data.sources import frame_of
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import UsageError
 
 _WHERE = "the dataset"
 
@@ -83,11 +83,8 @@ def apply_to(
         >>> [record["rewritten"] for record in apply_to(["a movie", "it"], Film())]
         ['a film']
     """
-    frame = (
-        _FileRows(os.fspath(dataset))
-        if isinstance(dataset, (str, os.PathLike))
-        else memory_frame(dataset)
-    )
+    in_file = isinstance(dataset, (str, os.PathLike))
+    frame = frame_of(dataset) if in_file else memory_frame(dataset)
     wanted = _names("column", column)
     kept = _names("keep", keep)
     protected = _names("protect", protect)
@@ -111,7 +108,7 @@ def apply_to(
                 scope=scope,
                 unit=unit,
                 protect=protected,
-                spans=(*spans, *frame.spans) if isinstance(frame, _FileRows) else tuple(spans),
+                spans=(*spans, *_format_spans(dataset)),
                 on_touched=on_touched,
             )
             _require(frame, batch, plan)
@@ -136,7 +133,7 @@ def apply_to(
     sources = {name: name for name in plan.keep} if plan is not None else {}
     if plan is not None and plan.id_column is not None:
         sources["id"] = plan.id_column
-    return frame.records(records, rows, sources)
+    return frame.records(Records(records, rows, sources))
 
 
 def _names(option: str, given: object) -> tuple[str, ...]:
@@ -158,6 +155,13 @@ def _names(option: str, given: object) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
+def _format_spans(dataset: object) -> Sequence[SpanColumn]:
+    """The columns that point into a text in files of a format."""
+    if not isinstance(dataset, (str, os.PathLike)):
+        return ()
+    return SQUAD_SPANS if Dataset(os.fspath(dataset)).format.name == "squad" else ()
+
+
 def _default(frame: MemoryFrame, batch: Batch) -> tuple[str, ...]:
     return (default_column(batch, where=_WHERE),) if frame.names else ("text",)
 
@@ -168,45 +172,3 @@ def _require(frame: MemoryFrame, batch: Batch, plan: Plan) -> None:
     pointed = (spec.text_column for spec in plan.spans)
     for name in dict.fromkeys([*plan.columns, *plan.needed, *pointed]):
         require_column(frame.names, name, where=_WHERE)
-
-
-class _FileRows(MemoryFrame):
-    """A file, whose rows are dictionaries."""
-
-    def __init__(self, path: str) -> None:
-        if " " in path and not os.path.exists(path):
-            raise DataError(
-                f"there is no file {path!r}", help=f"a text stands in a list: [{path!r}]"
-            )
-        self._file = Dataset(path)
-        self._batches = list(self._file.batches())
-        self.names = tuple(dict.fromkeys(name for b in self._batches for name in b.columns))
-        self.spans = SQUAD_SPANS if self._file.format.name == "squad" else ()
-
-    def _rows(self) -> MemoryFrame:
-        rows: list[dict[str, Any]] = []
-        for batch in self._batches:
-            values = zip(*batch.columns.values(), strict=True)
-            rows += (dict(zip(batch.columns, row, strict=True)) for row in values)
-        return memory_frame(rows)
-
-    def batches(self) -> Iterator[Batch]:
-        return iter(self._batches)
-
-    def records(
-        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
-    ) -> Any:
-        return memory_frame([]).records(columns, rows, sources)
-
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
-        return self._rows().rewritten(changes, dropped)
-
-    def extended(
-        self,
-        rows: Sequence[int],
-        changed: Mapping[str, Sequence[Any]],
-        added: Mapping[str, Sequence[Any]],
-        *,
-        only_new: bool = False,
-    ) -> Any:
-        return self._rows().extended(rows, changed, added, only_new=only_new)

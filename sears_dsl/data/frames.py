@@ -13,7 +13,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,36 @@ from sears_dsl.data.columnar import (
 from sears_dsl.errors import DataError
 
 _ROWS = 10_000
+
+
+class Records(NamedTuple):
+    """New rows.
+
+    Attributes:
+        columns: the values.
+        rows: for each the row of the dataset that it comes from.
+        sources: columns that hold values of a column of the dataset, and which.
+    """
+
+    columns: Mapping[str, list[Any]]
+    rows: Sequence[int]
+    sources: Mapping[str, str]
+
+
+class Copies(NamedTuple):
+    """Copies of rows, for the end of a dataset.
+
+    Attributes:
+        rows: which rows are copied, in order; a row may be copied more than once.
+        changed: column → the values of the copies, where they differ.
+        added: new column → the values of all rows, the old ones first.
+        only_new: whether the old rows are left out.
+    """
+
+    rows: Sequence[int]
+    changed: Mapping[Any, Sequence[Any]]
+    added: Mapping[str, Sequence[Any]]
+    only_new: bool = False
 
 
 class MemoryFrame(ABC):
@@ -43,16 +73,8 @@ class MemoryFrame(ABC):
         """The rows, at least one batch."""
 
     @abstractmethod
-    def records(
-        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
-    ) -> Any:
-        """New rows as a dataset of this kind.
-
-        Args:
-            columns: the values.
-            rows: for each the row of this dataset that it comes from.
-            sources: columns that hold values of a column of this dataset, and which.
-        """
+    def records(self, records: Records) -> Any:
+        """New rows as a dataset of this kind."""
 
     @abstractmethod
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
@@ -64,22 +86,8 @@ class MemoryFrame(ABC):
         """
 
     @abstractmethod
-    def extended(
-        self,
-        rows: Sequence[int],
-        changed: Mapping[str, Sequence[Any]],
-        added: Mapping[str, Sequence[Any]],
-        *,
-        only_new: bool = False,
-    ) -> Any:
-        """The dataset and, after its rows, copies of some of them.
-
-        Args:
-            rows: which rows are copied, in order; a row may be copied more than once.
-            changed: column → the values of the copies, where they differ.
-            added: new column → the values of all rows, the old ones first.
-            only_new: whether the old rows are left out.
-        """
+    def extended(self, copies: Copies) -> Any:
+        """The dataset and, after its rows, copies of some of them."""
 
 
 def memory_frame(data: object) -> MemoryFrame:
@@ -168,11 +176,9 @@ class _Rows(MemoryFrame):
                 columns = {name: [row.get(name) for row in rows] for name in self.names}
                 yield Batch(first, len(rows), columns)
 
-    def records(
-        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
-    ) -> list[dict[str, Any]]:
-        values = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in values]
+    def records(self, records: Records) -> list[dict[str, Any]]:
+        values = zip(*records.columns.values(), strict=True)
+        return [dict(zip(records.columns, row, strict=True)) for row in values]
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> list[Any]:
         rows = list(self._rows)
@@ -180,23 +186,16 @@ class _Rows(MemoryFrame):
             rows[row] = new["text"] if self._texts else {**rows[row], **new}
         return [row for number, row in enumerate(rows) if number not in dropped]
 
-    def extended(
-        self,
-        rows: Sequence[int],
-        changed: Mapping[str, Sequence[Any]],
-        added: Mapping[str, Sequence[Any]],
-        *,
-        only_new: bool = False,
-    ) -> list[dict[str, Any]]:
+    def extended(self, copies: Copies) -> list[dict[str, Any]]:
         old = [{"text": row} if self._texts else dict(row) for row in self._rows]
-        whole = old + [dict(old[row]) for row in rows]
-        for name, values in changed.items():
+        whole = old + [dict(old[row]) for row in copies.rows]
+        for name, values in copies.changed.items():
             for place, value in enumerate(values, start=len(old)):
                 whole[place][name] = value
-        for name, values in added.items():
+        for name, values in copies.added.items():
             for row, value in zip(whole, values, strict=True):
                 row[name] = value
-        return whole[len(old) :] if only_new else whole
+        return whole[len(old) :] if copies.only_new else whole
 
 
 class _PandasFrame(MemoryFrame):
@@ -213,16 +212,13 @@ class _PandasFrame(MemoryFrame):
             columns = {name: part[label].tolist() for name, label in self._labels.items()}
             yield Batch(first, len(part), columns)
 
-    def records(
-        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
-    ) -> Any:
+    def records(self, records: Records) -> Any:
         pandas = sys.modules["pandas"]
-        records = pandas.DataFrame(dict(columns), index=self._frame.index.take(rows))
-        for name, source in sources.items():
-            records[name] = pandas.Series(
-                columns[name], records.index, dtype=self._frame[self._labels[source]].dtype
-            )
-        return records
+        frame = pandas.DataFrame(dict(records.columns), index=self._frame.index.take(records.rows))
+        for name, source in records.sources.items():
+            dtype = self._frame[self._labels[source]].dtype
+            frame[name] = pandas.Series(records.columns[name], frame.index, dtype=dtype)
+        return frame
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         frame = self._frame.copy()
@@ -230,76 +226,34 @@ class _PandasFrame(MemoryFrame):
             label = self._labels[name]
             new = {row: values[name] for row, values in changes.items() if name in values}
             frame[label] = _series(frame[label], new)
-        return _without(frame, dropped)
+        if not dropped:
+            return frame
+        return frame.iloc[[row for row in range(len(frame)) if row not in dropped]]
 
-    def extended(
-        self,
-        rows: Sequence[int],
-        changed: Mapping[str, Sequence[Any]],
-        added: Mapping[str, Sequence[Any]],
-        *,
-        only_new: bool = False,
-    ) -> Any:
-        labelled = {self._labels[name]: values for name, values in changed.items()}
-        return _extended(self._frame, rows, labelled, added, only_new=only_new)
-
-
-class _PandasSeries(MemoryFrame):
-    names = ("text",)
-
-    def __init__(self, series: Any) -> None:
-        self._series = series
-
-    def batches(self) -> Iterator[Batch]:
-        for first in range(0, max(1, len(self._series)), _ROWS):
-            part = self._series.iloc[first : first + _ROWS].tolist()
-            yield Batch(first, len(part), {"text": part})
-
-    def records(
-        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
-    ) -> Any:
+    def extended(self, copies: Copies) -> Any:
+        """Copies keep the index of their rows; one that only counts the rows goes on counting."""
         pandas = sys.modules["pandas"]
-        return pandas.DataFrame(dict(columns), index=self._series.index.take(rows))
+        frame = self._frame
+        whole = pandas.concat([frame, frame.iloc[list(copies.rows)]])
+        if type(frame.index) is pandas.RangeIndex:
+            step = frame.index.step
+            stop = frame.index.start + step * len(whole)
+            whole.index = pandas.RangeIndex(frame.index.start, stop, step, name=frame.index.name)
+        for name, values in copies.changed.items():
+            label = self._labels[name]
+            whole[label] = _series(whole[label], dict(enumerate(values, start=len(frame))))
+        for name, values in copies.added.items():
+            whole[name] = pandas.Series(list(values), index=whole.index)
+        return whole.iloc[len(frame) :] if copies.only_new else whole
+
+
+class _PandasSeries(_PandasFrame):
+    def __init__(self, series: Any) -> None:
+        super().__init__(series.to_frame("text"))
+        self._name = series.name
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
-        new = {row: values["text"] for row, values in changes.items()}
-        return _without(_series(self._series, new), dropped)
-
-    def extended(
-        self,
-        rows: Sequence[int],
-        changed: Mapping[str, Sequence[Any]],
-        added: Mapping[str, Sequence[Any]],
-        *,
-        only_new: bool = False,
-    ) -> Any:
-        return _extended(self._series.to_frame("text"), rows, changed, added, only_new=only_new)
-
-
-def _extended(
-    frame: Any,
-    rows: Sequence[int],
-    changed: Mapping[Any, Sequence[Any]],
-    added: Mapping[str, Sequence[Any]],
-    *,
-    only_new: bool,
-) -> Any:
-    """A data frame with copies of its rows, which keep the index of their rows.
-
-    An index that only counts the rows goes on counting.
-    """
-    pandas = sys.modules["pandas"]
-    whole = pandas.concat([frame, frame.iloc[list(rows)]])
-    if type(frame.index) is pandas.RangeIndex:
-        step = frame.index.step
-        stop = frame.index.start + step * len(whole)
-        whole.index = pandas.RangeIndex(frame.index.start, stop, step, name=frame.index.name)
-    for label, values in changed.items():
-        new = dict(enumerate(values, start=len(frame)))
-        whole[label] = _series(whole[label], new)
-    for name, values in added.items():
-        whole[name] = pandas.Series(list(values), index=whole.index)
-    return whole.iloc[len(frame) :] if only_new else whole
+        return super().rewritten(changes, dropped)["text"].rename(self._name)
 
 
 def _series(series: Any, new: Mapping[int, Any]) -> Any:
@@ -315,12 +269,6 @@ def _series(series: Any, new: Mapping[int, Any]) -> Any:
     else:
         dtype = series.dtype
     return pandas.Series(values, index=series.index, dtype=dtype, name=series.name)
-
-
-def _without(data: Any, dropped: AbstractSet[int]) -> Any:
-    if not dropped:
-        return data
-    return data.iloc[[row for row in range(len(data)) if row not in dropped]]
 
 
 class _ArrowTable(MemoryFrame):
@@ -341,12 +289,17 @@ class _ArrowTable(MemoryFrame):
             arrow.RecordBatch.from_pylist([], schema=self._table.schema)
         ]
 
-    def records(
-        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
-    ) -> Any:
+    def result(self, table: Any) -> Any:
+        """A table of Arrow as what was given."""
+        return table
+
+    def records(self, records: Records) -> Any:
+        return self.result(self._records(records))
+
+    def _records(self, records: Records) -> Any:
         arrow = require_pyarrow()
         arrays = {}
-        for name, values in columns.items():
+        for name, values in records.columns.items():
             if name == "edits":
                 edits = (edit for of_row in values for edit in of_row)
                 starts, ends, olds, news = zip(*edits, strict=True) if any(values) else [()] * 4
@@ -356,8 +309,8 @@ class _ArrowTable(MemoryFrame):
                 arrays[name] = object_lists(offsets, fields)
             else:
                 kind = arrow.string()
-                if name in sources:
-                    kind = self._table.schema.field(sources[name]).type
+                if name in records.sources:
+                    kind = self._table.schema.field(records.sources[name]).type
                 arrays[name] = arrow.array(values, kind)
         return arrow.table(arrays)
 
@@ -373,55 +326,29 @@ class _ArrowTable(MemoryFrame):
                 part = changed_record_batch(part, inside, gone)  # noqa: PLW2901
             parts.append(part)
             first = rows.stop
-        return arrow.Table.from_batches(parts, schema=self._table.schema)
+        return self.result(arrow.Table.from_batches(parts, schema=self._table.schema))
 
-    def extended(
-        self,
-        rows: Sequence[int],
-        changed: Mapping[str, Sequence[Any]],
-        added: Mapping[str, Sequence[Any]],
-        *,
-        only_new: bool = False,
-    ) -> Any:
+    def extended(self, copies: Copies) -> Any:
         arrow = require_pyarrow()
-        new = self._table.take(arrow.array(rows, arrow.int64()))
-        for name, values in changed.items():
+        new = self._table.take(arrow.array(copies.rows, arrow.int64()))
+        for name, values in copies.changed.items():
             place = new.schema.get_field_index(name)
             field = new.schema.field(place)
             new = new.set_column(place, field, arrow.array(values, field.type))
         whole = arrow.concat_tables([self._table, new])
-        for name, values in added.items():
+        for name, values in copies.added.items():
             whole = whole.append_column(name, arrow.array(values, arrow.string()))
-        return whole.slice(len(self._table)) if only_new else whole
+        return self.result(whole.slice(len(self._table)) if copies.only_new else whole)
 
 
 class _ArrowBatch(_ArrowTable):
     def __init__(self, record_batch: Any) -> None:
         super().__init__(require_pyarrow().Table.from_batches([record_batch]))
 
-    def records(
-        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
-    ) -> Any:
-        return _one_batch(super().records(columns, rows, sources))
-
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
-        return _one_batch(super().rewritten(changes, dropped))
-
-    def extended(
-        self,
-        rows: Sequence[int],
-        changed: Mapping[str, Sequence[Any]],
-        added: Mapping[str, Sequence[Any]],
-        *,
-        only_new: bool = False,
-    ) -> Any:
-        return _one_batch(super().extended(rows, changed, added, only_new=only_new))
-
-
-def _one_batch(table: Any) -> Any:
-    arrow = require_pyarrow()
-    batches = table.combine_chunks().to_batches()
-    return batches[0] if batches else arrow.RecordBatch.from_pylist([], schema=table.schema)
+    def result(self, table: Any) -> Any:
+        batches = table.combine_chunks().to_batches()
+        empty = require_pyarrow().RecordBatch.from_pylist
+        return batches[0] if batches else empty([], schema=table.schema)
 
 
 class _Streamed(_ArrowTable):
@@ -438,25 +365,7 @@ class _Streamed(_ArrowTable):
         name = type(data).__module__.partition(".")[0]
         self._back = getattr(sys.modules[name], "from_arrow", None)
 
-    def records(
-        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
-    ) -> Any:
-        records = super().records(columns, rows, sources)
-        return self._back(records) if self._back else records
-
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
-        table = super().rewritten(changes, dropped)
-        return self._back(table) if self._back else table
-
-    def extended(
-        self,
-        rows: Sequence[int],
-        changed: Mapping[str, Sequence[Any]],
-        added: Mapping[str, Sequence[Any]],
-        *,
-        only_new: bool = False,
-    ) -> Any:
-        table = super().extended(rows, changed, added, only_new=only_new)
+    def result(self, table: Any) -> Any:
         return self._back(table) if self._back else table
 
 
@@ -465,37 +374,21 @@ class _HuggingFace(_ArrowTable):
         super().__init__(dataset.with_format("arrow")[:])
         self._dataset = dataset
 
-    def records(
-        self, columns: Mapping[str, list[Any]], rows: Sequence[int], sources: Mapping[str, str]
-    ) -> Any:
+    def records(self, records: Records) -> Any:
         datasets = sys.modules["datasets"]
-        table = super().records(columns, rows, sources)
+        table = self._records(records)
         features = datasets.Dataset(table).features
-        for name, source in sources.items():
+        for name, source in records.sources.items():
             features[name] = self._dataset.features[source]
         table = table.replace_schema_metadata(None)
         return datasets.Dataset(table, info=datasets.DatasetInfo(features=features))
 
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+    def result(self, table: Any) -> Any:
         datasets = sys.modules["datasets"]
-        info = datasets.DatasetInfo(
-            description=self._dataset.info.description, features=self._dataset.features
-        )
-        table = super().rewritten(changes, dropped)
-        return datasets.Dataset(table, info=info, split=self._dataset.split)
-
-    def extended(
-        self,
-        rows: Sequence[int],
-        changed: Mapping[str, Sequence[Any]],
-        added: Mapping[str, Sequence[Any]],
-        *,
-        only_new: bool = False,
-    ) -> Any:
-        datasets = sys.modules["datasets"]
-        table = super().extended(rows, changed, added, only_new=only_new)
-        text = datasets.Value("string")
-        features = datasets.Features({**self._dataset.features, **dict.fromkeys(added, text)})
+        new = [name for name in table.column_names if name not in self.names]
+        added = dict.fromkeys(new, datasets.Value("string"))
+        features = datasets.Features({**self._dataset.features, **added})
         info = datasets.DatasetInfo(description=self._dataset.info.description, features=features)
-        table = table.replace_schema_metadata(None)
+        if added:
+            table = table.replace_schema_metadata(None)
         return datasets.Dataset(table, info=info, split=self._dataset.split)

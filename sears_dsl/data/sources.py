@@ -108,7 +108,7 @@ def open_rows(
         path = os.fspath(data)
         if isinstance(data, str) and not Path(path).exists() and (" " in path or "\n" in path):
             raise UsageError(
-                f"there is no file {path:.60}", help="texts stand in a list: [text, text]"
+                f"there is no file {path!r:.60}", help=f"a text stands in a list: [{path!r:.60}]"
             )
         return Dataset(path, format_name=format_name, options=options)
     if format_name is not None:
@@ -128,7 +128,8 @@ def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> Memo
         DataError: this is no dataset.
 
     Example:
-        >>> frame_of([("A fun film.", 1)]).extended([0], {"text": ["A film."]}, {})[1]
+        >>> from sears_dsl.data.frames import Copies
+        >>> frame_of([("A fun film.", 1)]).extended(Copies([0], {"text": ["A film."]}, {}))[1]
         {'text': 'A film.', 'label': 1}
     """
     if not isinstance(data, str | os.PathLike):

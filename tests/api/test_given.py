@@ -100,7 +100,7 @@ def test_labels_of_pairs_need_no_name_and_texts_need_none() -> None:
     ("arguments", "why"),
     [
         ((predict, 7), "a int is no dataset"),
-        ((predict, "no such file.csv"), "texts stand in a list"),
+        ((predict, "no such file.csv"), "a text stands in a list"),
         ((predict, "absent.csv"), "absent.csv"),
         ((predict, {"text": ["a"]}), "a dict is no dataset"),
         ((predict, []), "at least one row"),
