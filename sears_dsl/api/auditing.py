@@ -362,7 +362,7 @@ def audit(
         rows = labelled_rows(data, text=text, label=label, also=also, limit=limit)
         show = shown(on_progress)
         show("loading the model", 0, None)
-        predictor = predictor_of(model, batch_size=batch_size)
+        predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
         with scorer_of_audit(choice, own, folder=None, show=show, note=remark) as measure:
             document = audit_rules(
                 rulesets,

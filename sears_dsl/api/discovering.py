@@ -220,7 +220,7 @@ def _at_work(
     show = shown(on_progress)
     own = choice.own()
     show("loading the model", 0, None)
-    predictor = predictor_of(model, batch_size=batch_size)
+    predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
     chosen = tagger_of(tagger)
     check_rows(data, predictor, own, comparison=comparison, show=show, note=remark)
     with open_parts(choice, own, folder=None, show=show, note=remark) as parts:

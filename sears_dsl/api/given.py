@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.models.predictor import Comparison
     from sears_dsl.tagging.tagger import Tagger
 
 AnyRules: TypeAlias = "Ruleset | str | Path | Sequence[Ruleset | str | Path]"
@@ -166,13 +167,16 @@ def used_label(data: object, label: str | None) -> str | None:
     return "label" if is_pair(data[0]) else None
 
 
-def predictor_of(model: object, *, batch_size: int | None = None) -> CachedPredictor:
+def predictor_of(
+    model: object, *, batch_size: int | None = None, comparison: Comparison = "exact"
+) -> CachedPredictor:
     """A model, given or named, that remembers what it said.
 
     Args:
         model: a function of a list of texts, an object with ``predict``, a pipeline of
             transformers, a specification as `load_predictor` takes it, or what that gives.
         batch_size: rows in a call; None leaves it to the kind of model.
+        comparison: what models that vote vote on: labels, or the words of answers (``squad``).
 
     Raises:
         UsageError: it is nothing of this.
@@ -183,7 +187,7 @@ def predictor_of(model: object, *, batch_size: int | None = None) -> CachedPredi
 
     if isinstance(model, CachedPredictor) and batch_size is None:
         return model
-    return load_predictor(model, batch_size=batch_size)
+    return load_predictor(model, batch_size=batch_size, comparison=comparison)
 
 
 def rulesets_of(rules: object) -> list[Ruleset]:

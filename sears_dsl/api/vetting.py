@@ -237,7 +237,7 @@ def vet(
         show = shown(on_progress)
         rows = labelled_rows(read_once(data), text=text, label=label, also=also, limit=limit)
         show("loading the model", 0, None)
-        predictor = predictor_of(model, batch_size=batch_size)
+        predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
         sitting = Sitting(
             data=rows, predictor=predictor, tagger=chosen, scorer=measure, tau=tau,
             comparison=comparison, most=most,

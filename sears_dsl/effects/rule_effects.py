@@ -30,8 +30,15 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.confident import Answer, answers_to
-from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal
+from sears_dsl.models.predictor import (
+    REFUSED,
+    Answer,
+    Comparison,
+    Predictor,
+    Row,
+    answers_equal,
+    answers_to,
+)
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Int32Array
 

@@ -1,7 +1,7 @@
 """Models under test, seen from outside: rows in, one label or answer a row out.
 
 In: what a person writes for a model. `loading` makes a `predictor.Predictor` of it: `function`,
-`scikit`, `huggingface`, `endpoint`, `prediction_file`. What they give passes through `labels`, and
-`confident` where they say how sure they are; `cached` asks each distinct row once, `store` keeps
-answers on disk. Out: answers, for `effects`.
+`scikit`, `huggingface`, `endpoint`, `prediction_file`, or several in a `vote`. What they give
+passes through `labels`; a reader says by `certainty` how sure it is. `cached` asks each distinct
+row once, `store` keeps answers on disk. Out: answers, for `effects`.
 """

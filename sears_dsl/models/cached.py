@@ -16,16 +16,18 @@ from threading import Event, Lock, Thread
 from typing import TypeAlias, TypeVar
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.confident import Answer, ConfidentPredictor, answers_to
 from sears_dsl.models.predictor import (
     REFUSED,
+    Answer,
     BatchPredictor,
     ConcurrentPredictor,
+    ConfidentPredictor,
     OnError,
     Predictor,
     RemarkingPredictor,
     Row,
     RowsRefused,
+    answers_to,
     row_key,
 )
 from sears_dsl.models.store import PredictionStore

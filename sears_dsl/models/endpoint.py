@@ -21,10 +21,9 @@ from typing import Any
 import httpx
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.confident import Answer
 from sears_dsl.models.endpoint_mapping import RequestMap, ResponseMap
 from sears_dsl.models.labels import answers_of, excerpt
-from sears_dsl.models.predictor import Row, RowsRefused, row_key
+from sears_dsl.models.predictor import Answer, Row, RowsRefused, row_key
 
 _ROWS_A_REQUEST = 64
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})

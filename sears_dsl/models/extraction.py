@@ -1,9 +1,11 @@
 """Question answering by a network that points at the answer's first and last token.
 
 In: rows with the columns ``question`` and ``context``. Out: a span of each context, as it stands
-there. Always holds: contexts that are too long are read in overlapping windows and the best
-span of all is taken; the answer is never empty where the context has a word. Costs one pass of
-the network over each window.
+there, and how sure the network is of it. Always holds: contexts that are too long are read in
+overlapping windows and the best span of all is taken; the answer is never empty where the context
+has a word; the confidence is `certainty.from_distributions` over the tokens of the whole context,
+a token that two windows have by the one that thinks more of it. Costs one pass of the network over
+each window.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from typing import Any
 import torch
 
 from sears_dsl.errors import ModelError
-from sears_dsl.models.labels import ask
-from sears_dsl.models.predictor import Row
+from sears_dsl.models.certainty import from_distributions
+from sears_dsl.models.labels import ask_answers
+from sears_dsl.models.predictor import Answer, Row
 
 _COLUMNS = ("question", "context")
 _LONGEST_ANSWER = 30  # tokens
@@ -49,6 +52,14 @@ class ExtractionPredictor:
         Raises:
             ModelError: the network failed, or a row has other columns.
         """
+        return [answer.label for answer in self.predict_with_confidence(rows)]
+
+    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+        """The most probable answers, each with its confidence; None for a context without a token.
+
+        Raises:
+            ModelError: the network failed, or a row has other columns.
+        """
         for row in rows:
             if not set(_COLUMNS) <= set(row):
                 raise ModelError(
@@ -56,9 +67,9 @@ class ExtractionPredictor:
                     f"context; the rows have {', '.join(row)}",
                     help="name both columns, renamed if need be",
                 )
-        return ask(self._identity, rows, lambda: self._answers(rows)) if rows else []
+        return ask_answers(self._identity, rows, lambda: self._answers(rows)) if rows else []
 
-    def _answers(self, rows: Sequence[Row]) -> list[str]:
+    def _answers(self, rows: Sequence[Row]) -> list[tuple[str, float] | str]:
         longest = min(_WINDOW, self._tokenizer.model_max_length)
         windows = self._tokenizer(
             [row["question"] for row in rows],
@@ -77,6 +88,8 @@ class ExtractionPredictor:
             [[part == 1 for part in windows.sequence_ids(at)] for at in range(len(row_of))]
         )
         best = [(float("-inf"), "")] * len(rows)
+        # Of each row: where a token begins in the context → what it scores as first and as last.
+        scores: list[dict[int, tuple[float, float]]] = [{} for _ in rows]
         for first in range(0, len(row_of), _WINDOWS_A_PASS):
             some = slice(first, first + _WINDOWS_A_PASS)
             inputs = {name: values[some].to(self._model.device) for name, values in windows.items()}
@@ -89,7 +102,32 @@ class ExtractionPredictor:
                 if score > best[row][0]:
                     span = slice(int(offsets[at][low][0]), int(offsets[at][high][1]))
                     best[row] = score, rows[row]["context"][span]
-        return [answer for _, answer in best]
+                _keep_best(scores[row], offsets[at], in_context[at], start, end)
+        return [
+            (answer, _confidence(of_row)) if of_row else answer
+            for (_, answer), of_row in zip(best, scores, strict=True)
+        ]
+
+
+def _keep_best(
+    scores: dict[int, tuple[float, float]],
+    offsets: torch.Tensor,
+    in_context: torch.Tensor,
+    starts: torch.Tensor,
+    ends: torch.Tensor,
+) -> None:
+    """Add a window's tokens to those of its row; of a token that is there already the best."""
+    places = offsets[in_context, 0].tolist()
+    for place, start, end in zip(
+        places, starts[in_context].tolist(), ends[in_context].tolist(), strict=True
+    ):
+        before = scores.get(place, (start, end))
+        scores[place] = max(start, before[0]), max(end, before[1])
+
+
+def _confidence(scores: dict[int, tuple[float, float]]) -> float:
+    chances = torch.tensor(list(scores.values()), dtype=torch.float64).softmax(0)
+    return from_distributions(chances[:, 0].numpy(), chances[:, 1].numpy())
 
 
 def _best_span(

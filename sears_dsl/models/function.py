@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sears_dsl.errors import UsageError
-from sears_dsl.models.confident import Answer
 from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.objects import load_object, object_name
-from sears_dsl.models.predictor import Row
+from sears_dsl.models.predictor import Answer, Row
 
 
 class CallablePredictor:

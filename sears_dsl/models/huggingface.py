@@ -27,10 +27,9 @@ from transformers import (
 from transformers.utils import logging
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.confident import Answer
 from sears_dsl.models.extraction import ExtractionPredictor
 from sears_dsl.models.labels import ask_answers
-from sears_dsl.models.predictor import Predictor, Row, row_key
+from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
 
 _BATCH_SIZE = 32
 _PAIR = 2

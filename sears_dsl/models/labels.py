@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sears_dsl.errors import ModelError
-from sears_dsl.models.confident import Answer
 from sears_dsl.models.objects import listed, told_error
-from sears_dsl.models.predictor import Row
+from sears_dsl.models.predictor import Answer, Row
 
 _SHOWN = 80
 

@@ -5,6 +5,7 @@
     hf:FOLDER, hf:NAME       text classification or question answering of transformers
     http://…, https://…      an endpoint that takes and gives JSON
     file:FILE                predictions that somebody else makes: csv, tsv or jsonl
+    vote:SPEC,SPEC,SPEC      several of these together: most labels win, or most words of answers
 
 From Python, also what there is already: a function of a list of texts, an estimator of
 scikit-learn, a text-classification pipeline of transformers, any object with ``predict``.
@@ -22,13 +23,13 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import OnError, Predictor
+from sears_dsl.models.predictor import Comparison, OnError, Predictor
 
 if TYPE_CHECKING:
     from sears_dsl.models.store import PredictionStore
 
 _CONFIG = "config.json"
-_KINDS = "module:object, sklearn:FILE, hf:FOLDER, http://…, file:FILE"
+_KINDS = "module:object, sklearn:FILE, hf:FOLDER, http://…, file:FILE, vote:SPEC,SPEC"
 
 
 def load_predictor(
@@ -44,6 +45,7 @@ def load_predictor(
     on_error: OnError | None = None,
     inputs: Path | None = None,
     download: bool = False,
+    comparison: Comparison = "exact",
 ) -> CachedPredictor:
     """A model, given or named by a specification, asked in batches and once for each distinct row.
 
@@ -63,6 +65,7 @@ def load_predictor(
             (``stop``) or is left out (``skip``).
         inputs: of ``file:``: where to write the rows that want predictions.
         download: of ``hf:NAME``: fetch a model that is not on this machine.
+        comparison: of ``vote:``: whether labels are counted, or the words of answers (``squad``).
 
     Raises:
         UsageError: no such kind of model, nothing there of that name, or options of another kind.
@@ -78,6 +81,21 @@ def load_predictor(
     kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
     if isinstance(model, str) and not (kind and rest):
         raise UsageError(f"{spec!r} is no model", help=f"write one of {_KINDS}")
+    if kind == "vote":
+        members = _members(spec, rest)
+        models = [
+            load_predictor(
+                member,
+                batch_size=batch_size,
+                download=download and member.startswith("hf:"),
+            ).predictor
+            for member in members
+        ]
+        from sears_dsl.models.vote import VotingPredictor  # noqa: PLC0415 - as in `_local`
+
+        return CachedPredictor(
+            VotingPredictor(models, comparison=comparison), store=store, batch_size=batch_size
+        )
     endpoint: dict[str, object] = {
         "request map": request_map,
         "response map": response_map,
@@ -108,6 +126,21 @@ def load_predictor(
         else _local(kind, rest, spec, inputs, download)
     )
     return CachedPredictor(asked, store=store, batch_size=batch_size, on_error=on_error or "stop")
+
+
+def _members(spec: str, rest: str) -> list[str]:
+    """The models of a vote."""
+    members = [member.strip() for member in rest.split(",")]
+    if len(members) < 2 or not all(members):
+        raise UsageError(
+            f"{spec!r} is no vote", help="name at least two models: vote:SPEC,SPEC,SPEC"
+        )
+    if any(member.startswith(("vote:", "file:", "http:", "https:")) for member in members):
+        raise UsageError(
+            f"{spec!r}: endpoints, files of predictions and votes do not vote",
+            help="wrap them into a function, or vote among module:object, sklearn:FILE, hf:FOLDER",
+        )
+    return members
 
 
 def _given(model: object, store: PredictionStore | None) -> Predictor:

@@ -1,8 +1,10 @@
 """What a model under test is to the rest of the package, and when two answers are the same.
 
-In: rows, each a mapping from column to text. Out: one label or answer a row, a string. Always
-holds: nothing here knows what kind of model it is; a row's key depends on its columns and their
-texts, never on their order. Costs a microsecond or two a row.
+In: rows, each a mapping from column to text. Out: one label or answer a row, a string, or an
+`Answer`, which also says how sure the model is. Always holds: nothing here knows what kind of model
+it is; a row's key depends on its columns and their texts, never on their order; a confidence is
+what the model itself gave, never a guess, and "not given" is None and never 0. Costs a microsecond
+or two a row.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sears_dsl.errors import ModelError
 
@@ -31,6 +33,13 @@ REFUSED = "(refused by the model)"
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+
+class Answer(NamedTuple):
+    """What a model says of a row: its label, and how sure it is of it, from 0 to 1, or None."""
+
+    label: str
+    confidence: float | None = None
 
 
 @runtime_checkable
@@ -63,6 +72,18 @@ class BatchPredictor(Predictor, Protocol):
 
 
 @runtime_checkable
+class ConfidentPredictor(Predictor, Protocol):
+    """A predictor that may give a confidence with each label."""
+
+    def predict_with_confidence(self, rows: Sequence[Row]) -> Sequence[Answer]:
+        """One answer for each row, in order; its confidence is None where the model gives none.
+
+        Raises:
+            ModelError: the model failed, or gave something else than an answer for each row.
+        """
+
+
+@runtime_checkable
 class ConcurrentPredictor(Predictor, Protocol):
     """A predictor that can be asked by several threads at once."""
 
@@ -78,6 +99,26 @@ class RemarkingPredictor(Predictor, Protocol):
     @property
     def remarks(self) -> Sequence[str]:
         """What was out of the ordinary so far, a sentence each."""
+
+
+def answers_to(predictor: Predictor, rows: Sequence[Row]) -> list[Answer]:
+    """What a model says of rows, with confidences where it can give them.
+
+    Raises:
+        ModelError: the model failed.
+
+    Example:
+        >>> from sears_dsl.models.function import CallablePredictor
+        >>> sure = CallablePredictor(lambda texts: [("positive", 0.75) for _ in texts])
+        >>> answers_to(sure, [{"text": "Good."}])
+        [Answer(label='positive', confidence=0.75)]
+        >>> plain = CallablePredictor(lambda texts: ["positive" for _ in texts])
+        >>> answers_to(plain, [{"text": "Good."}])
+        [Answer(label='positive', confidence=None)]
+    """
+    if isinstance(predictor, ConfidentPredictor):
+        return list(predictor.predict_with_confidence(rows))
+    return [Answer(label) for label in predictor.predict(rows)]
 
 
 def row_key(row: Row) -> str:

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.confident import Answer
 from sears_dsl.models.function import inputs_of
 from sears_dsl.models.labels import ask, ask_answers
-from sears_dsl.models.predictor import Row
+from sears_dsl.models.predictor import Answer, Row
 
 
 class EstimatorPredictor:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sears_dsl.errors import CacheError
-from sears_dsl.models.confident import Answer
+from sears_dsl.models.predictor import Answer
 from sears_dsl.runtime.closing import Closing
 
 SCHEMA_VERSION = 2

@@ -14,8 +14,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.language.loader import parse
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.confident import Answer
-from sears_dsl.models.predictor import Row
+from sears_dsl.models.predictor import Answer, Row
 from sears_dsl.tagging.pinned import PinnedTagger
 
 __all__ = ["Known", "audited", "effects_of", "rows_of", "sample_audit"]

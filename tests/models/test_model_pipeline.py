@@ -108,6 +108,33 @@ def test_answers_are_spans_of_the_context_also_of_a_long_one(tmp_path: Path) -> 
         model.predict([{"text": "good"}])
 
 
+def test_how_sure_a_reader_is_is_the_entropy_over_the_context(tmp_path: Path) -> None:
+    import torch
+    import transformers
+
+    from sears_dsl.models.certainty import from_distributions
+
+    folder = make(tmp_path, "BertForQuestionAnswering")
+    question, context = "what color ?", "it is red film good ."
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    network = transformers.AutoModelForQuestionAnswering.from_pretrained(folder).eval()
+    inputs = tokenizer(question, context, return_tensors="pt")
+    words = [part == 1 for part in inputs.sequence_ids(0)]
+    with torch.inference_mode():
+        given = network(**inputs)
+    chances = [
+        logits[0][words].double().softmax(0).numpy()
+        for logits in (given.start_logits, given.end_logits)
+    ]
+    model = load_predictor(f"hf:{folder}")
+    contexts = (context, "film good . " * 60, "Bad.")
+    rows = [{"question": question, "context": each} for each in contexts]
+    sure = [answer.confidence for answer in model.predict_with_confidence(rows)]
+    assert sure[0] == pytest.approx(from_distributions(*chances), abs=1e-6)
+    assert sure[1] is not None
+    assert 0 <= sure[1] <= 1
+
+
 def test_the_identity_is_of_the_weights(tmp_path: Path) -> None:
     one = make(tmp_path / "one", "BertForSequenceClassification")
     before = load_predictor(f"hf:{one}").identity

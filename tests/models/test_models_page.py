@@ -62,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = list(sys.path)
     yield tmp_path
     sys.path[:] = path
-    for name in ("reviews", "reader", "graded"):
+    for name in ("reviews", "reader", "graded", "readers"):
         sys.modules.pop(name, None)
 
 

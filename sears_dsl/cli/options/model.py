@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _BEAM_WIDTH = 30
 _DATA: tuple[Callable[[Any], Any], ...] = (
     click.option("--model", required=True, metavar="SPEC",
-                 help="module:object, sklearn:FILE, hf:FOLDER, http://… or file:PREDICTIONS."),
+                 help="module:object, sklearn:FILE, hf:FOLDER, http://…, file:PREDICTIONS, or "
+                 "several that vote, vote:SPEC,SPEC,SPEC."),
     click.option("--data", required=True, metavar="FILE", help="The labelled rows."),
     click.option("--column", help="The column that rules rewrite."),
     click.option("--label", help="The column of labels; without, the model's own answers count."),
@@ -192,7 +193,10 @@ def asking(
             given = ("batch_size", "request_map", "response_map", "timeout", "retries",
                      "connections", "on_error", "inputs")  # fmt: skip
             predictor = load_predictor(
-                options["model"], store=store, **{name: options[name] for name in given}
+                options["model"],
+                store=store,
+                comparison=options["compare"],
+                **{name: options[name] for name in given},
             )
             try:
                 tagger = load_tagger(options["tagger"])

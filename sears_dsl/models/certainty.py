@@ -1,0 +1,121 @@
+"""How sure a reader is of a span: the normalized entropy of where it begins and where it ends.
+
+In: the probabilities of the words of a context to be the first and the last of the answer; or only
+those of the answer's own two words. Out: a confidence from 0 (any word as well as another) to 1
+(one word, no doubt). Always holds: both ways give the same where the rest of the probability lies
+flat; a context of one word leaves no doubt. Costs a logarithm a word.
+
+Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
+Attacks', section 4.3: c = 1 - (H(start) + H(end)) / (2 log n), over the n words of a context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.errors import ModelError
+
+__all__ = ["from_distributions", "from_top"]
+
+# Probabilities of float32 networks add up to one as far as that.
+_TOLERANCE = 1e-3
+
+
+def from_distributions(
+    starts: Sequence[float] | NDArray[np.floating], ends: Sequence[float] | NDArray[np.floating]
+) -> float:
+    """Confidence in an answer by the whole distributions over the words of its context.
+
+    Args:
+        starts: probability of each word (n,) to be the answer's first; they sum to 1.
+        ends: likewise to be its last.
+
+    Raises:
+        ModelError: these are no two distributions over the same words.
+
+    Example:
+        >>> from_distributions([0.25] * 4, [0.25] * 4), from_distributions([0, 1, 0], [0, 1, 0])
+        (0.0, 1.0)
+        >>> from_distributions([0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0])
+        0.5
+    """
+    first = _distribution(starts, "starts")
+    last = _distribution(ends, "ends")
+    if len(first) != len(last):
+        raise ModelError(
+            f"{len(first):,} words may begin the answer and {len(last):,} may end it",
+            help="give a probability of each word of the context, of the same words both times",
+        )
+    return _confidence(_entropy(first) + _entropy(last), len(first))
+
+
+def from_top(start: float, end: float, words: int) -> float:
+    """Confidence where only the probabilities of the answer's own first and last word are known.
+
+    What is left of each is spread evenly over the other words, as the paper does for BERT.
+
+    Args:
+        start: probability of the answer's first word.
+        end: probability of its last word.
+        words: how many words the context has.
+
+    Raises:
+        ModelError: no probability, or a context without words.
+
+    Example:
+        >>> from_top(1.0, 1.0, 20), from_top(0.05, 0.05, 20)
+        (1.0, 0.0)
+        >>> round(from_top(0.9, 0.6, 20), 3)
+        0.588
+    """
+    if words < 1:
+        raise ModelError(
+            f"a context of {words} words holds no answer", help="count the words of the context"
+        )
+    for name, value in (("start", start), ("end", end)):
+        if not 0 <= value <= 1:
+            raise ModelError(
+                f"{value!r} is no probability of the answer's {name}",
+                help="give the probability that the model has for that word, from 0 to 1",
+            )
+    if words == 1:
+        return 1.0
+    return _confidence(_flat_entropy(start, words) + _flat_entropy(end, words), words)
+
+
+def _distribution(values: Sequence[float] | NDArray[np.floating], name: str) -> NDArray[np.float64]:
+    given = np.asarray(values, np.float64)
+    if given.ndim != 1 or not len(given) or not np.isfinite(given).all() or (given < 0).any():
+        raise ModelError(
+            f"the {name} are no probabilities, one for each word of a context",
+            help="give a list of numbers from 0 to 1, at least one",
+        )
+    total = float(given.sum())
+    if abs(total - 1) > _TOLERANCE:
+        raise ModelError(
+            f"the probabilities of the {name} add up to {total:.4g}",
+            help="give them over the words of the context alone, divided by their sum",
+        )
+    return given / total
+
+
+def _entropy(probabilities: NDArray[np.float64]) -> float:
+    held = probabilities[probabilities > 0]
+    return float(-(held * np.log(held)).sum())
+
+
+def _flat_entropy(top: float, words: int) -> float:
+    """Entropy of one probability and the rest of it in equal parts."""
+    rest = (1 - top) / (words - 1)
+    of_rest = 0.0 if rest <= 0 else -(1 - top) * float(np.log(rest))
+    return of_rest - (top * float(np.log(top)) if top > 0 else 0.0)
+
+
+def _confidence(entropies: float, words: int) -> float:
+    if words == 1:
+        return 1.0
+    # Rounding may leave the ends by some 1e-16.
+    return min(1.0, max(0.0, 1 - entropies / (2 * float(np.log(words)))))

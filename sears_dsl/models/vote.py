@@ -1,0 +1,94 @@
+"""Several models that answer together: by the majority of labels, or word by word.
+
+In: rows. Out: one label or answer a row. Always holds: every model is asked about every row; a
+label that most give wins, and of labels with as many votes the one whose model stands first; of
+answers a word stays where more than half of the models have it. Costs what the models cost.
+
+Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
+Attacks', section 3.2 and Table 3 (three models of which two are needed). The paper leaves open in
+which order words stand and how often; here both are those of the first answer that has them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sears_dsl.models.predictor import Comparison, Predictor, Row
+
+__all__ = ["VotingPredictor", "common_words", "most_frequent"]
+
+
+class VotingPredictor:
+    """Models that vote.
+
+    Args:
+        models: at least two, in the order in which ties are broken.
+        comparison: ``exact`` votes on labels, ``squad`` on the words of answers.
+    """
+
+    def __init__(self, models: Sequence[Predictor], *, comparison: Comparison = "exact") -> None:
+        self._models = tuple(models)
+        self._together = most_frequent if comparison == "exact" else common_words
+        self._comparison = comparison
+
+    @property
+    def identity(self) -> str:
+        """Those of the models, in order, and what they vote on."""
+        names = ", ".join(model.identity for model in self._models)
+        return f"vote:({names})" + (" on words" if self._comparison == "squad" else "")
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        """What the models say together of each row.
+
+        Raises:
+            ModelError: one of them failed.
+        """
+        answers = [model.predict(rows) for model in self._models]
+        return [self._together(of_row) for of_row in zip(*answers, strict=True)]
+
+
+def most_frequent(labels: Sequence[str]) -> str:
+    """The label with the most votes; of several the one that comes first.
+
+    Example:
+        >>> most_frequent(["b", "a", "a"]), most_frequent(["b", "a"])
+        ('a', 'b')
+    """
+    return Counter(labels).most_common(1)[0][0]
+
+
+def common_words(answers: Sequence[str]) -> str:
+    """The words that more than half of the answers have, which may be none.
+
+    Words stand between white space and are compared in lower case. A word stays as often as more
+    than half of the answers have it; order and spelling are those of the first answer that has it.
+
+    Example:
+        >>> common_words(["Orientalism", "behaviourism identities", "The discourse of Orientalism"])
+        'Orientalism'
+        >>> common_words(["a b", "b c", "c a"]), common_words(["x x y", "x x", "x"])
+        ('a b c', 'x x')
+        >>> common_words(["one", "two", "three"])
+        ''
+    """
+    spelled = [answer.split() for answer in answers]
+    counts = [Counter(word.lower() for word in words) for words in spelled]
+    left = {
+        word: sorted((each[word] for each in counts), reverse=True)[len(answers) // 2]
+        for each in counts
+        for word in each
+    }
+    kept: list[str] = []
+    written: Counter[str] = Counter()
+    for words in spelled:
+        # What earlier answers had is written already; this one may only have it more often.
+        seen: Counter[str] = Counter()
+        before = Counter(written)
+        for word in words:
+            key = word.lower()
+            seen[key] += 1
+            if seen[key] > before[key] and written[key] < left[key]:
+                kept.append(word)
+                written[key] += 1
+    return " ".join(kept)

@@ -1,0 +1,82 @@
+"""Models that vote, on labels and on the words of answers, and how a vote is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sears_dsl.errors import UsageError
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.models.loading import load_predictor
+from sears_dsl.models.vote import VotingPredictor, common_words, most_frequent
+
+WORDS = st.lists(st.sampled_from(["a", "A", "b", "c"]), max_size=6).map(" ".join)
+
+# Rows of Table 3 of the paper: the answers of three models to one question each.
+TABLE_3 = (
+    ("Orientalism", "behaviourism identities", "The discourse of Orientalism"),
+    ("behaviourism identities", "The discourse of Orientalism", "Orientalism"),
+    ("The discourse of Orientalism", "Orientalism", "behaviourism identities"),
+)
+
+
+@pytest.mark.parametrize("answers", TABLE_3)
+def test_table_3_of_the_paper(answers: tuple[str, ...]) -> None:
+    assert common_words(answers) == "Orientalism"
+
+
+@given(st.lists(WORDS, min_size=3, max_size=3))
+def test_a_word_stays_as_often_as_two_of_three_have_it(answers: list[str]) -> None:
+    counts = [Counter(answer.lower().split()) for answer in answers]
+    left = Counter(common_words(answers).lower().split())
+    for word in ("a", "b", "c"):
+        assert left[word] == sorted(each[word] for each in counts)[1]
+
+
+@given(WORDS, st.integers(2, 5))
+def test_models_of_one_mind_say_what_they_say(answer: str, models: int) -> None:
+    assert common_words([answer] * models) == answer
+    assert most_frequent([answer] * models) == answer
+
+
+def test_of_labels_with_as_many_votes_the_first_model_decides() -> None:
+    models = [CallablePredictor(lambda texts, own=own: [own] * len(texts)) for own in "xyzy"]
+    rows = [{"text": "One."}]
+    assert VotingPredictor(models).predict(rows) == ["y"]
+    assert VotingPredictor(models[:3]).predict(rows) == ["x"]
+
+
+def test_a_vote_is_written_as_a_specification(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "voters.py").write_text(
+        "def one(texts): return ['the red car'] * len(texts)\n"
+        "def two(texts): return ['a red car'] * len(texts)\n"
+        "def three(texts): return ['a red bus'] * len(texts)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    spec = "vote:voters:one, voters:two, voters:three"
+    rows = [{"text": "Which?"}]
+    assert load_predictor(spec, comparison="squad").predict(rows) == ["red car a"]
+    assert load_predictor(spec).predict(rows) == ["the red car"]
+    identity = load_predictor(spec, comparison="squad").identity
+    assert "voters:one" in identity
+    assert identity != load_predictor(spec).identity
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("vote:builtins:sorted", "name at least two models"),
+        ("vote:builtins:sorted,", "name at least two models"),
+        ("vote:builtins:sorted,http://localhost:1/", "endpoints, files of predictions and votes"),
+        ("vote:file:a.csv,builtins:sorted", "endpoints, files of predictions and votes"),
+    ],
+)
+def test_what_cannot_vote_is_said(spec: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load_predictor(spec)
