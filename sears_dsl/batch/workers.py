@@ -18,13 +18,13 @@ from typing import Any, Protocol, TypeAlias
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, TextMatcher
-from sears_dsl.batch.processes import Process
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.columnar import Columnar, columns_named
 from sears_dsl.data.dataset import format_named
 from sears_dsl.errors import DataError, SearsError
 from sears_dsl.runtime.closing import Closing
+from sears_dsl.runtime.processes import Process
 
 # Batches a process, finished or not, that wait for those before them.
 _MOST_WAITING = 4

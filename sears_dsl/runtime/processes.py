@@ -1,42 +1,45 @@
 """Work in several processes: plain children that answer questions over pipes.
 
-In: how a child is made ready (a function of the package and its arguments), then questions. Out:
-their answers, in order. Always holds: a child is a plain Python process that never imports the
-caller's main module (a script needs no ``if __name__ == "__main__"``); it ends when its input ends,
-so also when the caller is killed, at the latest after the question that it is at; Ctrl-C at a
-terminal does not reach it, so that the caller alone tells of it and ends it; a child that
-dies is an error, not a wait; what it raises is raised here, as itself if it is an error of ours,
-with its text in any case; linear algebra has one thread in each, since they share the cores.
-Costs a start of some seconds, what a child loads, and a copy of questions and answers.
+In: what makes a child ready, then questions. Out: a future for each from a `Process`, answers in
+order from several `Children`. Always holds: a child is a plain Python process that never imports
+the caller's main module (a script needs no ``if __name__ == "__main__"``); it ends when its input
+ends, so also when the caller is killed; Ctrl-C at a terminal does not reach it, so that the caller
+alone tells of it and ends it; a child that dies is an error, not a wait; what it raises is raised
+here as it was there, or has its text where it cannot be brought here; linear algebra has one thread
+in each, since they share the cores. Costs a start of some seconds, in which nobody waits, what a
+child loads, and a copy of questions and answers.
 """
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 from sears_dsl.errors import SearsError
 
-Child: TypeAlias = "subprocess.Popen[bytes]"
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
 
-Answer: TypeAlias = Callable[[Any], Any]
-"""What a child does with a question."""
+# Questions that a process has at once: one that it is at, and one so that it need not wait.
+_AHEAD = 2
+_ALONE = "define them in a module that can be imported, or run with one job"
 
 _ONE_THREAD = dict.fromkeys(
     (
@@ -97,41 +100,7 @@ def _quota(group: Path) -> float | None:
     return None
 
 
-def start_child(module: str, *arguments: str) -> Child:
-    """A plain Python process that runs ``serve`` of a module, with pipes for its input and output.
-
-    Args:
-        module: its name; importable with this process's ``sys.path``.
-        arguments: its ``sys.argv`` from 1.
-    """
-    environment = {**os.environ, **_ONE_THREAD}
-    environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
-    command = [sys.executable, "-P", "-c", f"from {module} import serve; serve()", *arguments]
-    return subprocess.Popen(  # noqa: S603 - this very interpreter
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-        process_group=0,  # it could not even ignore an interrupt while Python starts
-    )
-
-
-def answer_pipe() -> BinaryIO:
-    """In a child: where its answers go; whatever prints does not come between them."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return answers
-
-
-def close_pipes(child: Child) -> None:
-    """Close this side of the pipes of a child that has ended."""
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            with suppress(OSError):  # questions that were not yet written, to nobody
-                pipe.close()
-
-
-class Outcome(NamedTuple):
+class _Outcome(NamedTuple):
     """What came of a question, as it leaves a process: it can be read whatever is in it.
 
     Attributes:
@@ -145,7 +114,7 @@ class Outcome(NamedTuple):
     text: str = ""
 
     @classmethod
-    def of(cls, work: Callable[[], Any]) -> Outcome:
+    def of(cls, work: Callable[[], Any]) -> _Outcome:
         """Do some work; whatever it raises, an exit too, is its outcome."""
         try:
             return cls(True, pickle.dumps(work(), pickle.HIGHEST_PROTOCOL))
@@ -153,7 +122,7 @@ class Outcome(NamedTuple):
             return cls.failure(error)
 
     @classmethod
-    def failure(cls, error: BaseException) -> Outcome:
+    def failure(cls, error: BaseException) -> _Outcome:
         """An error as an outcome."""
         text = type(error).__name__
         with suppress(Exception):  # whatever an object raises that cannot be shown
@@ -169,18 +138,129 @@ class Outcome(NamedTuple):
                 content = pickled
         return cls(False, content if isinstance(error, Exception) else b"", text)
 
-    def error(self, doing: str, kind: type[SearsError] = SearsError) -> Exception:
-        """The error: itself, or where that cannot be one that has its kind and its text.
-
-        Args:
-            doing: what the process does, for the message: "a worker process".
-            kind: of the error that stands in its place.
-        """
+    def error(self, process: str, kind: type[SearsError]) -> Exception:
+        """The error: itself, or where that cannot be one of a kind with its text."""
         if self.content:
             with suppress(Exception):  # whatever an object raises that cannot be made again
                 error: Exception = pickle.loads(self.content)  # noqa: S301 - of our own process
                 return error
-        return kind(f"{doing} failed: {self.text}", help="see whether one job works")
+        return kind(f"{process} failed: {self.text}", help="see whether one job works")
+
+
+class Process(Generic[Question, Answer]):
+    """A process that answers questions, in their order.
+
+    Args:
+        ready: makes what answers; it is called there, so what it is made of must be picklable
+            and come from modules other than the main one.
+        error: raised where it dies, or where what it raised cannot be brought here.
+        name: what the messages call it.
+
+    Raises:
+        SearsError: it cannot be sent to a process.
+    """
+
+    def __init__(
+        self,
+        ready: Callable[[], Callable[[Question], Answer]],
+        *,
+        error: type[SearsError] = SearsError,
+        name: str = "a worker process",
+    ) -> None:
+        try:
+            first = pickle.dumps(ready, pickle.HIGHEST_PROTOCOL)
+        except Exception as reason:  # whatever an object raises that is not to be pickled
+            raise SearsError(
+                f"the work cannot be sent to another process: {reason}", help=_ALONE
+            ) from reason
+        self._error = error
+        self._name = name
+        self._child = _start_child()
+        self._started = threading.Event()
+        self._ended = False
+        # None ends the thread that waits for answers.
+        self._asked: SimpleQueue[Future[Any] | None] = SimpleQueue()
+        self._given: list[Future[Answer]] = []
+        self._ready: Future[None] = Future()
+        self._asked.put(self._ready)
+        self._thread = threading.Thread(target=self._converse, args=(first,), daemon=True)
+        self._thread.start()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it is ready, and has so little to do that it can be given more.
+
+        Raises:
+            SearsError: what kept it from becoming ready.
+        """
+        if not self._ready.done():
+            return False
+        self._ready.result()
+        return self.waiting < _AHEAD
+
+    @property
+    def waiting(self) -> int:
+        """How many questions it was given and has not answered."""
+        self._given = [future for future in self._given if not future.done()]
+        return len(self._given)
+
+    def ask(self, question: Question) -> Future[Answer]:
+        """Give it a question; the future has the answer, or the error."""
+        future: Future[Answer] = Future()
+        if self._ended:
+            future.set_exception(self._died())
+            return future
+        self._given.append(future)
+        self._asked.put(future)
+        self._started.wait()
+        self._send(pickle.dumps(question, pickle.HIGHEST_PROTOCOL))
+        return future
+
+    def end(self) -> None:
+        """End it, whatever it is at."""
+        if self._ended:
+            return
+        self._ended = True
+        self._child.kill()
+        self._child.wait()
+        self._asked.put(None)
+        self._thread.join()
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # questions that were not yet written, to nobody
+                    pipe.close()
+
+    def _send(self, message: bytes) -> None:
+        pipe = self._child.stdin
+        if pipe is None:
+            return
+        with suppress(OSError):  # it died, which the futures tell
+            pipe.write(message)
+            pipe.flush()
+
+    def _converse(self, first: bytes) -> None:
+        """Tell it what it is, then fill the futures in the order of their questions."""
+        self._send(first)  # takes as long as it starts
+        self._started.set()
+        while (future := self._asked.get()) is not None:
+            try:
+                outcome: _Outcome = _received(self._child.stdout)
+            except Exception:  # it died, at any place of an answer
+                future.set_exception(self._died())
+                continue
+            if not outcome.succeeded:
+                future.set_exception(outcome.error(self._name, self._error))
+                continue
+            try:
+                future.set_result(pickle.loads(outcome.content))  # noqa: S301 - see `_received`
+            except Exception as error:  # whatever an object raises that cannot be made again
+                future.set_exception(error)
+
+    def _died(self) -> SearsError:
+        return self._error(
+            f"{self._name} died before its work was done; most often memory is lacking",
+            help="run with fewer jobs; a command that has --resume goes on where it was",
+        )
 
 
 class Children:
@@ -211,16 +291,12 @@ class Children:
         doing: str,
     ) -> None:
         self._error = error
-        self._doing = doing
-        self._children: list[Child] = []
+        self._name = f"a process that {doing}"
+        self._children: list[Process[Any, Any]] = []
         self._end = weakref.finalize(self, _end, self._children, os.getpid())
-        self._idle: SimpleQueue[Child] = SimpleQueue()
-        for _ in range(jobs):
-            child = start_child(__name__, ready)
-            self._children.append(child)
-            with self._told_apart():
-                _send(child, tuple(arguments))
-            self._idle.put(child)
+        for _ in range(jobs):  # one by one: an interrupt must not lose any
+            ready_there = partial(_called, ready, tuple(arguments))
+            self._children.append(Process(ready_there, error=error, name=self._name))
 
     def ask(self, questions: Sequence[Any]) -> list[Any]:
         """The answer to each question.
@@ -236,117 +312,114 @@ class Children:
         Raises:
             SearsError: as `ask`.
         """
-        drawn = iter(questions)
         pending: deque[Future[Any]] = deque()
-        with ThreadPoolExecutor(len(self._children)) as threads:
-            try:
-                while True:
-                    # None is drawn ahead: whoever gives questions may look at the clock at each.
-                    free = len(self._children) - sum(not each.done() for each in pending)
-                    pending.extend(threads.submit(self._ask, each) for each in islice(drawn, free))
-                    if not pending:
-                        return
-                    if pending[0].done():
-                        yield pending.popleft().result()
-                    else:
-                        busy = [each for each in pending if not each.done()]
-                        wait(busy, return_when=FIRST_COMPLETED)
-            except GeneratorExit:
-                for future in pending:
-                    future.cancel()
-                raise
-            except BaseException:
-                # An interrupt too: threads that wait for an answer get an end of file instead.
-                for future in pending:
-                    future.cancel()
-                self.close()
-                raise
+        try:
+            drawn = iter(questions)
+            while True:
+                # None is drawn ahead: whoever gives questions may look at the clock at each.
+                free = (child for child in self._children if not child.waiting)
+                pending.extend(child.ask(each) for child, each in zip(free, drawn, strict=False))
+                if not pending:
+                    return
+                if pending[0].done():
+                    yield self._answer(pending.popleft())
+                else:
+                    busy = [each for each in pending if not each.done()]
+                    wait(busy, return_when=FIRST_COMPLETED)
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self.close()  # an interrupt too
+            raise
 
     def close(self) -> None:
         """End the processes; what they are doing is dropped."""
         self._end()
 
-    def _ask(self, question: Any) -> Any:
-        child = self._idle.get()
+    def _answer(self, future: Future[Any]) -> Any:
         try:
-            with self._told_apart():
-                _send(child, question)
-                outcome = _receive(child)
-        finally:
-            self._idle.put(child)
-        if outcome.succeeded:
-            return pickle.loads(outcome.content)  # noqa: S301 - written by our own process
-        doing = f"a process that {self._doing}"
-        error = outcome.error(doing, self._error)
-        if isinstance(error, SearsError):
-            raise error
-        raise self._error(
-            f"{doing} failed: {outcome.text}", help="see whether one job works"
-        ) from error
-
-    def _told_apart(self) -> _Ended:
-        return _Ended(self._error, self._doing)
-
-
-class _Ended:
-    """Turns what a broken pipe raises into the error that says so."""
-
-    def __init__(self, error: type[SearsError], doing: str) -> None:
-        self._error = error
-        self._doing = doing
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (OSError, EOFError, ValueError, pickle.UnpicklingError)):
+            return future.result()
+        except SearsError:
+            raise
+        except Exception as error:  # whatever was raised there
             raise self._error(
-                f"a process that {self._doing} ended before its work was done",
-                help="most often memory is lacking: give fewer jobs",
+                f"{self._name} failed: {type(error).__name__}: {error}",
+                help="see whether one job works",
             ) from error
 
 
-def serve() -> None:
-    """Be a child: answer what comes in until nothing more comes."""
-    # An interrupt is the caller's business, which then closes the pipes.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = answer_pipe()
-    module, name = sys.argv[1].split(":")
-    with suppress(EOFError, BrokenPipeError):  # the caller is done, or gone
-        arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the caller
-        answer: Answer
-        failure: Outcome | None = None
-        try:
-            answer = getattr(import_module(module), name)(*arguments)
-        except BaseException as error:  # told to the caller, who raises it
-            failure = Outcome.failure(error)
-        while True:
-            question = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the caller
-            outcome = failure or Outcome.of(partial(answer, question))
-            answers.write(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))
-            answers.flush()
+def _called(name: str, arguments: Sequence[Any]) -> Any:
+    """In a child: a function by its module and name, called."""
+    module, function = name.split(":")
+    return getattr(import_module(module), function)(*arguments)
 
 
-def _send(child: Child, message: Any) -> None:
-    if child.stdin is None:
-        raise EOFError
-    child.stdin.write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
-    child.stdin.flush()
-
-
-def _receive(child: Child) -> Outcome:
-    if child.stdout is None:
-        raise EOFError
-    outcome: Outcome = pickle.load(child.stdout)  # noqa: S301 - written by our own process
-    return outcome
-
-
-def _end(children: list[Child], process: int) -> None:
+def _end(children: list[Process[Any, Any]], process: int) -> None:
     """End the children in the process that started them, and nowhere else."""
-    if process != os.getpid():
+    if process == os.getpid():
+        for child in children:
+            child.end()
+
+
+def _start_child() -> subprocess.Popen[bytes]:
+    """A plain Python process that runs `serve`, with pipes for its input and output."""
+    environment = {**os.environ, **_ONE_THREAD}
+    environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    return subprocess.Popen(  # noqa: S603 - this very interpreter
+        [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        process_group=0,  # it could not even ignore an interrupt while Python starts
+    )
+
+
+def _received(pipe: Any) -> Any:
+    return pickle.load(pipe)  # noqa: S301 - written by our own process
+
+
+def serve() -> None:
+    """Be the process: become ready, then answer until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is told by the parent, once
+    # Whatever prints does not come between the answers.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with suppress(BrokenPipeError):
+        _converse(answers)
+    os._exit(1)  # at once, and without another try to write
+
+
+def _converse(answers: BinaryIO) -> None:
+    """Answer questions; what cannot become ready says so, at once and to each question."""
+
+    def tell(outcome: _Outcome) -> None:
+        answers.write(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))
+        answers.flush()
+
+    try:
+        ready = _received(sys.stdin.buffer)
+    except Exception as error:  # whatever an object raises that cannot be made again
+        what = f"the work cannot be made in another process: {error}"
+        tell(_Outcome.failure(SearsError(what, help=_ALONE)))
         return
-    for child in children:
-        child.kill()
-    for child in children:
-        child.wait()
-        close_pipes(child)
+    questions: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_read, args=(questions,), daemon=True).start()
+    answer: Callable[[Any], Any] | None = None
+    try:
+        answer = ready()
+        gc.freeze()  # what answers lives as long as the process
+        begun = _Outcome.of(lambda: None)
+    except BaseException as error:  # told to the parent, who raises it
+        begun = _Outcome.failure(error)
+    tell(begun)
+    while True:
+        question = questions.get()
+        tell(begun if answer is None else _Outcome.of(partial(answer, question)))
+
+
+def _read(questions: SimpleQueue[Any]) -> None:
+    """Take questions while another is worked on; without a parent there is nothing left to do."""
+    with suppress(EOFError, OSError, pickle.UnpicklingError):
+        while True:
+            questions.put(_received(sys.stdin.buffer))
+    os._exit(1)

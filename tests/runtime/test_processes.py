@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from sears_dsl.batch.processes import Process
 from sears_dsl.errors import DataError, Diagnostic, ModelError, RuleSyntaxError, SearsError, Span
-from sears_dsl.runtime.processes import Children, usable_cores
+from sears_dsl.runtime.processes import Children, Process, usable_cores
 
 
 def answering(times: int) -> Callable[[Any], Any]:
@@ -142,7 +141,7 @@ def test_whatever_is_raised_arrives_with_its_text(
         ("value", ModelError, "a process that scores failed: ValueError: odd"),
         ("unreadable", ModelError, "a process that scores failed: .*: here and there"),
         ("exit", ModelError, "a process that scores failed: SystemExit: no licence"),
-        ("die", ModelError, "a process that scores ended before its work was done"),
+        ("die", ModelError, "a process that scores died before its work was done"),
     ],
 )
 def test_children_that_fail_say_why(question: str, kind: type[Exception], message: str) -> None:
