@@ -7,7 +7,7 @@ each corpus, and a seeded sample of its rewrites, each as the words around the e
 The counts are of distinct rows and at most ``--rows`` of them a corpus, drawn with the seed. Tags
 are made for the rows that a rule may touch; that is what takes the time (minutes for all corpora).
 
-    python benchmarks/judge.py rulesets/discourse --sample 50 --corpus imdb rt books
+    python -m benchmarks.judge rulesets/discourse --sample 50 --corpus imdb rt books
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from benchmarks.gold import read_gold
+from demo.reviews import ROOT, fetch
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
+from training.english_text import snippets
 
 CONTEXT = 45
 BATCH = 2000
@@ -83,6 +86,13 @@ def treebank(folder: Path) -> Iterator[str]:
         yield from (line.removeprefix("# text = ") for line in marked)
 
 
+def treebank_reviews(folder: Path) -> Iterator[str]:
+    """Sentences of the English Web Treebank's reviews: of restaurants, shops, doctors."""
+    for name in ("pos/en_ewt-ud-train.conllu", "pos/en_ewt-ud-dev.conllu"):
+        found = read_gold(folder / name)[0]
+        yield from (each.text for each in found if each.genre == "reviews")
+
+
 def pairs_with_commas(path: Path) -> Iterator[str]:
     """Both sentences of each pair of a csv file."""
     with path.open(encoding="utf-8", newline="") as file:
@@ -133,6 +143,9 @@ MORE: dict[str, Callable[[Path], Iterator[str]]] = {
     "train-q": lambda folder: squad_questions(folder / "squad/train-v1.1-part.json"),
     "train-c": lambda folder: squad_sentences(folder / "squad/train-v1.1-part.json"),
     "ewt": treebank,
+    "ewt-reviews": treebank_reviews,
+    "films": lambda _: snippets(fetch(ROOT / ".cache"), "movieReviewSnippets"),
+    "products": lambda _: snippets(fetch(ROOT / ".cache"), "amazonReviewSnippets"),
     "paws": lambda folder: columns(folder / "paraphrase/paws_wiki_dev.tsv", 1, 2),
     "sick": lambda folder: columns(folder / "paraphrase/sick_train.txt", 1, 2, skip=1),
     "mrpc": lambda folder: columns(folder / "paraphrase/msr_paraphrase_train.txt", 3, 4, skip=1),
