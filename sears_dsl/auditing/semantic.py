@@ -1,0 +1,396 @@
+"""Semantic robustness: how far a model's accuracy falls on what rules make of its rows.
+
+In: which rows the model has right, and for each rewrite its row and whether the answer to it is
+what the rule expects. Out: p, p′, their difference with an interval, the tolerance that holds, the
+rows for which it holds. Always holds: a row counts once, however many rewrites it has; rates are
+worked out as fractions and rounded at the end, so that a gap of 15% holds at a tolerance of 15%;
+of nothing there is no rate. Costs a few array operations and a bootstrap over kinds of rows.
+
+After E. La Malfa and M. Kwiatkowska, "The King is Naked: on the Notion of Robustness for Natural
+Language Processing" (AAAI 2022), definitions 5 and 6. A model with accuracy p on the rows is
+τ-robust to a rule where its accuracy p′ on what the rule makes of them is at least p - τ, and
+within bounded invariance where p′ is also at most p + τ: robust is what does not get worse,
+invariant what does not change. Locally this is about the rewrites of one row, globally about those
+of every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sears_dsl.auditing.shares import Share, share_of
+from sears_dsl.errors import UsageError
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+_DRAWS = 5_000
+# Numbers that the bootstrap holds at once.
+_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticRobustness:
+    """How a model fares on rows and on their rewrites.
+
+    Attributes:
+        rows: rows that have a rewrite.
+        rewrites: all rewrites of them.
+        before: p, the accuracy on these rows; None where there are none, as for all rates here.
+        after: p′, the mean over rows of the mean over their rewrites.
+        pooled: the share of all rewrites with the expected answer.
+        gap: p′ - p.
+        low: lower end of its 95% interval (paired bootstrap over rows); -1 where there are none.
+        high: upper end; 1 where there are none.
+        smallest_tau: the smallest tolerance at which the model is robust: what p′ lacks to p.
+        curve: tolerance → rows that are locally robust at it, ascending, where that number grows.
+    """
+
+    rows: int
+    rewrites: int
+    before: float | None
+    after: float | None
+    pooled: float | None
+    gap: float | None
+    low: float
+    high: float
+    smallest_tau: float | None
+    curve: tuple[tuple[float, int], ...]
+
+    def local(self, tolerance: float) -> Share:
+        """Rows whose rewrites the model answers as well as p - τ: local robustness.
+
+        Example:
+            >>> found = semantic_robustness([True, True], [0, 0, 1], [True, False, True])
+            >>> found.local(0.5).count, found.local(0.4).count
+            (2, 1)
+        """
+        reached = [count for tau, count in self.curve if tau <= tolerance]
+        return share_of(reached[-1] if reached else 0, self.rows)
+
+    @property
+    def smallest_tau_everywhere(self) -> float | None:
+        """The smallest tolerance at which every row is locally robust: global robustness."""
+        return self.curve[-1][0] if self.curve else None
+
+
+def semantic_robustness(
+    right: ArrayLike, rows: ArrayLike, correct: ArrayLike, *, seed: int = 0
+) -> SemanticRobustness:
+    """How far accuracy falls from some rows to their rewrites (La Malfa and Kwiatkowska, Def. 5).
+
+    Args:
+        right: bool (rows of the data,): whether the model has each right.
+        rows: int (rewrites,): the row of each rewrite.
+        correct: bool (rewrites,): whether the answer to it is as expected.
+        seed: of the bootstrap.
+
+    Raises:
+        UsageError: arrays of different lengths, or a rewrite of no row.
+
+    Example:
+        >>> found = semantic_robustness([True, True, False], [0, 0, 1], [True, False, True])
+        >>> found.rows, found.before, found.after, found.gap, found.smallest_tau
+        (2, 1.0, 0.75, -0.25, 0.25)
+    """
+    before = np.asarray(right, np.bool_).ravel()
+    good, count = _of_rows(len(before), rows, correct)
+    here = count > 0
+    kinds, times = np.unique(
+        np.stack([before[here], good[here], count[here]], axis=1), axis=0, return_counts=True
+    )
+    total = int(times.sum())
+    if not total:
+        return SemanticRobustness(
+            rows=0, rewrites=0, before=None, after=None, pooled=None, gap=None, low=-1.0, high=1.0,
+            smallest_tau=None, curve=(),
+        )  # fmt: skip
+    listed = [(int(b), Fraction(int(m), int(n)), int(k))
+              for (b, m, n), k in zip(kinds.tolist(), times.tolist(), strict=True)]  # fmt: skip
+    p = Fraction(sum(b * k for b, _, k in listed), total)
+    after = sum((q * k for _, q, k in listed), Fraction(0)) / total
+    gap = after - p
+    low, high = gap_interval([float(q - b) for b, q, _ in listed], times, seed=seed)
+    rewrites = int(count.sum())
+    return SemanticRobustness(
+        rows=total,
+        rewrites=rewrites,
+        before=float(p),
+        after=float(after),
+        pooled=int(good.sum()) / rewrites,
+        gap=float(gap),
+        low=min(low, float(gap)),
+        high=max(high, float(gap)),
+        smallest_tau=float(max(Fraction(0), -gap)),
+        curve=_curve(p, [(q, k) for _, q, k in listed]),
+    )
+
+
+def _curve(p: Fraction, rows: Sequence[tuple[Fraction, int]]) -> tuple[tuple[float, int], ...]:
+    """The tolerance that each row needs, and how many rows need no more."""
+    needed: dict[Fraction, int] = {}
+    for accuracy, times in rows:
+        tau = max(Fraction(0), p - accuracy)
+        needed[tau] = needed.get(tau, 0) + times
+    taus = sorted(needed)
+    reached = np.cumsum([needed[tau] for tau in taus]).tolist()
+    return tuple((float(tau), count) for tau, count in zip(taus, reached, strict=True))
+
+
+def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Ints, Ints]:
+    """For each row how many of its rewrites are answered as expected, and how many it has."""
+    places, good = np.asarray(rows, np.int64).ravel(), np.asarray(correct, np.bool_).ravel()
+    if len(places) != len(good):
+        raise UsageError(
+            f"there are {len(places):,} places for {len(good):,} answers",
+            help="give for each answer its row or its group, and whether it is right",
+        )
+    if len(places) and not 0 <= int(places.min()) <= int(places.max()) < total:
+        raise UsageError(
+            f"rows or groups are numbered from {places.min()} to {places.max()}, and there are "
+            f"{total:,}",
+            help="count them from 0",
+        )
+    return np.bincount(places[good], minlength=total), np.bincount(places, minlength=total)
+
+
+def gap_interval(
+    differences: ArrayLike,
+    times: ArrayLike,
+    *,
+    seed: int = 0,
+    confidence: float = 0.95,
+    draws: int = _DRAWS,
+) -> tuple[float, float]:
+    """An interval for the mean difference of rows, by a bootstrap that draws whole rows.
+
+    Drawing rows keeps what comes before and after together. Two rows are added, one that does not
+    change and two halves that change by -1 and by 1, as `paired_difference_interval` does (Agresti
+    and Min 2005): otherwise twenty rows without a failure would prove that there are none. Drawing
+    how often each kind of row comes is drawing the rows, only faster.
+
+    Args:
+        differences: of each kind of row, after minus before, in [-1, 1].
+        times: how many rows there are of each.
+        seed: of the draws.
+        confidence: between 0 and 1.
+        draws: how many samples are drawn.
+
+    Returns:
+        Lower and upper end, in [-1, 1]; (-1, 1) where there is no row.
+
+    Raises:
+        UsageError: a confidence outside (0, 1).
+
+    Example:
+        >>> low, high = gap_interval([-1.0, 0.0], [30, 170])
+        >>> round(low, 2), round(high, 2)
+        (-0.2, -0.1)
+    """
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence is {confidence}", help="give a number between 0 and 1")
+    values = np.asarray(differences, np.float64).ravel()
+    counts = np.asarray(times, np.float64).ravel()
+    if not counts.sum():
+        return -1.0, 1.0
+    values = np.concatenate([values, [-1.0, 0.0, 1.0]])
+    counts = np.concatenate([counts, [0.5, 1.0, 0.5]])
+    values, place = np.unique(values, return_inverse=True)
+    mass = np.asarray(np.bincount(place, weights=counts), np.float64)
+    size = round(float(mass.sum()))
+    generator = np.random.default_rng(seed % 2**64)
+    block = max(1, _AT_ONCE // len(values))
+    means = np.concatenate(
+        [
+            generator.multinomial(size, mass / mass.sum(), min(block, draws - start)) @ values
+            for start in range(0, draws, block)
+        ]
+    )
+    low, high = np.quantile(means / size, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+# ---------------------------------------------------------------- does it hold
+
+
+def is_robust(
+    found: SemanticRobustness,
+    tolerance: float,
+    *,
+    judge_by: Literal["rate", "evidence", "proof"] = "rate",
+) -> bool:
+    """Whether p′ ≥ p - τ (Def. 5); `False` where there is no row.
+
+    Args:
+        found: the accuracies.
+        tolerance: τ, between 0 and 1.
+        judge_by: what decides: the ``rate`` that was observed; ``evidence``, by which it holds
+            unless the whole interval of the gap lies below -τ; ``proof``, by which it holds only
+            where the whole interval lies above.
+
+    Example:
+        >>> found = semantic_robustness([True] * 20, range(20), [True] * 18 + [False] * 2)
+        >>> is_robust(found, 0.1), is_robust(found, 0.09), is_robust(found, 0.1, judge_by="proof")
+        (True, False, False)
+    """
+    if found.gap is None:
+        return False
+    return {"rate": found.gap, "evidence": found.high, "proof": found.low}[judge_by] >= -tolerance
+
+
+def is_invariant(
+    found: SemanticRobustness,
+    tolerance: float,
+    *,
+    judge_by: Literal["rate", "evidence", "proof"] = "rate",
+) -> bool:
+    """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` where there is no row.
+
+    Args:
+        found: the accuracies.
+        tolerance: τ, between 0 and 1.
+        judge_by: as of `is_robust`, on both sides.
+
+    Example:
+        >>> better = semantic_robustness([False] * 20, range(20), [True] * 20)
+        >>> is_robust(better, 0.1), is_invariant(better, 0.1)
+        (True, False)
+    """
+    if found.gap is None:
+        return False
+    above = {"rate": found.gap, "evidence": found.low, "proof": found.high}[judge_by]
+    return is_robust(found, tolerance, judge_by=judge_by) and above <= tolerance
+
+
+# ---------------------------------------------------------------- what accuracy is worth
+
+
+def chance_corrected(rate: float | None, labels: int | None) -> float | None:
+    """Accuracy with 0 for a guess and 1 for perfection, as definition 5 wants p; below 0 is worse.
+
+    Args:
+        rate: the accuracy; None for none.
+        labels: how many labels there are; None where answers are free, so that nobody guesses.
+
+    Returns:
+        (rate - 1/labels) / (1 - 1/labels); None without a rate or with fewer than two labels.
+
+    Example:
+        >>> chance_corrected(0.75, 2), chance_corrected(0.5, 2), chance_corrected(0.9, None)
+        (0.5, 0.0, None)
+    """
+    if rate is None or labels is None or labels < 2:
+        return None
+    return (rate * labels - 1) / (labels - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAccuracy:
+    """Accuracy on groups of rows that have much in common, such as sentences of one template.
+
+    Attributes:
+        pooled: of all rows together; a group counts by its size.
+        mean: mean over the groups that have a row; None where there is none.
+        groups: of each.
+    """
+
+    pooled: Share
+    mean: float | None
+    groups: tuple[Share, ...]
+
+
+def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
+    """Accuracy of all rows, of each group, and the mean over groups.
+
+    The sentences of a template are right or wrong together, and one template may have half of all
+    sentences: then the mean over templates says more than the accuracy of all sentences.
+
+    Args:
+        correct: bool (rows,): whether the model is right.
+        group: int (rows,): the group of each, from 0.
+
+    Raises:
+        UsageError: arrays of different lengths, or groups below 0.
+
+    Example:
+        >>> found = accuracy_by_group([True, True, True, False], [0, 0, 0, 1])
+        >>> found.pooled.rate, found.mean, [each.rate for each in found.groups]
+        (0.75, 0.5, [1.0, 0.0])
+    """
+    places = np.asarray(group, np.int64).ravel()
+    good, count = _of_rows(int(places.max()) + 1 if len(places) else 0, places, correct)
+    here = [Fraction(int(m), int(n)) for m, n in zip(good, count, strict=True) if n]
+    return GroupAccuracy(
+        pooled=share_of(int(good.sum()), int(count.sum())),
+        mean=float(sum(here, Fraction(0)) / len(here)) if here else None,
+        groups=tuple(share_of(int(m), int(n)) for m, n in zip(good, count, strict=True)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantAnswer:
+    """What a model would score that always says the same.
+
+    Attributes:
+        answer: what it says.
+        rate: its accuracy, the mean over rows of the mean over their rewrites.
+        mean: the mean over groups of its accuracy on each; None where there is none.
+    """
+
+    answer: str
+    rate: float
+    mean: float | None
+
+
+def constant_answer(
+    correct: Sequence[ArrayLike], answers: Sequence[str], rows: ArrayLike, group: ArrayLike
+) -> ConstantAnswer | None:
+    """The one answer that would score most if it were always given.
+
+    A bed of tests that all want one label is passed by a model that knows nothing.
+
+    Args:
+        correct: of each answer, bool (rewrites,): whether it would be right there.
+        answers: what they are; the first one counts where several score the same.
+        rows: int (rewrites,): the row of each rewrite, from 0.
+        group: int (rewrites,): the group of each, from 0.
+
+    Returns:
+        The answer and its score; None where there is no answer or no rewrite.
+
+    Raises:
+        UsageError: arrays of different lengths.
+
+    Example:
+        >>> labels = np.array([0, 0, 0, 1])
+        >>> best = constant_answer([labels == 0, labels == 1], ["bad", "good"], range(4),
+        ...                        [0, 0, 0, 1])
+        >>> best.answer, best.rate, best.mean
+        ('bad', 0.75, 0.5)
+    """
+    best: tuple[Fraction, str, ArrayLike] | None = None
+    for answer, flags in zip(answers, correct, strict=True):
+        rate = _mean_over_rows(rows, flags)
+        if rate is not None and (best is None or rate > best[0]):
+            best = (rate, answer, flags)
+    if best is None:
+        return None
+    rate, answer, flags = best
+    return ConstantAnswer(answer, float(rate), accuracy_by_group(flags, group).mean)
+
+
+def _mean_over_rows(rows: ArrayLike, correct: ArrayLike) -> Fraction | None:
+    places = np.asarray(rows, np.int64).ravel()
+    if not len(places):
+        return None
+    good, count = _of_rows(int(places.max()) + 1, places, correct)
+    kinds, times = np.unique(np.stack([good, count], axis=1)[count > 0], axis=0, return_counts=True)
+    parts = zip(kinds.tolist(), times.tolist(), strict=True)
+    total = sum((Fraction(m, n) * k for (m, n), k in parts), Fraction(0))
+    return total / int(times.sum())
