@@ -283,7 +283,9 @@ def audit(
             there is no proof that it is not.
         min_support: with fewer rows to test on, a rule is not judged.
         require_support: whether a rule that cannot be judged fails.
-        slices: columns of the data to show results by.
+        slices: columns of the data to show results by, or what is computed of them, such as
+            ``words(context)``, ``first-word(question)``, ``agreement(answers)``,
+            ``grade(context)``; ``words(answer)`` is of the model's own answers.
         scorer: what says whether meaning is kept; None leaves that out. ``as found`` is the one
             that scored the rules when they were found, by the manifest beside their file, with its
             τ; and the judge where there is none.
@@ -324,6 +326,7 @@ def audit(
     need_audit()
     if scorer is not None:
         need_discovery()
+    from sears_dsl.auditing.computed import read_slicings
     from sears_dsl.auditing.gates import Gates, read_gate
     from sears_dsl.auditing.running import (
         AuditChoices,
@@ -333,7 +336,6 @@ def audit(
         recorded_otherwise,
         scorer_of_audit,
     )
-    from sears_dsl.auditing.slices import read_columns
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
 
@@ -358,7 +360,7 @@ def audit(
         check_rules(rulesets, demanded, tagger=chosen)
         names_of_columns(slices=list(slices))
         data = read_once(data)
-        columns = read_columns(data, slices, options=ReadOptions(limit=limit))
+        columns = read_slicings(data, slices, options=ReadOptions(limit=limit))
         rows = labelled_rows(data, text=text, label=label, also=also, limit=limit)
         show = shown(on_progress)
         show("loading the model", 0, None)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sears_dsl.auditing.computed import Computed
 from sears_dsl.auditing.decision import decide
 from sears_dsl.auditing.document import (
     EQUIVALENT,
@@ -88,7 +89,7 @@ def audit(
     *,
     circumstances: Circumstances,
     gates: Gates = Gates(),  # noqa: B008 - a frozen value
-    columns: Mapping[str, Sequence[Any]] | None = None,
+    columns: Mapping[str, Sequence[Any] | Computed] | None = None,
 ) -> AuditDocument:
     r"""Count, judge and explain.
 
@@ -96,7 +97,7 @@ def audit(
         effects: what the rules do to the model.
         circumstances: who took part and how.
         gates: what is demanded.
-        columns: further columns of the data to slice by, a value for each row.
+        columns: what to slice by: further columns, a value for each row, and what is computed.
 
     Raises:
         UsageError: a gate is for no rule, or a column is of another length.
@@ -121,7 +122,7 @@ def audit(
     judgements = judge(effects.rules, gates)
     alone = flips_alone(effects)
     whole = together(effects)
-    parts = slicings(effects.data, columns or {})
+    parts = slicings(effects.data, columns or {}, effects.answers)
     slices = slice_results(
         effects, {_whole(name): list(map(_whole, values)) for name, values in parts.items()}
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.auditing.audit import SURE_FROM, Circumstances, audit
+from sears_dsl.auditing.computed import Computed
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.batch.provenance import FoundScoring, found_scoring
@@ -161,7 +162,7 @@ def audit_rules(
     scorer: Scorer | None,
     gates: Gates = Gates(),  # noqa: B008 - a frozen value
     choices: AuditChoices = AuditChoices(),
-    columns: Mapping[str, Sequence[Any]] | None = None,
+    columns: Mapping[str, Sequence[Any] | Computed] | None = None,
     on_stage: OnStage = lambda stage, done, total: None,
 ) -> AuditDocument:
     """Measure what rules do to a model, and judge it.
@@ -174,7 +175,7 @@ def audit_rules(
         scorer: S; None leaves meaning out.
         gates: what is demanded.
         choices: everything else.
-        columns: further columns of the data to slice by.
+        columns: what to slice by, as `read_slicings` gives it.
         on_stage: told how far each stage is.
 
     Raises:

@@ -18,22 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.auditing.computed import Computed
+from sears_dsl.auditing.parts import EMPTY, MOST_PARTS, OTHER, largest, parts_of, quarters
 from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.totals import keeping
-from sears_dsl.data.batches import ReadOptions
-from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.data.sources import open_rows
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.errors import UsageError
+from sears_dsl.models.predictor import Answer
 from sears_dsl.statistics import fisher_exact, q_values
 
-_OTHER = "(other)"
-_EMPTY = "(empty)"
-_MOST_PARTS = 12
-_QUARTERS = (0.25, 0.5, 0.75)
-# A column of numbers is cut into quarters where it has more values than this.
-_FEW_VALUES = 8
 _WH = ("what", "which", "who", "whom", "whose", "where", "when", "why")
 _MANY = re.compile(r"how (many|much)\b")
 _WH_PATTERN = re.compile(rf"\b({'|'.join(_WH)})\b|\bhow\b")
@@ -114,7 +108,7 @@ def _share(flags: NDArray[np.bool_], here: NDArray[np.bool_]) -> Share:
 def _in_order(of_rows: Sequence[str]) -> list[str]:
     """Values with numbers in their order, else the most frequent first; what is left over last."""
     counts = Counter(of_rows)
-    return sorted(counts, key=lambda value: (value in (_OTHER, _EMPTY), *_rank(value, counts)))
+    return sorted(counts, key=lambda value: (value in (OTHER, EMPTY), *_rank(value, counts)))
 
 
 def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
@@ -122,16 +116,22 @@ def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
     return (float(number[0]) if number else np.inf, -counts[value], value)
 
 
-def slicings(data: LabelledRows, columns: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+def slicings(
+    data: LabelledRows,
+    columns: Mapping[str, Sequence[Any] | Computed],
+    answers: Sequence[Answer] | None = None,
+) -> dict[str, list[str]]:
     """The part of each row: by label, by length, by type of question, and by further columns.
 
     Args:
         data: the rows. Only where most of them are questions is there a type of question; only
             where they have labels, and not as many as rows, are there parts by label.
-        columns: further columns, a value for each row.
+        columns: further columns, a value for each row, and what is computed.
+        answers: what the model says of each untouched row.
 
     Raises:
         UsageError: a column does not have a value for each row.
+        DataError: a column holds something that nothing can be computed of.
 
     Example:
         >>> rows = ({"text": "Who is it?"}, {"text": "Is it so very red?"})
@@ -141,18 +141,19 @@ def slicings(data: LabelledRows, columns: Mapping[str, Sequence[Any]]) -> dict[s
     """
     texts = data.texts
     found: dict[str, list[str]] = {}
-    if data.labels is not None and len(set(data.labels)) <= max(_MOST_PARTS, len(texts) // 20):
-        found["label"] = _largest([of_row[0] for of_row in data.labels])
-    found["length"] = _quarters([float(len(text.split())) for text in texts], unit=" words")
+    if data.labels is not None and len(set(data.labels)) <= max(MOST_PARTS, len(texts) // 20):
+        found["label"] = largest([of_row[0] for of_row in data.labels])
+    found["length"] = quarters([float(len(text.split())) for text in texts], unit=" words")
     if 2 * sum(text.rstrip().endswith("?") for text in texts) > len(texts):
-        found["question type"] = _largest(list(map(question_type, texts)))
+        found["question type"] = largest(list(map(question_type, texts)))
     for name, values in columns.items():
-        if len(values) != len(texts):
+        of_rows = values.parts(answers) if isinstance(values, Computed) else parts_of(values)
+        if len(of_rows) != len(texts):
             raise UsageError(
-                f"the column {name} has {len(values):,} values for {len(texts):,} rows",
+                f"the column {name} has {len(of_rows):,} values for {len(texts):,} rows",
                 help="read it from the same file with the same options",
             )
-        found[name if name not in found else f"column {name}"] = _parts(values)
+        found[name if name not in found else f"column {name}"] = of_rows
     return found
 
 
@@ -170,82 +171,5 @@ def question_type(text: str) -> str:
         return "yes or no"
     first = _WH_PATTERN.search(lower)
     if first is None:
-        return _OTHER
+        return OTHER
     return "how many" if _MANY.match(lower, first.start()) else first[0]
-
-
-def _parts(values: Sequence[Any]) -> list[str]:
-    numbers = [value for value in values if value is not None and value != ""]
-    if len(set(map(str, numbers))) > _FEW_VALUES:
-        try:
-            as_numbers = [None if value in (None, "") else float(value) for value in values]
-        except (TypeError, ValueError):
-            as_numbers = []
-        if as_numbers and all(each is None or np.isfinite(each) for each in as_numbers):
-            return _quarters(as_numbers)
-    return _largest([_EMPTY if value is None or value == "" else str(value) for value in values])
-
-
-def _largest(values: Sequence[str]) -> list[str]:
-    """The values; where there are too many, the rarer ones as one part."""
-    counts = Counter(values)
-    if len(counts) <= _MOST_PARTS:
-        return list(values)
-    kept = {value for value, _ in counts.most_common(_MOST_PARTS - 1)}
-    return [value if value in kept else _OTHER for value in values]
-
-
-def _quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
-    """Numbers as one of at most four ranges with about equally many rows."""
-    known = np.array([value for value in values if value is not None])
-    if not len(known):
-        return [_EMPTY] * len(values)
-    cuts = np.unique(np.quantile(known, _QUARTERS, method="inverted_cdf"))
-    cuts = cuts[cuts < known.max()]
-    names = [
-        f"{low:g}{unit}" if low == high else f"{low:g} to {high:g}{unit}"
-        for low, high in _ranges(known, cuts)
-    ]
-    return [
-        _EMPTY if value is None else names[int(np.searchsorted(cuts, value))] for value in values
-    ]
-
-
-def _ranges(known: NDArray[np.float64], cuts: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """The least and the greatest value of each range."""
-    place = np.searchsorted(cuts, known)
-    return [
-        (float(known[place == each].min()), float(known[place == each].max()))
-        for each in range(len(cuts) + 1)
-    ]
-
-
-def read_columns(
-    source: object,
-    names: Sequence[str],
-    *,
-    format_name: str | None = None,
-    options: ReadOptions | None = None,
-) -> dict[str, list[Any]]:
-    """Further columns of the rows, to slice by; the model does not see them.
-
-    Args:
-        source: the rows, as `open_rows` takes them.
-        names: the columns.
-        format_name: the format, where the file's name does not tell.
-        options: how it is read; the same as for the rows.
-
-    Raises:
-        DataError: the file cannot be read, or a column is missing.
-    """
-    found: dict[str, list[Any]] = {name: [] for name in names}
-    if not names:
-        return found
-    dataset = open_rows(source, format_name=format_name, options=options)
-    for name in names:
-        require_column(dataset.names, name, where=dataset.path)
-    for batch in dataset.batches():
-        for name, values in found.items():
-            # Of JSON lines a later batch may lack a column, as a row may.
-            values.extend(batch.columns.get(name, [None] * batch.rows))
-    return found

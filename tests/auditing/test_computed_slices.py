@@ -1,0 +1,172 @@
+"""Slices that are computed: of texts, of annotators, of the model's own answers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sears_dsl as sears
+from sears_dsl.auditing.computed import Computed, computed, read_slicings
+from sears_dsl.auditing.slices import SliceResult, slice_results, slicings
+from sears_dsl.data.labelled import read_labelled
+from sears_dsl.effects.rule_effects import Effects
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.models.predictor import REFUSED, Answer, answers_equal
+
+DATA = Path(os.environ.get("SEARS_DATA", Path(__file__).parents[3] / "shared" / "data"))
+ROWS: list[dict[str, Any]] = [
+    {"q": "Who is it?", "answers": [{"text": "Ada"}, {"text": "the Ada!"}, {"text": "Bob"}]},
+    {"q": "how  many are there", "answers": {"text": ["two"], "answer_start": [3]}},
+    {"q": "What's it", "answers": []},
+    {"q": "", "answers": None},
+]
+
+
+def test_values_are_those_of_texts_and_annotators() -> None:
+    found = read_slicings(ROWS, ["words(q)", "first-word(q)", "agreement(answers)"])
+    words, first, agreement = found.values()
+    assert isinstance(words, Computed)
+    assert isinstance(first, Computed)
+    assert isinstance(agreement, Computed)
+    assert words.values() == [3, 4, 2, 0]
+    assert words.parts() == ["3 words", "4 words", "2 words", "0 words"]
+    assert first.values() == ["who", "how", "other", None]
+    assert agreement.values() == [pytest.approx(2 / 3), 1, None, None]
+    assert agreement.parts() == ["67%", "100%", "(empty)", "(empty)"]
+
+
+def test_short_texts_are_counted_word_by_word_and_long_ones_in_ranges() -> None:
+    lengths = [1, 1, 2, 9, 10, 30]
+    short = Computed("words", "t", ["x " * length for length in lengths]).parts()
+    assert short[3:] == ["9 words", "10 or more words", "10 or more words"]
+    long = Computed("words", "t", ["x " * length for length in range(50, 90)]).parts()
+    assert sorted(set(long)) == ["50 to 59 words", "60 to 69 words", "70 to 79 words",
+                                 "80 to 89 words"]  # fmt: skip
+
+
+def test_answer_in_parentheses_is_what_the_model_says() -> None:
+    rows = [{"answer": "a b c", "label": "red"}] * 15 + [{"answer": "d", "label": "red"}] * 15
+
+    def model(texts: Sequence[str]) -> list[str]:
+        return ["red" if len(text) > 1 else "deep red" for text in texts]
+
+    rules = sears.parse("zzz -> zz")
+    found = sears.audit(model, rows, rules, text="answer", label="label", scorer=None,
+                        slices=["words(answer)", "answer"])  # fmt: skip
+    by_part = {(each.slicing, each.value): each for each in found.document.slices}
+    right = by_part["words(answer)", "1 word"]
+    wrong = by_part["words(answer)", "2 words"]
+    assert right.accuracy is not None
+    assert wrong.accuracy is not None
+    assert (right.rows, right.accuracy.rate) == (15, 1.0)
+    assert (wrong.rows, wrong.accuracy.rate) == (15, 0.0)
+    assert ("answer", "a b c") in by_part, "a plain name stays a column"
+
+
+def test_a_refused_text_has_no_answer_to_measure() -> None:
+    of_answers = Computed("words", "answer", None)
+    assert of_answers.values([Answer(REFUSED), Answer("so be it")]) == [None, 3]
+    with pytest.raises(UsageError, match="about a model's answers, and there are none"):
+        of_answers.values()
+
+
+def test_a_column_that_looks_like_a_function_stays_a_column() -> None:
+    rows = [{"q": "Who?", "price(EUR)": 3}, {"q": "Why?", "price(EUR)": 4}]
+    assert read_slicings(rows, ["price(EUR)"]) == {"price(EUR)": [3, 4]}
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [("wrods(q)", UsageError, r"did you mean words\(q\)"),
+     ("count(q)", UsageError, r"count\(…\) is not computed"),
+     ("words(question)", DataError, "has no column 'question'"),
+     ("agreement(answer)", UsageError, "gives one answer"),
+     ("words()", DataError, r"has no column 'words\(\)'")],
+)  # fmt: skip
+def test_a_name_that_means_nothing_is_told(name: str, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        read_slicings(ROWS, [name])
+
+
+def test_a_column_of_lists_has_no_words() -> None:
+    found = read_slicings(ROWS, ["words(answers)"])["words(answers)"]
+    assert isinstance(found, Computed)
+    with pytest.raises(DataError, match=r"words\(answers\): row 1: a text is wanted, not list"):
+        found.parts()
+
+
+def test_a_grade_is_that_of_flesch_and_kincaid() -> None:
+    pytest.importorskip("textstat", reason="textstat is not installed: sears-dsl[analysis]")
+    texts = ["The cat sat on the mat.", "An honest animal ran away.", " … ", None]
+    grades = Computed("grade", "t", texts).values()
+    # 0.39 · words a sentence + 11.8 · syllables a word - 15.59, with 6 and 9 syllables.
+    assert grades[0] == pytest.approx(0.39 * 6 + 11.8 * 6 / 6 - 15.59, abs=0.05)
+    assert grades[1] == pytest.approx(0.39 * 5 + 11.8 * 9 / 5 - 15.59, abs=0.05)
+    assert grades[2:] == [None, None]
+    assert computed("grade(t)") == ("grade", "t")
+
+
+# ---------------------------------------------------------------- known answers
+
+
+def reader_slices(name: str) -> tuple[Effects, dict[tuple[str, str], SliceResult]]:
+    """The slices of a stored reader on SQuAD's development set, with its answers."""
+    path = DATA / "squad" / "predictions" / f"{name}.json"
+    if not path.exists():
+        pytest.skip(f"there is no {path}: set SEARS_DATA to the folder of the data")
+    source = str(DATA / "squad" / "dev-v1.1.json")
+    said = json.loads(path.read_text("utf-8"))
+    rows = read_labelled(source, column="question", label="answers")
+    # A few questions have no stored answer: the reader said nothing.
+    ids = read_slicings(source, ["id"])["id"]
+    assert not isinstance(ids, Computed)
+    answers = tuple(Answer(said.get(each, "")) for each in ids)
+    right = np.array(
+        [
+            answers_equal(answer.label, golds, comparison="squad")
+            for answer, golds in zip(answers, rows.labels or (), strict=True)
+        ]
+    )
+    effects = Effects(data=rows, rules=(), answers=answers, right=right)
+    names = ("first-word(question)", "words(answer)", "agreement(answers)")
+    parts = slicings(rows, read_slicings(source, names), answers)
+    return effects, {(each.slicing, each.value): each for each in slice_results(effects, parts)}
+
+
+def errors(slices: dict[tuple[str, str], SliceResult], slicing: str) -> dict[str, tuple[int, int]]:
+    """Part → wrong answers in per cent, and rows."""
+    return {
+        value: (round(100 * (1 - (each.accuracy.rate or 0))), each.rows)
+        for (name, value), each in slices.items()
+        if name == slicing and each.accuracy is not None
+    }
+
+
+def test_errors_of_match_lstm_are_those_that_others_counted() -> None:
+    effects, slices = reader_slices("match-lstm")
+    assert round(100 * effects.right.mean(), 2) == 67.63
+    assert errors(slices, "first-word(question)") == {
+        "when": (16, 696), "who": (24, 1059), "which": (31, 454), "how": (34, 1090),
+        "what": (36, 4749), "where": (37, 433), "why": (60, 151), "other": (29, 1938),
+    }  # fmt: skip
+    by_length = errors(slices, "words(answer)")
+    assert list(by_length) == [f"{n} word{'s' * (n > 1)}" for n in range(1, 10)] + [
+        "10 or more words"
+    ]
+    assert [each for each, _ in by_length.values()] == [23, 28, 31, 36, 44, 52, 55, 62, 63, 75]
+    agreement = errors(slices, "agreement(answers)")
+    assert (agreement["100%"], agreement["33%"]) == ((28, 5915), (48, 597))
+
+
+def test_errors_of_logistic_regression_are_those_that_others_counted() -> None:
+    effects, slices = reader_slices("logistic-regression")
+    assert round(100 * effects.right.mean(), 2) == 40.14
+    by_length = errors(slices, "words(answer)")
+    assert by_length.pop("0 words") == (100, 13)
+    assert [each for each, _ in by_length.values()] == [47, 57, 62, 69, 71, 77, 79, 80, 79, 93]
