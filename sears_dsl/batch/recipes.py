@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.engine.noise.lookalikes import lookalikes_identity
+from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.loading import load_tagger, needs_cache
 from sears_dsl.tagging.tagger import identity_of
@@ -31,18 +33,22 @@ class RulesetRecipe:
         tagger: a name that `load_tagger` knows.
         cached: whether tagged texts are kept on disk, where that saves time.
         cache: the folder of the cache; None for the user's.
+        seed: of what rules draw.
 
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> recipe = RulesetRecipe((parse("What NOUN -> Which NOUN"),), tagger="pinned")
         >>> sorted(recipe.identity())
         ['rules', 'tagger']
+
+    Where rules draw, the seed and the table of look-alikes belong to the identity.
     """
 
     rulesets: tuple[Ruleset, ...]
     tagger: str = DEFAULT_TAGGER
     cached: bool = False
     cache: Path | None = None
+    seed: int = 0
 
     def build(self) -> TextMatcher:
         """Compile the rules.
@@ -59,14 +65,21 @@ class RulesetRecipe:
             from sears_dsl.tagging.cache import TagCache  # noqa: PLC0415 - brings sqlite
 
             cache = TagCache(self.cache)
-        return compile_rules(self.rulesets, tagger=load_tagger(self.tagger, cache=cache))
+        tagger = load_tagger(self.tagger, cache=cache)
+        return compile_rules(self.rulesets, tagger=tagger, seed=self.seed)
 
     def identity(self) -> Mapping[str, str]:
-        """A hash of all rules, sets and options, and the tagger with its version."""
-        return {
+        """A hash of all rules, sets and options, and the tagger with its version.
+
+        Of rules that draw also the seed, and the table of look-alikes with its version.
+        """
+        named = {
             "rules": rules_digest(self.rulesets),
             "tagger": identity_of(load_tagger(self.tagger)),
         }
+        if any(draws(rule) for ruleset in self.rulesets for rule in ruleset.rules):
+            named |= {"seed": str(self.seed), "lookalikes": lookalikes_identity()}
+        return named
 
 
 def rules_digest(rulesets: Sequence[Ruleset]) -> str:

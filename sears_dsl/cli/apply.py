@@ -61,6 +61,8 @@ _FEW_REASONS = 3
               help="Rewrite the first instance of a rule in a unit, or all.")  # fmt: skip
 @click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
               show_default=True, help="What a rule sees at once.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Of what rules draw; another seed, other noise.")  # fmt: skip
 @click.option("--id-column", help="The column of row ids; `id` where there is one.")
 @click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
 @click.option("--output-format", help="Format of the output, where its name does not tell.")
@@ -103,7 +105,12 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     warnings = warn_of_tagger(rulesets, options["tagger"], quiet=quiet)
     request = ApplyRequest(
-        recipe=RulesetRecipe(rulesets, tagger=options["tagger"], cached=not options["no_cache"]),
+        recipe=RulesetRecipe(
+            rulesets,
+            tagger=options["tagger"],
+            cached=not options["no_cache"],
+            seed=options["seed"],
+        ),
         input=data,
         output=options["output"],
         mode=options["mode"],
@@ -219,7 +226,10 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str) -> N
     )
     skipped = sum(of.unrenderable for of in report.rules.values())
     if skipped:
-        out.print(f"{counted(skipped, 'instance')} left alone: no single inflected form fits")
+        out.print(
+            f"{counted(skipped, 'instance')} left alone: no single inflected form fits, or nothing "
+            "there can change so"
+        )
     if tally.missing:
         out.print(f"{counted(tally.missing, 'value')} passed over: there is no text")
     if tally.decomposed:

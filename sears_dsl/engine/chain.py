@@ -23,6 +23,7 @@ from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.match.search import Protected, search
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
 from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.tagging.tokens import Tokens
 
@@ -143,6 +144,7 @@ def chain_rows(
     intact: Protected | None,
     without: Sequence[Collection[int]] | None,
     jobs: int,
+    drawing: Drawing = UNDRAWN,
 ) -> ChainedRows:
     """Apply all rules to each text, one after another; see `Matcher.chain`.
 
@@ -157,6 +159,7 @@ def chain_rows(
         intact: for each row spans that no edit may touch.
         without: for each row the positions of rules to leave out of it.
         jobs: threads for matching.
+        drawing: what noise is made from.
     """
     nothing: Sequence[tuple[()]] = [()] * len(texts)
     given = (texts, protected or nothing, intact or nothing, without or nothing)
@@ -173,6 +176,7 @@ def chain_rows(
             scope=scope,
             jobs=jobs,
             unrenderable=unrenderable,
+            drawing=drawing,
         )
     done = [
         ChainedRow(row.original, row.text, tuple(row.steps), tuple(row.left_out)) for row in rows
@@ -190,6 +194,7 @@ def _round(
     scope: Scope,
     jobs: int,
     unrenderable: Counter[int],
+    drawing: Drawing,
 ) -> list[_Going]:
     """Each row takes its next rule that fires; those that took one go on."""
     taken: list[_Going] = []
@@ -209,6 +214,7 @@ def _round(
                 protected=protected,
                 unrenderable=unrenderable,
                 extent=scope,
+                drawing=drawing,
             )
             changed = [
                 rewrite.row

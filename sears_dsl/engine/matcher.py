@@ -24,8 +24,11 @@ from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, ChunkWords, Finder,
 from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches, Scope, Unit
+from sears_dsl.engine.noise.draws import Draw
+from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.columns import RewriteColumns
+from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.sentence_units import Sentences
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
@@ -38,7 +41,11 @@ from sears_dsl.tagging.tokens import Tokens
 
 
 def compile_rules(
-    rulesets: Sequence[RuleSource] | RuleSource, *, tagger: Tagger | None = None
+    rulesets: Sequence[RuleSource] | RuleSource,
+    *,
+    tagger: Tagger | None = None,
+    sources: Sources = NO_SOURCES,
+    seed: int = 0,
 ) -> Matcher:
     """Compile the rules of rulesets, each under its own options and sets.
 
@@ -46,6 +53,8 @@ def compile_rules(
         rulesets: one or several; their rules are numbered one after another.
         tagger: says how words of rules are split, and tags texts; None takes the default one,
             which is loaded when a rule or a text first needs it.
+        sources: vectors and paraphrases, for rules that look words or texts up.
+        seed: of what is drawn; the rules' own seeds are added.
 
     Raises:
         RuleSyntaxError: rules that cannot be compiled, all of them at once.
@@ -67,7 +76,7 @@ def compile_rules(
                 help="give rulesets: sears.parse('movie -> film') makes one of text, "
                 "sears.Ruleset.from_rules([rule]) of rules",
             )
-    return Matcher(given, tagger=tagger)
+    return Matcher(given, tagger=tagger, sources=sources, seed=seed)
 
 
 def _is_ruleset(given: object) -> TypeGuard[RuleSource]:
@@ -88,8 +97,17 @@ class Matcher:
         rendering: makes bindings and rewrites of matches.
     """
 
-    def __init__(self, rulesets: Sequence[RuleSource], *, tagger: Tagger | None = None) -> None:
+    def __init__(
+        self,
+        rulesets: Sequence[RuleSource],
+        *,
+        tagger: Tagger | None = None,
+        sources: Sources = NO_SOURCES,
+        seed: int = 0,
+    ) -> None:
         self._rulesets = tuple(rulesets)
+        self._sources = sources
+        self._seed = seed
         self._tagger = tagger
         # For the tagger, and what was remembered of it.
         self._alone = threading.RLock()
@@ -204,7 +222,13 @@ class Matcher:
         return self.rendering.binding(tokens, matches, index)
 
     def rewrites(
-        self, tokens: Tokens, matches: Matches, *, protected: Protected | None = None
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        *,
+        protected: Protected | None = None,
+        seed: int = 0,
+        draw: int = 0,
     ) -> Rewrites:
         """Render matches: one rewrite for each row and rule that changes it.
 
@@ -217,10 +241,16 @@ class Matcher:
             matches: what `find` gave under ``first`` or ``all``.
             protected: the spans that were given to `find`; an edit that would take white space
                 out of them is left out (`apply` looks for another instance then).
+            seed: see `apply`.
+            draw: likewise.
         """
         unrenderable: Counter[int] = Counter()
         rewritten = self.rendering.rewrites(
-            tokens, matches, protected=protected, unrenderable=unrenderable
+            tokens,
+            matches,
+            protected=protected,
+            unrenderable=unrenderable,
+            drawing=self._drawing(seed, draw),
         )
         return Rewrites(rewritten, rule_ids=self._ids, unrenderable=unrenderable)
 
@@ -235,6 +265,8 @@ class Matcher:
         jobs: int = 1,
         prefilter: bool = True,
         unit: Unit = "text",
+        seed: int = 0,
+        draw: int = 0,
     ) -> Rewrites:
         """Apply every rule by itself to every text.
 
@@ -245,6 +277,8 @@ class Matcher:
             jobs: threads for matching.
             prefilter: leave rows that no rule can match untagged; the result is the same.
             unit: what a rule sees at once; it tells what ``first``, ``<s>`` and ``</s>`` mean.
+            seed: of what is drawn; added to those of the matcher and of the rules.
+            draw: which of several draws over the same texts, from 0.
 
         Raises:
             UsageError: arguments that do not go together.
@@ -261,18 +295,30 @@ class Matcher:
             cut = Sentences(texts, self.sentences(texts), protected)
             return cut.rewritten_rows(
                 self.apply(
-                    cut.texts, scope=scope, protected=cut.protected, jobs=jobs, prefilter=prefilter
+                    cut.texts,
+                    scope=scope,
+                    protected=cut.protected,
+                    jobs=jobs,
+                    prefilter=prefilter,
+                    seed=seed,
+                    draw=draw,
                 )
             )
         if unit != "text":
             raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
         parts: list[RewriteColumns] = []
         unrenderable: Counter[int] = Counter()
+        drawing = self._drawing(seed, draw)
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
             spans = None if protected is None else [protected[row] for row in rows]
             matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
             done = self.rendering.rewrites(
-                tokens, matches, protected=spans, unrenderable=unrenderable, extent=scope
+                tokens,
+                matches,
+                protected=spans,
+                unrenderable=unrenderable,
+                extent=scope,
+                drawing=drawing,
             )
             parts.append(replace(done, rows=np.array(rows, np.int32)[done.rows]))
         return Rewrites(RewriteColumns.merged(parts), rule_ids=self._ids, unrenderable=unrenderable)
@@ -287,6 +333,8 @@ class Matcher:
         without: Sequence[Collection[int]] | None = None,
         unit: Unit = "text",
         jobs: int = 1,
+        seed: int = 0,
+        draw: int = 0,
     ) -> ChainedRows:
         r"""Apply all rules to each text, one after another, each to what the one before it left.
 
@@ -300,6 +348,8 @@ class Matcher:
             without: for each row the positions of rules to leave out of it.
             unit: what a rule sees at once.
             jobs: threads for matching.
+            seed: see `apply`.
+            draw: likewise.
 
         Returns:
             A sequence with a row for every text, changed or not.
@@ -323,6 +373,8 @@ class Matcher:
                     intact=cut.intact(intact),
                     without=cut.of_rows(without),
                     jobs=jobs,
+                    seed=seed,
+                    draw=draw,
                 )
             )
         if unit != "text":
@@ -338,6 +390,7 @@ class Matcher:
             intact=intact,
             without=without,
             jobs=jobs,
+            drawing=self._drawing(seed, draw),
         )
 
     def prepare(
@@ -371,6 +424,9 @@ class Matcher:
             return self.tagger.sentences(texts)
 
     # ------------------------------------------------------------ inside
+
+    def _drawing(self, seed: int, draw: int) -> Drawing:
+        return Drawing(Draw(self._seed + seed, draw), self._sources)
 
     def _ids(self) -> Sequence[str]:
         return self.rule_ids

@@ -19,9 +19,11 @@ from typing import Literal as OneOf
 import re2  # type: ignore[import-untyped, unused-ignore]
 
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
-from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
+from sears_dsl.engine.rewrite.unit_rendering import UnitRenderer
 from sears_dsl.errors import CompileError
+from sears_dsl.language.check_noise import draws
 from sears_dsl.language.rule import (
     Anchor,
     AttributeTest,
@@ -36,6 +38,7 @@ from sears_dsl.language.rule import (
     SetReference,
     Tag,
     Test,
+    WholeUnit,
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
@@ -94,7 +97,7 @@ def find(
         tokens: the row.
         split: how the tokenizer splits a word of the rule into tokens.
         extent: ``first`` for the leftmost instance alone, ``all`` for every instance that does
-            not overlap the one before.
+            not overlap the one before; a rule with a rate has ``all``.
         protected: character spans in which the rule must not fire.
 
     Raises:
@@ -111,11 +114,12 @@ def find(
     """
     found: list[Binding] = []
     next_start = 0
+    first = extent == "first" and rule.metadata.rate is None
     for binding in candidates(rule, file, tokens, split=split):
         if binding.start < next_start or is_protected(binding, tokens, protected):
             continue
         found.append(binding)
-        if extent == "first":
+        if first:
             break
         next_start = max(binding.end, binding.start + 1)
     return found
@@ -130,6 +134,7 @@ def rewrite(
     split: Split,
     extent: Extent = "first",
     protected: Sequence[tuple[int, int]] = (),
+    drawing: Drawing = UNDRAWN,
 ) -> tuple[list[Edit], list[Unrendered]]:
     """The edits that a rule makes in one row, and why those of other instances are missing.
 
@@ -144,12 +149,17 @@ def rewrite(
         split: how the tokenizer splits a word of the rule into tokens.
         extent: see `find`.
         protected: character spans that stay as they are.
+        drawing: what noise is made from.
     """
     every = candidates(rule, file, tokens, split=split)
     possible = [each for each in every if not is_protected(each, tokens, protected)]
-    return render_untouching(
-        Renderer(rule, file), text, tokens, possible, first=extent == "first", protected=protected
-    )
+    renderer = Renderer(rule, file)
+    first = extent == "first"
+    if draws(rule):
+        return UnitRenderer(renderer).edits(
+            text, tokens, possible, first=first, protected=protected, drawing=drawing
+        )
+    return render_untouching(renderer, text, tokens, possible, first=first, protected=protected)
 
 
 def candidates(
@@ -288,6 +298,10 @@ class _Walk:
             else:
                 self._stopped(state, element, state.position)
             return
+        if isinstance(body, WholeUnit):
+            if state.position == 0 and self.tokens:
+                yield state._replace(position=len(self.tokens))
+            return
         if isinstance(body, Literal):
             yield from self._word(element, body, state)
             return
@@ -386,7 +400,7 @@ class _Walk:
                 return not self.holds(self._single(operand), token, file)
             case Group(alternatives):
                 return any(
-                    not isinstance(element.body, Anchor)
+                    not isinstance(element.body, Anchor | WholeUnit)
                     and (
                         self.holds(element.body, token, file)
                         if isinstance(element.body, Group)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language.check_noise import check_noise, is_unit
 from sears_dsl.language.check_tests import check_tag, check_test
 from sears_dsl.language.measure import (
     MOST_VARIANTS,
@@ -34,6 +35,7 @@ from sears_dsl.language.rule import (
     Rule,
     RuleScope,
     TagCopy,
+    WholeUnit,
 )
 from sears_dsl.language.words import code, nearest, quote
 
@@ -57,7 +59,7 @@ def check_rule(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
 
 def _is_plain(rule: Rule) -> bool:
     """Whether the rule replaces some bare literals by other text, which is always right."""
-    if not rule.antecedent or rule.left or rule.right:
+    if not rule.antecedent or rule.left or rule.right or rule.metadata.rate is not None:
         return False
     words = []
     for element in rule.antecedent:
@@ -87,6 +89,7 @@ class _Checker:
         self._anchors((*rule.left, *rule.antecedent, *rule.right))
         self._consequent()
         self._whole()
+        self._findings.extend(check_noise(rule, self._scope))
         return self._findings
 
     def _add(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
@@ -111,7 +114,7 @@ class _Checker:
             for alternative in body.alternatives:
                 for inner in alternative:
                     self._element(inner)
-        elif not isinstance(body, Anchor):
+        elif not isinstance(body, Anchor | WholeUnit):
             for code, message, hint in check_test(body, self._scope):
                 self._add(code, message, span, hint)
 
@@ -181,7 +184,7 @@ class _Checker:
                 inflects = False
                 for function in piece.functions:
                     inflects |= function in INFLECTIONS
-                    if function not in FUNCTIONS:
+                    if isinstance(function, str) and function not in FUNCTIONS:
                         self._add(
                             "E208",
                             f"`.{function}` is no function",
@@ -279,7 +282,7 @@ class _Checker:
                     rule.span,
                     "say what is inserted: `<> -> text / left __ right`",
                 )
-        elif sum(map(shortest, rule.antecedent)) == 0:
+        elif sum(map(shortest, rule.antecedent)) == 0 and not is_unit(rule):
             self._add(
                 "E308",
                 "an antecedent that can match no token at all",

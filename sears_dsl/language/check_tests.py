@@ -24,6 +24,7 @@ from sears_dsl.language.rule import (
     Tag,
     TagsetOption,
     Test,
+    WholeUnit,
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS, known_tags
@@ -164,7 +165,7 @@ def _negation(test: Negation, scope: RuleScope) -> Iterator[Problem]:
             for element in alternative:
                 if isinstance(element.body, Negation):
                     yield "E306", "a negation inside a negation", "say it without one of them"
-                elif not isinstance(element.body, Anchor | Group):
+                elif not isinstance(element.body, Anchor | WholeUnit | Group):
                     yield from check_test(element.body, scope)
     elif isinstance(operand, Negation):
         yield "E306", "a negation of a negation", "leave both out"

@@ -36,16 +36,20 @@ from sears_dsl.language.rule import (
     SetReference,
     TagsetOption,
     Test,
+    UnitOption,
     VersionLine,
     Wildcard,
 )
 from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset, circles
-from sears_dsl.language.usage import usage_warnings, used_sets
+from sears_dsl.language.usage import drawn_findings, usage_warnings, used_sets
 from sears_dsl.language.words import nearest
 
-_CASES = get_args(CaseOption)
-_TAGSETS = get_args(TagsetOption)
-_REPAIRS = get_args(RepairOption)
+_VALUES = {
+    "case": get_args(CaseOption),
+    "tagset": get_args(TagsetOption),
+    "repair": get_args(RepairOption),
+    "unit": get_args(UnitOption),
+}
 _DEEPEST_IMPORT = 50
 _LARGEST_FILE = 16 << 20
 _NAME_FILE = "give the path of a .sear file"
@@ -165,6 +169,9 @@ class _Assembly:
         if not self._has_errors():
             self._check_sizes(ruleset)
         if not self._has_errors():
+            for rule in ruleset.rules:
+                self._findings.extend(map(self._placed, drawn_findings(rule, ruleset)))
+        if not self._has_errors():
             self._check_options_of_imports(ruleset)
         if not self._has_errors():
             published = self._header is not None
@@ -272,7 +279,7 @@ class _Assembly:
             )
 
     def _option(self, node: OptionLine) -> None:
-        known = ("case", "language", "tagset", "repair")
+        known = ("case", "language", "tagset", "repair", "unit", "vectors")
         if node.name not in known:
             self._add(
                 "E210", f"there is no option `{node.name}`", node.span, nearest(node.name, known)
@@ -280,7 +287,7 @@ class _Assembly:
             return
         if node.name in self._options:
             self._add("E315", f"option `{node.name}` is given twice", node.span, "keep one of them")
-        values = {"case": _CASES, "tagset": _TAGSETS, "repair": _REPAIRS}.get(node.name)
+        values = _VALUES.get(node.name)
         if values is not None and node.value not in values:
             self._add(
                 "E211",
@@ -289,7 +296,7 @@ class _Assembly:
                 nearest(node.value, values),
             )
             return
-        if values is None and not _LANGUAGE.fullmatch(node.value):
+        if node.name == "language" and not _LANGUAGE.fullmatch(node.value):
             self._add(
                 "E211",
                 f"`{node.value}` is no language code",
@@ -307,6 +314,8 @@ class _Assembly:
             language=self._options.get("language", default.language),
             tagset=cast(TagsetOption, self._options.get("tagset", default.tagset)),
             repair=cast(RepairOption, self._options.get("repair", default.repair)),
+            unit=cast("UnitOption | None", self._options.get("unit", default.unit)),
+            vectors=self._options.get("vectors", default.vectors),
         )
 
     def _define(self, node: SetDefinition) -> None:

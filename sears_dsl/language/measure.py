@@ -20,6 +20,7 @@ from sears_dsl.language.rule import (
     Tag,
     TagCopy,
     Text,
+    WholeUnit,
 )
 
 MOST_VARIANTS = 64
@@ -45,6 +46,8 @@ def longest(element: Element) -> int:
     body = element.body
     if isinstance(body, Anchor):
         return 0
+    if isinstance(body, WholeUnit):
+        return _MANY
     if isinstance(body, Group):
         one = max((sum(map(longest, each)) for each in body.alternatives), default=0)
         return min(one * element.maximum, _MANY)

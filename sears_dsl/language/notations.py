@@ -34,6 +34,7 @@ from sears_dsl.language.rule import (
     TagsetOption,
     Test,
     Text,
+    WholeUnit,
 )
 from sears_dsl.language.tagsets import MOVED
 from sears_dsl.language.words import code, quote
@@ -111,7 +112,7 @@ def _sequence(
         elif isinstance(body, Literal):
             yield from _among(body, before, after, where)
             yield from _test(body, where, tagset)
-        elif not isinstance(body, Anchor):
+        elif not isinstance(body, Anchor | WholeUnit):
             yield from _test(body, where, tagset)
     yield from _quotation_marks([(e.body, e.span) for e in elements], span)
 

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sears_dsl.errors import UsageError
+from sears_dsl.language.amounts import print_function, print_share
 from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import (
     Anchor,
     AttributeTest,
     Conjunction,
+    Drawn,
     Element,
     Entry,
     Group,
@@ -45,6 +47,7 @@ from sears_dsl.language.rule import (
     Test,
     Text,
     VersionLine,
+    WholeUnit,
 )
 from sears_dsl.language.words import (
     Place,
@@ -161,7 +164,7 @@ def _glues(previous: Element, element: Element, text: str) -> bool:
     """Whether the element can be written without a space before it. It loses nothing."""
     if not element.glued or element.name or not isinstance(element.body, Literal):
         return False
-    if isinstance(previous.body, Anchor):
+    if isinstance(previous.body, Anchor | WholeUnit):
         return False
     word_before = isinstance(previous.body, Literal) and not previous.body.quoted
     if text[0] == '"':
@@ -190,9 +193,11 @@ def _element(element: Element, place: Place) -> str:
     return name + _body(body, place) + count
 
 
-def _body(body: Test | Anchor | Group, place: Place) -> str:
+def _body(body: Test | Anchor | WholeUnit | Group, place: Place) -> str:
     if isinstance(body, Anchor):
         return "<s>" if body.side == "start" else "</s>"
+    if isinstance(body, WholeUnit):
+        return "<unit>"
     if isinstance(body, Group):
         inner = "|".join(_sequence(alternative, "group") for alternative in body.alternatives)
         return f"({inner})"
@@ -273,13 +278,17 @@ def _piece(piece: Piece, written: str, before: Piece | None, after: Piece | None
             isinstance(before, Reference)
             and (bool(before.functions) or isinstance(before.target, str))
         )
+        swallowed |= isinstance(before, Drawn)
         if swallowed:
             raise UsageError(
                 f"the tag `{piece.tag}` glued to a tag or a name cannot be written",
                 help="put a space or a text between them",
             )
         return piece.tag
-    return "".join((f"${piece.target}", *(f".{function}" for function in piece.functions)))
+    if isinstance(piece, Drawn):
+        return f"@{piece.module}.{piece.name}" if piece.module else f"@{piece.name}"
+    functions = (f".{print_function(function)}" for function in piece.functions)
+    return "".join((f"${piece.target}", *functions))
 
 
 def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | None) -> bool:
@@ -302,13 +311,20 @@ def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | N
         return first in "'’?"
     if isinstance(before, Reference):
         if before.functions:
-            swallowed = r"\.?[A-Za-z]"
+            swallowed = r"\.[A-Za-z]|%" if _has_amount(before) else r"\.?[A-Za-z]"
         elif isinstance(before.target, int):
             swallowed = r"\.[A-Za-z]|[0-9]"
         else:
             swallowed = r"\.[A-Za-z]|[A-Za-z0-9_]"
         return re.match(swallowed, text) is None
+    if isinstance(before, Drawn):
+        swallowed = r"[A-Za-z0-9_]" if before.module else r"\.[A-Za-z]|[A-Za-z0-9_]"
+        return re.match(swallowed, text) is None
     return True
+
+
+def _has_amount(reference: Reference) -> bool:
+    return print_function(reference.functions[-1])[-1] == ")"
 
 
 # ---------------------------------------------------------------- files
@@ -323,6 +339,10 @@ def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
             yield "expect", f"expect: label {label if bare else quote(label)}"
         else:
             yield "expect", f"expect: {metadata.expect.kind}"
+    if metadata.rate is not None:
+        yield "rate", f"rate: {print_share(metadata.rate)}"
+    if metadata.seed is not None:
+        yield "seed", f"seed: {metadata.seed}"
     if metadata.severity is not None:
         yield "severity", f"severity: {metadata.severity}"
     if metadata.tags:

@@ -8,7 +8,7 @@ comparisons. The tree says what was written; what it means on text is the engine
                      which keeps blank lines and comments for a formatter to put back
     Rule           = antecedent -> consequent / left __ right, plus Metadata
     antecedent     = Elements: a Test, an Anchor or a Group, with quantifier, name and glue
-    consequent     = Pieces: Text, Reference, TagCopy, Inflected
+    consequent     = Pieces: Text, Reference, TagCopy, Inflected, Drawn
 """
 
 from __future__ import annotations
@@ -23,11 +23,21 @@ AttributeName: TypeAlias = OneOf["text", "lower", "lemma", "pos", "tag"]
 CaseOption: TypeAlias = OneOf["smart", "exact", "ignore"]
 TagsetOption: TypeAlias = OneOf["ud2", "sears2018"]
 RepairOption: TypeAlias = OneOf["off", "on"]
+UnitOption: TypeAlias = OneOf["text", "sentence"]
 
 INFLECTIONS = ("VB", "VBD", "VBG", "VBN", "VBZ", "NN", "NNS", "JJR", "JJS")
 """Functions that inflect one token."""
 
-FUNCTIONS = ("lower", "upper", "cap", *INFLECTIONS)
+NAMED_FUNCTIONS = ("lower", "upper", "cap", "uncap", *INFLECTIONS)
+"""Functions that a name says all of: casing and inflection."""
+
+TYPING_KINDS = ("swap", "drop", "double", "key")
+"""Slips of the keyboard; ``typo`` is one of them, drawn."""
+
+NOISE_KINDS = ("homoglyph", *TYPING_KINDS, "typo", "neighbor", "paraphrase")
+"""Functions that write noise; see `Noise`."""
+
+FUNCTIONS = (*NAMED_FUNCTIONS, *NOISE_KINDS)
 """Every function that may follow a reference."""
 
 # ---------------------------------------------------------------- tests: what one token may be
@@ -115,6 +125,11 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeUnit:
+    """``<unit>``: all tokens of the unit; it is the whole antecedent."""
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """``(DET? NOUN|PRON)``: alternatives, each a sequence of elements, tried in written order."""
 
@@ -135,7 +150,7 @@ class Element:
         span: where it was written.
     """
 
-    body: Test | Anchor | Group
+    body: Test | Anchor | WholeUnit | Group
     minimum: int = 1
     maximum: int = 1
     name: str | None = None
@@ -157,11 +172,26 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Noise:
+    """``.homoglyph``, ``.swap(2)``, ``.typo(10%)``: a function that writes noise.
+
+    Attributes:
+        kind: one of `NOISE_KINDS`.
+        places: how many places of each instance it changes.
+        share: instead, how many of the characters of a unit, in millionths; None: not a share.
+    """
+
+    kind: str
+    places: int = 1
+    share: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
     """``$1``, ``$name``, ``$0``, ``$1.VBD.cap``: what an element matched, after the functions."""
 
     target: int | str
-    functions: tuple[str, ...] = ()
+    functions: tuple[str | Noise, ...] = ()
     glued: bool = False
     span: Span | None = field(default=None, compare=False)
 
@@ -186,8 +216,18 @@ class Inflected:
     span: Span | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """``@NAME`` in a consequent: a literal member of the set, drawn."""
+
+    name: str
+    module: str | None = None
+    glued: bool = False
+    span: Span | None = field(default=None, compare=False)
+
+
 # The first piece of a consequent is glued when it is written with ~ (to the left neighbour).
-Piece: TypeAlias = Text | Reference | TagCopy | Inflected
+Piece: TypeAlias = Text | Reference | TagCopy | Inflected | Drawn
 
 # ---------------------------------------------------------------- rules
 
@@ -211,9 +251,15 @@ class RuleTest:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What is written under a rule. ``expect`` is None where the file does not say."""
+    """What is written under a rule. ``expect`` is None where the file does not say.
+
+    ``rate`` is the share of its instances that a rule rewrites, in millionths; None: `apply` says
+    by its scope which. ``seed`` is added to that of the run.
+    """
 
     expect: Expectation | None = None
+    rate: int | None = None
+    seed: int | None = None
     severity: str | None = None
     tags: tuple[str, ...] = ()
     author: str | None = None
@@ -254,12 +300,17 @@ class SetDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a ruleset, with their defaults."""
+    """The options of a ruleset, with their defaults.
+
+    ``unit`` and ``vectors`` are what the rules ask of a run; None: nothing.
+    """
 
     case: CaseOption = "smart"
     language: str = "en"
     tagset: TagsetOption = "ud2"
     repair: RepairOption = "off"
+    unit: UnitOption | None = None
+    vectors: str | None = None
 
 
 class RuleScope(Protocol):

@@ -372,7 +372,7 @@ class Ruleset:
         for each in self.imports:
             yield ImportLine(each.path, each.name, nowhere)
         default = Options()
-        for option in ("case", "language", "tagset", "repair"):
+        for option in ("case", "language", "tagset", "repair", "unit", "vectors"):
             value = getattr(self.options, option)
             if value != getattr(default, option) or option in stated:
                 yield OptionLine(option, value, nowhere, nowhere)

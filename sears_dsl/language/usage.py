@@ -1,7 +1,7 @@
-"""What a ruleset defines and does not use, and which tests a published one lacks.
+"""What a ruleset uses of its sets, what it writes of them and cannot, and which tests it lacks.
 
-In: the rules, sets and imports of a file without errors. Out: warnings. Costs a walk over the
-trees.
+In: the rules, sets and imports of a file without errors. Out: warnings, and E330 for members that
+are to be written and have no text. Costs a walk over the trees.
 """
 
 from __future__ import annotations
@@ -9,8 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic
-from sears_dsl.language.rule import Rule, SetDefinition, SetReference
+from sears_dsl.language.printer import print_test
+from sears_dsl.language.rule import (
+    Drawn,
+    Literal,
+    Rule,
+    RuleScope,
+    SetDefinition,
+    SetReference,
+)
 from sears_dsl.language.ruleset import Import, references_in
+from sears_dsl.language.words import code
 
 
 def usage_warnings(
@@ -62,4 +71,40 @@ def used_sets(rules: Sequence[Rule], sets: Sequence[SetDefinition]) -> set[SetRe
         element.body for rule in rules for element in (*rule.left, *rule.antecedent, *rule.right)
     ]
     bodies.extend(member for definition in sets for member in definition.members)
-    return set(references_in(bodies))
+    drawn = (
+        SetReference(piece.name, piece.module)
+        for rule in rules
+        for piece in rule.consequent
+        if isinstance(piece, Drawn)
+    )
+    return {*references_in(bodies), *drawn}
+
+
+def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
+    r"""Members of drawn sets that have no text, of sets among them too.
+
+    Args:
+        rule: a rule without errors.
+        scope: a whole ruleset.
+
+    Example:
+        >>> from sears_dsl.language.rule import SetDefinition, Tag
+        >>> from sears_dsl.language.ruleset import Ruleset
+        >>> sets = (SetDefinition("S", (Literal("good"), Tag("NOUN"))),)
+        >>> rule = Rule((Element(Literal("a")),), (Drawn("S"),))
+        >>> [finding.code for finding in drawn_findings(rule, Ruleset((rule,), sets=sets))]
+        ['E330']
+    """
+    for piece in rule.consequent:
+        if not isinstance(piece, Drawn):
+            continue
+        members = scope.members(SetReference(piece.name, piece.module))
+        test = next((each for each in members if not isinstance(each, Literal)), None)
+        if test is not None:
+            yield Diagnostic(
+                "E330",
+                f"{code(print_test(test, place='group'))} in the set `@{piece.name}` is a test and "
+                "has no text to write",
+                piece.span or rule.span,
+                "members that are written are words, or quoted text: `set NAME = good | nice`",
+            )

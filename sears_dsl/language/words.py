@@ -55,12 +55,14 @@ _MARKS = {
     "_": "the wildcard",
     "<s>": "the start of the unit",
     "</s>": "the end of the unit",
+    "<unit>": "the whole unit",
 }
 _NOTATIONS = {
     "_": "a wildcard",
     "__": "the mark of a context",
     "<s>": "an anchor",
     "</s>": "an anchor",
+    "<unit>": "a whole unit",
 }
 # White space that looks like a space, and characters that cannot be seen.
 _INVISIBLE = frozenset("\u00ad\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e")

@@ -66,7 +66,7 @@ def _one_by_one(
         for number, rule in enumerate(part.rules):
             bindings = find(rule, part, words, split=TAGGER.split, extent=scope)
             edits, missing = Renderer(rule, part).render_all(text, words, bindings)
-            unrenderable[number] += sum(each.is_inflection for each in missing)
+            unrenderable[number] += sum(each.is_counted for each in missing)
             if edits:
                 done.append(Rewrite(number, row, text, apply_edits(text, edits), tuple(edits)))
     return done, {number: count for number, count in unrenderable.items() if count}

@@ -164,13 +164,13 @@ def test_without_edits_the_very_same_string_comes_back() -> None:
 def test_what_cannot_be_inflected_is_told_from_what_does_not_change() -> None:
     _, _, missing = rewritten("_ dog -> dog dog", "dog dog")
     assert missing == [Unrendered.UNCHANGED]
-    assert not missing[0].is_inflection
+    assert not missing[0].is_counted
     _, edits, missing = rewritten("NOUN -> $1.NNS", "deer dogs dog")
     assert missing == [Unrendered.AMBIGUOUS, Unrendered.UNCHANGED]
     assert [edit.new for edit in edits] == ["dogs"]
     _, _, missing = rewritten("the -> $1.NNS", "the")
     assert missing == [Unrendered.NO_FORM]
-    assert missing[0].is_inflection
+    assert missing[0].is_counted
 
 
 def test_an_inflection_of_an_optional_element_that_is_not_there_is_nothing() -> None:

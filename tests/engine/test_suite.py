@@ -8,8 +8,9 @@ The cases lie in `tests/engine/suite/*.toml`, in groups around a rule file of on
     silent         texts that stay as they are
     no_form        texts in which an instance is found that cannot be inflected
     case           single cases: text, scope, protected (character spans), tokens (their texts, or
-                   [text, coarse, fine]; found from left to right), no_form (how many instances),
-                   and out (absent: silent) or edits ([start, end, new])
+                   [text, coarse, fine]; found from left to right), no_form (how many instances
+                   cannot be written), seed and draw (of what is drawn), and out (absent: silent)
+                   or edits ([start, end, new])
 
 Tags come from `lexicon.toml`, or from the text where it pins them.
 """
@@ -31,7 +32,9 @@ import pytest
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.reference import rewrite
+from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.language.loader import parse
@@ -56,6 +59,12 @@ class Case:
     out: str | None = None
     edits: tuple[tuple[int, int, str], ...] | None = None
     no_form: int = 0
+    seed: int = 0
+    draw: int = 0
+
+    @property
+    def drawing(self) -> Drawing:
+        return Drawing(Draw(self.seed, self.draw))
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,8 @@ def cases_of(path: Path) -> Iterator[Case]:
                 protected=tuple((low, high) for low, high in case.get("protected", ())),
                 out=case.get("out"),
                 no_form=case.get("no_form", 0),
+                seed=case.get("seed", 0),
+                draw=case.get("draw", 0),
                 edits=tuple((a, b, new) for a, b, new in case["edits"])
                 if "edits" in case
                 else None,
@@ -154,8 +165,9 @@ def reference(case: Case) -> Result:
         split=lexicon().split,
         extent=scope,
         protected=case.protected,
+        drawing=case.drawing,
     )
-    no_form = sum(each.is_inflection for each in missing)
+    no_form = sum(each.is_counted for each in missing)
     return Result(apply_edits(case.text, edits), tuple(edits), no_form)
 
 
@@ -171,7 +183,12 @@ def _compiled(matcher: Matcher, rule: int, case: Case) -> Result:
     matches = matcher.find(tokens, scope=scope, protected=protected)
     unrenderable: Counter[int] = Counter()
     columns = matcher.rendering.rewrites(
-        tokens, matches, protected=protected, unrenderable=unrenderable, extent=scope
+        tokens,
+        matches,
+        protected=protected,
+        unrenderable=unrenderable,
+        extent=scope,
+        drawing=case.drawing,
     )
     rewrites = Rewrites(columns, rule_ids=lambda: matcher.rule_ids, unrenderable=unrenderable)
     own = [rewrite for rewrite in rewrites if rewrite.rule == rule]

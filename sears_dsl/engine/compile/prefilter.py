@@ -75,6 +75,8 @@ class Prefilter:
                 open_tier = max(open_tier, tier)
             else:
                 words[tier] |= required
+        for rule in program.units.tolist():
+            open_tier = max(open_tier, TAGS if consequents_need_tags[rule] else TOKENS)
         self.least: int = open_tier
         self._scanners = {
             tier: _Scanner(words[tier])

@@ -21,6 +21,7 @@ from sears_dsl.engine.arrays import NO_CHILD, Rules
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
 from sears_dsl.engine.compile.trie import build_table, build_trie
 from sears_dsl.engine.compile.variants import Split, Variant, expand
+from sears_dsl.language.check_noise import is_unit
 from sears_dsl.language.rule import Element, Literal, Rule, RuleScope, Tag
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import Int32Array
@@ -43,6 +44,8 @@ class Program:
         sequences: of each variant, the predicates that it tests.
         rules: what the kernels read.
         written: the variants of the last patterns, those that are not plain.
+        units: int32: the rules about whole units, which no path leads to.
+        rated: bool (rules,): of which rules all instances are looked at; empty where of none.
     """
 
     predicates: Predicates
@@ -50,6 +53,8 @@ class Program:
     sequences: Sequence[tuple[int, ...]]
     rules: Rules
     written: Sequence[Sequence[Variant]]
+    units: Int32Array
+    rated: NDArray[np.bool_]
 
 
 class _Patterns:
@@ -60,6 +65,7 @@ class _Patterns:
         self.split = split
         self.plain: dict[tuple[int, ...], int] = {}
         self.written: list[list[Variant]] = []
+        self.units: list[int] = []
 
     def add(self, rules: Sequence[Rule], scope: RuleScope, found: list[int]) -> list[Problem]:
         """Append the pattern of each rule of one ruleset to found.
@@ -94,6 +100,8 @@ class _Patterns:
             found.append(number)
             if problem is not None:
                 problems.append((len(found) - 1, problem))
+            if is_unit(rule):
+                self.units.append(len(found) - 1)
         return problems
 
     def _write(self, rule: Rule, scope: RuleScope) -> tuple[int, PatternError | None]:
@@ -101,7 +109,8 @@ class _Patterns:
         problem = None
         variants: list[Variant] = []
         try:
-            variants = expand(rule, scope, self.predicates, self.split)
+            if not is_unit(rule):
+                variants = expand(rule, scope, self.predicates, self.split)
         except PatternError as error:
             problem = error
         self.written.append(variants)
@@ -165,10 +174,11 @@ def build_program(
     problems: list[Problem] = []
     for rules, scope in rulesets:
         problems.extend(patterns.add(rules, scope, found))
-    return _assemble(patterns, found), problems
+    every = list(chain.from_iterable(rules for rules, _ in rulesets))
+    return _assemble(patterns, found, every), problems
 
 
-def _assemble(patterns: _Patterns, found: Sequence[int]) -> Program:
+def _assemble(patterns: _Patterns, found: Sequence[int], every: Sequence[Rule]) -> Program:
     """Patterns as arrays: the plain ones first, then those that were written out."""
     plain_count = len(patterns.plain)
     pattern_of = np.array(found, np.int32)
@@ -197,7 +207,10 @@ def _assemble(patterns: _Patterns, found: Sequence[int]) -> Program:
         pattern_of=pattern_of.astype(np.int32),
         deepest=max(map(len, sequences), default=0),
     )
-    return Program(patterns.predicates, symbols, sequences, rules, patterns.written)
+    units = np.array(patterns.units, np.int32)
+    rated = np.array([rule.metadata.rate is not None for rule in every], np.bool_)
+    rated = rated if rated.any() else rated[:0]
+    return Program(patterns.predicates, symbols, sequences, rules, patterns.written, units, rated)
 
 
 class _Trie(NamedTuple):

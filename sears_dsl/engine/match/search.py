@@ -64,7 +64,7 @@ def search(
     Args:
         program: the compiled rules.
         tokens: the rows.
-        extent: which instances of a rule in a row.
+        extent: which instances of a rule in a row; of rules with a rate ``first`` means all.
         protected: for each row spans of characters in which no instance may be.
         jobs: threads.
 
@@ -82,6 +82,55 @@ def search(
             f"there are protected spans for {len(protected)} rows, but {len(tokens)} rows",
             help="give a sequence of spans for every row; it may be empty",
         )
+    found = _searched(
+        program,
+        tokens,
+        extent="all" if extent == "first" and len(program.rated) else extent,
+        protected=protected,
+        jobs=jobs,
+    )
+    if extent == "first" and len(program.rated):
+        heads = (np.diff(found.rules, prepend=-1) != 0) | (np.diff(found.rows, prepend=-1) != 0)
+        found = found.select(heads | program.rated[found.rules])
+    return _with_units(found, program, tokens, protected) if len(program.units) else found
+
+
+def _with_units(
+    found: Matches, program: Program, tokens: Tokens, protected: Protected | None
+) -> Matches:
+    """Instances, and those of the rules about whole units: one for each row that has a token."""
+    lengths = np.diff(tokens.row_offsets)
+    free = lengths > 0
+    if protected is not None:
+        for row in np.flatnonzero(free).tolist():
+            first, last = tokens.row_offsets[row], tokens.row_offsets[row + 1] - 1
+            start, end = tokens.starts[first], tokens.ends[last]
+            free[row] = not any(low < end and start < high for low, high in protected[row])
+    rows = np.flatnonzero(free)
+    whole = (
+        np.tile(program.units, len(rows)),
+        np.repeat(rows, len(program.units)),
+        np.zeros(len(rows) * len(program.units), np.int32),
+        np.repeat(lengths[rows], len(program.units)),
+        np.zeros(len(rows) * len(program.units), np.int32),
+    )
+    columns = (found.rules, found.rows, found.starts, found.ends, found.variants)
+    both = [
+        np.concatenate([one, other]).astype(np.int32)
+        for one, other in zip(columns, whole, strict=True)
+    ]
+    return Matches(*both).select(np.lexsort((both[2], both[0], both[1])))
+
+
+def _searched(
+    program: Program,
+    tokens: Tokens,
+    *,
+    extent: Extent,
+    protected: Protected | None,
+    jobs: int,
+) -> Matches:
+    """The instances of the rules that paths lead to."""
     row_offsets = _plain(tokens.row_offsets)
     type_ids = _plain(tokens.type_ids)
     satisfied = program.predicates.satisfied(tokens.types, symbols=program.symbols)

@@ -23,13 +23,14 @@ from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.compile.variants import Split, bind
 from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
-from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
+from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
 from sears_dsl.engine.rewrite.columns import RewriteColumns
-from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
 from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
 from sears_dsl.engine.rewrite.slots import Written, write_formats
 from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
 from sears_dsl.engine.rewrite.templates import Template, Templates
+from sears_dsl.engine.rewrite.unit_rendering import UnitRenderer
 from sears_dsl.engine.rewrite.windows import (
     Characters,
     begin_sentences,
@@ -37,6 +38,7 @@ from sears_dsl.engine.rewrite.windows import (
     describe_windows,
     neighbours,
 )
+from sears_dsl.language.check_noise import draws, is_unit
 from sears_dsl.language.rule import Rule, RuleScope
 from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
 
@@ -61,9 +63,15 @@ class Rendering:
         self._program = program
         self._predicates = program.predicates
         self._templates = Templates(rules, program, split)
+        drawn = np.array([draws(rule) or is_unit(rule) for rule, _ in rules], np.bool_)
+        self._drawn = drawn if drawn.any() else None
+        self._unit_renderers: dict[int, UnitRenderer] = {}
 
     def binding(self, tokens: Tokens, matches: Matches, index: int) -> Binding:
         """How instance number ``index`` lies on the tokens of its row."""
+        if matches.rules[index] in self._program.units:
+            whole = TokenRange(int(matches.starts[index]), int(matches.ends[index]))
+            return Binding(*whole, (whole,), _names_of(self._rules[matches.rules[index]][0], whole))
         variant = self._templates.variants(int(matches.rules[index]))[matches.variants[index]]
         first = int(tokens.row_offsets[matches.rows[index]])
 
@@ -81,6 +89,7 @@ class Rendering:
         protected: Protected | None,
         unrenderable: Counter[int],
         extent: Extent | None = None,
+        drawing: Drawing = UNDRAWN,
     ) -> RewriteColumns:
         """One rewrite for each row and rule that changes it, in the order of the matches.
 
@@ -91,7 +100,99 @@ class Rendering:
             unrenderable: here instances are counted, by rule, whose words have no inflection.
             extent: under which the matches were found. Where an edit would take white space out
                 of a protected span, another instance is looked for; None looks for none.
+            drawing: what noise is made from.
         """
+        if not len(matches):
+            return RewriteColumns.of([])
+        if self._drawn is None:
+            return self._undrawn(tokens, matches, protected, unrenderable, extent)
+        drawn = self._drawn[matches.rules]
+        plain = self._undrawn(tokens, matches.select(~drawn), protected, unrenderable, extent)
+        rest = self._unit_by_unit(
+            tokens, matches.select(drawn), protected, unrenderable, extent, drawing=drawing
+        )
+        both = RewriteColumns.merged([plain, RewriteColumns.of(rest)])
+        return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
+
+    def _unit_by_unit(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        protected: Protected | None,
+        unrenderable: Counter[int],
+        extent: Extent | None,
+        *,
+        drawing: Drawing,
+    ) -> list[Rewrite]:
+        """Rewrites of rules that draw: each unit by itself."""
+        found: list[Rewrite] = []
+        for row, rule, bindings in self._instances(tokens, matches, protected, extent):
+            text = tokens.texts[row]
+            edits, missing = self._unit_renderer(rule).edits(
+                text,
+                tokens.view(row),
+                bindings,
+                first=extent == "first",
+                protected=() if protected is None else protected[row],
+                drawing=drawing,
+            )
+            if missing:
+                unrenderable[rule] += sum(each.is_counted for each in missing)
+            if edits:
+                found.append(Rewrite(rule, row, text, apply_edits(text, edits), tuple(edits)))
+        return found
+
+    def _instances(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        protected: Protected | None,
+        extent: Extent | None,
+    ) -> Iterator[tuple[int, int, list[Binding]]]:
+        """Row and rule of each unit that has matches, and the instances there.
+
+        Where something is protected, those that overlap are among them.
+        """
+        groups: dict[tuple[int, int], list[int]] = {}
+        pairs = zip(matches.rows.tolist(), matches.rules.tolist(), strict=True)
+        for index, pair in enumerate(pairs):
+            groups.setdefault(pair, []).append(index)
+        if extent is None or protected is None:
+            wide: set[int] = set()
+        else:
+            wide = {row for row, _ in groups if protected[row]}
+        for (row, rule), indices in groups.items():
+            if row not in wide:
+                yield row, rule, [self.binding(tokens, matches, index) for index in indices]
+        if not wide:
+            return
+        rows = sorted(wide)
+        part = tokens.select(rows)
+        spans = [() if protected is None else protected[row] for row in rows]
+        every = search(self._program, part, extent="every", protected=spans)
+        others: dict[tuple[int, int], list[Binding]] = {}
+        for index in np.lexsort((every.variants, every.starts)).tolist():
+            at = (rows[int(every.rows[index])], int(every.rules[index]))
+            if at in groups:
+                others.setdefault(at, []).append(self.binding(part, every, index))
+        for (row, rule), bindings in others.items():
+            yield row, rule, bindings
+
+    def _unit_renderer(self, rule: int) -> UnitRenderer:
+        renderer = self._unit_renderers.get(rule)
+        if renderer is None:
+            renderer = self._unit_renderers[rule] = UnitRenderer(Renderer(*self._rules[rule]))
+        return renderer
+
+    def _undrawn(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        protected: Protected | None,
+        unrenderable: Counter[int],
+        extent: Extent | None,
+    ) -> RewriteColumns:
+        """Rewrites of rules whose new text depends on their instances alone."""
         if not len(matches):
             return RewriteColumns.of([])
         forms = self._forms(tokens, matches)
@@ -142,7 +243,7 @@ class Rendering:
                 first=extent == "first",
                 protected=spans[place],
             )
-            unrenderable[rule] += sum(each.is_inflection for each in missing)
+            unrenderable[rule] += sum(each.is_counted for each in missing)
             if edits:
                 new = apply_edits(text, edits)
                 found.append(Rewrite(rule, rows[place], text, new, tuple(edits)))
@@ -208,7 +309,7 @@ class Rendering:
         """What matches become that look like the example: outcome, number of its text, edges."""
         new = self._written(template, tokens, matches, example)
         if isinstance(new, Unrendered):
-            return (_MISSING if new.is_inflection else _SILENT), -1, 0, 0
+            return (_MISSING if new.is_counted else _SILENT), -1, 0, 0
         left = right = ALONE
         if matches.starts[example] < matches.ends[example]:
             row = int(matches.rows[example])
@@ -236,6 +337,12 @@ class Rendering:
                 lambda position: types[int(type_ids[first + position])],
             )
         return template.renderer.new_text(tokens.texts[row], tokens.view(row), binding)
+
+
+def _names_of(rule: Rule, whole: TokenRange) -> dict[str, TokenRange]:
+    """What the element of a rule about units is called, if it has a name."""
+    name = rule.antecedent[0].name
+    return {} if name is None else {name: whole}
 
 
 def _unchanged(told: Written, tokens: Tokens, matches: Matches) -> NDArray[np.int64]:

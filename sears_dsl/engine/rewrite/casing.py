@@ -157,6 +157,20 @@ def uncapitalized(text: str, *, no_name: bool) -> str:
     return text
 
 
+def without_capital(text: str) -> str:
+    """A text whose first letter is a small one, unless its word is ``I`` or has another capital.
+
+    Example:
+        >>> [without_capital(each) for each in ("The film", '"The film"', "NASA says", "I am")]
+        ['the film', '"the film"', 'NASA says', 'I am']
+    """
+    first = next((place for place, letter in enumerate(text) if letter.isalnum()), len(text))
+    word = text[first:].split(maxsplit=1)[0] if first < len(text) else ""
+    if not word or _PRONOUN.match(word) or word[1:] != word[1:].lower():
+        return text
+    return text[:first] + text[first].lower() + text[first + 1 :]
+
+
 def is_function_word(word: str) -> bool:
     """Whether a word is surely no name."""
     return re.split("['’ʼ]", word.lower(), maxsplit=1)[0] in _FUNCTION_WORDS

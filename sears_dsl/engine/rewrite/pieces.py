@@ -3,19 +3,38 @@
 In: a rule, once. Out: one function a piece, which gives a `Chunk`, or an `Unrendered` where an
 inflection has no single form. Always holds: what a piece gives depends on its instance alone; an
 optional element that matched nothing gives an empty chunk. Costs a slice an instance for copies,
-a cached look-up for inflections.
+a cached look-up for inflections, some numbers for what is drawn (`drawn_pieces`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Binding, TokenRange
+from sears_dsl.engine.noise import draws
+from sears_dsl.engine.noise.characters import Given, changed
+from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
+from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
+from sears_dsl.engine.rewrite.casing import without_capital
 from sears_dsl.engine.rewrite.spacing import is_punctuation
 from sears_dsl.errors import CompileError
-from sears_dsl.language.rule import Inflected, Literal, Reference, Rule, TagCopy, Text
+from sears_dsl.language.rule import (
+    Drawn,
+    Element,
+    Group,
+    Inflected,
+    Literal,
+    Noise,
+    Reference,
+    Rule,
+    RuleScope,
+    SetReference,
+    TagCopy,
+    Text,
+)
 from sears_dsl.tagging.inflection import (
     INFLECTION_TAGS,
     Inflection,
@@ -29,17 +48,21 @@ from sears_dsl.tagging.tokens import Token
 class Unrendered(Enum):
     """Why an instance makes no edit.
 
-    The two about inflection are counted by reports (`is_inflection`); a rule that would write
-    what is there already is silent.
+    Reports count all but the first (`is_counted`): a rule that would write what is there already is
+    silent.
     """
 
     UNCHANGED = "the new text is the old one"
     AMBIGUOUS = "an inflection has more than one form"
     NO_FORM = "an inflection has no form"
+    NO_PLACE = "no character of it can change so"
+    NO_NEIGHBOR = "the word has no neighbour in the vectors"
+    NO_PARAPHRASE = "there is no paraphrase of it"
+    PASSED_OVER = "nothing would change there, and the rate passes it over"
 
     @property
-    def is_inflection(self) -> bool:
-        """Whether a form was missing, which reports count."""
+    def is_counted(self) -> bool:
+        """Whether something was missing, which reports count."""
         return self is not Unrendered.UNCHANGED
 
 
@@ -58,18 +81,81 @@ class Chunk(NamedTuple):
     as_is: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What noise is made from in one unit.
+
+    Attributes:
+        draw: seed of the run and of the rule, and number of the draw.
+        sources: vectors and paraphrases.
+        shared: for each `SharedCall` the new text of the instance at each place; None: it is asked
+            whether anything can change, so all of it does.
+    """
+
+    draw: Draw = FIRST_DRAW
+    sources: Sources = NO_SOURCES
+    shared: Mapping[tuple[int, int], Mapping[int, str]] | None = None
+
+
+UNDRAWN = Drawing()
+"""Seed 0, and nothing to look up in."""
+
+
 class Instance(NamedTuple):
     """What a piece is rendered from."""
 
     text: str
     tokens: Sequence[Token]
     binding: Binding
+    drawing: Drawing = UNDRAWN
+
+    @property
+    def place(self) -> int:
+        """The first character of the instance in its unit; of an insertion, where it goes."""
+        tokens, start = self.tokens, self.binding.start
+        if start < len(tokens):
+            return tokens[start].start
+        return tokens[-1].end if tokens else 0
 
 
 Part: TypeAlias = Callable[[Instance], Chunk | Unrendered]
 
 
-def parts_of(rule: Rule, kept: Mapping[int, int]) -> Iterator[Part]:
+class SharedCall(NamedTuple):
+    """A function that changes a share of all the text that it is given in a unit.
+
+    Attributes:
+        key: the number of its piece, and its own number there.
+        noise: what it does.
+        given: what it is given in an instance.
+    """
+
+    key: tuple[int, int]
+    noise: Noise
+    given: Callable[[Instance], str | Unrendered]
+
+
+def shared_calls(rule: Rule) -> Iterator[SharedCall]:
+    """The functions of a rule that have a share, in the order in which they are applied."""
+    for piece_number, piece in enumerate(rule.consequent):
+        if not isinstance(piece, Reference):
+            continue
+        for place, function in enumerate(piece.functions):
+            if isinstance(function, Noise) and function.share is not None:
+                before = Reference(piece.target, piece.functions[:place])
+                target = _target(rule, piece)
+                yield SharedCall(
+                    (piece_number, place), function, _given(before, target, piece_number)
+                )
+
+
+def _given(
+    piece: Reference, target: Callable[[Binding], TokenRange], piece_number: int
+) -> Callable[[Instance], str | Unrendered]:
+    return lambda instance: _referred(instance, piece, target(instance.binding), piece_number)
+
+
+def parts_of(rule: Rule, scope: RuleScope, kept: Mapping[int, int]) -> Iterator[Part]:
     """A function for each piece of the consequent."""
     copied: dict[str, int] = {}
     for number, piece in enumerate(rule.consequent):
@@ -80,9 +166,11 @@ def parts_of(rule: Rule, kept: Mapping[int, int]) -> Iterator[Part]:
                 yield _tag_part(piece, copied.get(tag, 0))
                 copied[tag] = copied.get(tag, 0) + 1
             case Reference():
-                yield _reference_part(piece, _target(rule, piece))
+                yield _reference_part(piece, _target(rule, piece), number)
             case Inflected():
                 yield _inflected_part(piece, _target(rule, piece))
+            case Drawn():
+                yield _drawn_part(piece, rule, scope, number)
 
 
 def _text_part(piece: Text, element: int | None) -> Part:
@@ -114,27 +202,98 @@ def _tag_part(piece: TagCopy, number: int) -> Part:
     return part
 
 
-def _reference_part(piece: Reference, target: Callable[[Binding], TokenRange]) -> Part:
-    as_is = not _CASE_FUNCTIONS.keys().isdisjoint(piece.functions)
+def _reference_part(
+    piece: Reference, target: Callable[[Binding], TokenRange], piece_number: int
+) -> Part:
+    as_is = any(f in _CASE_FUNCTIONS or isinstance(f, Noise) for f in piece.functions)
 
     def part(instance: Instance) -> Chunk | Unrendered:
         place = target(instance.binding)
-        word = _copied(instance, place)
-        fine = instance.tokens[place.start].fine if place.start < place.end else ""
-        for function in piece.functions if word else ():
-            if function not in INFLECTION_TAGS:
-                word = _CASE_FUNCTIONS[function](word)
-                continue
-            if place.end - place.start > 1:
-                return Unrendered.NO_FORM
-            form = inflect(word, fine, function)
-            if form.unique is None:
-                return _refused(form)
-            word, fine = keep_casing(form.unique, word), function
+        word = _referred(instance, piece, place, piece_number)
+        if isinstance(word, Unrendered):
+            return word
         copied = place if word else None
         return Chunk(word, piece.glued, literal=False, tokens=copied, as_is=as_is)
 
     return part
+
+
+def _referred(
+    instance: Instance, piece: Reference, place: TokenRange, piece_number: int
+) -> str | Unrendered:
+    """What a reference stands for in an instance, after its functions."""
+    word = _copied(instance, place)
+    fine = instance.tokens[place.start].fine if place.start < place.end else ""
+    for position, function in enumerate(piece.functions if word else ()):
+        if isinstance(function, Noise):
+            noisy = _noisy(instance, function, word, (piece_number, position))
+            if isinstance(noisy, Unrendered):
+                return noisy
+            word = noisy
+            continue
+        if function not in INFLECTION_TAGS:
+            word = _CASE_FUNCTIONS[function](word)
+            continue
+        if place.end - place.start > 1:
+            return Unrendered.NO_FORM
+        form = inflect(word, fine, function)
+        if form.unique is None:
+            return _refused(form)
+        word, fine = keep_casing(form.unique, word), function
+    return word
+
+
+def _noisy(instance: Instance, noise: Noise, word: str, call: tuple[int, int]) -> str | Unrendered:
+    """A word or text after a function that writes noise."""
+    drawing = instance.drawing
+    if noise.kind == "neighbor":
+        return drawing.sources.neighbor(word) or Unrendered.NO_NEIGHBOR
+    if noise.kind == "paraphrase":
+        return drawing.sources.paraphrase(word) or Unrendered.NO_PARAPHRASE
+    if noise.share is not None:
+        if drawing.shared is not None:
+            return drawing.shared[call][instance.place]
+        noise = Noise(noise.kind, places=len(word))
+    given = Given(instance.place, word)
+    return changed(noise, given, instance.text, drawing.draw) or word
+
+
+def _drawn_part(piece: Drawn, rule: Rule, scope: RuleScope, piece_number: int) -> Part:
+    reference = SetReference(piece.name, piece.module)
+    tests = scope.members(reference)
+    members = [test.text for test in tests if isinstance(test, Literal)]
+    if not members or len(members) < len(tests):
+        raise CompileError(
+            f"the set `@{piece.name}` has members that are no text, which cannot be written",
+            help="members that are written are words, or quoted text: `set NAME = good | nice`",
+        )
+    name = f"{piece.module}.{piece.name}" if piece.module else piece.name
+    places, names = _matched_by(reference, rule)
+
+    def part(instance: Instance) -> Chunk:
+        binding, tokens = instance.binding, instance.tokens
+        ranges = [binding.elements[at] for at in places] + [binding.names[at] for at in names]
+        there = {tokens[at].text.lower() for low, high in ranges for at in range(low, high)}
+        others = [member for member in members if member.lower() not in there] or members
+        draw, unit, place = instance.drawing.draw, instance.text, instance.place
+        bits = draws.number(draw, f"set {name}", unit, place, piece_number)
+        return Chunk(others[below(bits, len(others))], piece.glued, literal=True)
+
+    return part
+
+
+def _matched_by(reference: SetReference, rule: Rule) -> tuple[list[int], list[str]]:
+    """The elements of a rule that are a set: numbers in the antecedent, and names."""
+    places = [n for n, element in enumerate(rule.antecedent) if element.body == reference]
+    waiting: list[Element] = [*rule.left, *rule.antecedent, *rule.right]
+    names: list[str] = []
+    while waiting:
+        element = waiting.pop()
+        if element.body == reference and element.name is not None:
+            names.append(element.name)
+        if isinstance(element.body, Group):
+            waiting += [inner for each in element.body.alternatives for inner in each]
+    return places, names
 
 
 def _inflected_part(piece: Inflected, target: Callable[[Binding], TokenRange]) -> Part:
@@ -155,6 +314,7 @@ _CASE_FUNCTIONS: dict[str, Callable[[str], str]] = {
     "lower": str.lower,
     "upper": str.upper,
     "cap": lambda word: word[:1].title() + word[1:],
+    "uncap": without_capital,
 }
 
 

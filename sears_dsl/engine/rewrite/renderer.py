@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Binding, Edit
+from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.rewrite.articles import agreed
 from sears_dsl.engine.rewrite.casing import (
     CAPITAL,
@@ -29,7 +31,9 @@ from sears_dsl.engine.rewrite.casing import (
     uncapitalized,
 )
 from sears_dsl.engine.rewrite.pieces import (
+    UNDRAWN,
     Chunk,
+    Drawing,
     Instance,
     Part,
     Unrendered,
@@ -51,6 +55,8 @@ from sears_dsl.language.rule import (
     Element,
     Group,
     Literal,
+    Noise,
+    Reference,
     Regex,
     Rule,
     RuleScope,
@@ -120,10 +126,21 @@ class Renderer:
         Edit(start=0, end=11, old='The film is', new='It is')
     """
 
-    __slots__ = ("_attached", "_constants", "_follows_case", "_parts", "_repairs", "rule")
+    __slots__ = (
+        "_attached",
+        "_constants",
+        "_follows_case",
+        "_parts",
+        "_repairs",
+        "_same",
+        "rule",
+        "scope",
+    )
 
     def __init__(self, rule: Rule, scope: RuleScope) -> None:
         self.rule = rule
+        self.scope = scope
+        self._same = Unrendered.NO_PLACE if _changes_characters(rule) else Unrendered.UNCHANGED
         self._attached = bool(rule.consequent) and rule.consequent[0].glued
         self._follows_case = follows_case(rule, scope)
         self._repairs = scope.options.repair == "on"
@@ -140,7 +157,7 @@ class Renderer:
                 _joined("", (), chunks, shape) for shape in range(2 * WITH_PRONOUN)
             )
         else:
-            self._parts = list(parts_of(rule, kept))
+            self._parts = list(parts_of(rule, scope, kept))
 
     @property
     def needs_binding(self) -> bool:
@@ -156,6 +173,7 @@ class Renderer:
         before: Sequence[Edit] = (),
         following: int | None = None,
         protected: Spans = (),
+        drawing: Drawing = UNDRAWN,
     ) -> Rendered:
         """The edit that one instance makes.
 
@@ -167,8 +185,9 @@ class Renderer:
                 takes no white space twice.
             following: the first token of the instance after this one, which stays untouched.
             protected: spans of characters whose casing stays as it is.
+            drawing: what noise is made from.
         """
-        new = self.new_text(text, tokens, binding)
+        new = self.new_text(text, tokens, binding, drawing)
         if isinstance(new, Unrendered):
             return new
         barrier = len(text)
@@ -181,25 +200,40 @@ class Renderer:
         first, last = tokens[binding.start].start, tokens[binding.end - 1].end
         return self.placed(text, first, last, new, previous=end, around=around)
 
-    def new_text(self, text: str, tokens: Sequence[Token], binding: Binding) -> str | Unrendered:
+    def new_text(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        binding: Binding,
+        drawing: Drawing = UNDRAWN,
+    ) -> str | Unrendered:
         """What takes the place of the span, before its edges are thought of.
 
         It depends on the rule, on how the instance lies on its tokens, on these with the
         characters between them, on whether they touch their neighbours, and on whether the span
-        begins a sentence, if the rule follows the casing of the text; on nothing else.
+        begins a sentence, if the rule follows the casing of the text; of rules that draw, on the
+        whole text and the drawing; on nothing else.
         """
+        instance = Instance(text, tokens, binding, self.drawing(drawing))
         if binding.start == binding.end:
-            return self._written(text, tokens, binding, PLAIN) or Unrendered.UNCHANGED
+            return self._written(instance, PLAIN) or Unrendered.UNCHANGED
         start = tokens[binding.start].start
         old = text[start : tokens[binding.end - 1].end]
         opens = self._follows_case and begins_sentence(text, start)
         shape = shape_of(old, opens=opens) if self._follows_case else PLAIN
-        new = self._written(
-            text, tokens, binding, shape, opens=opens and shape % WITH_PRONOUN == CAPITAL
-        )
+        opens = opens and shape % WITH_PRONOUN == CAPITAL
+        new = self._written(instance, shape, opens=opens)
         if isinstance(new, Unrendered) or not new or self._attached:
             return new
-        return Unrendered.UNCHANGED if new == old else new
+        return self._same if new == old else new
+
+    def drawing(self, drawing: Drawing) -> Drawing:
+        """The drawing with the seed of the rule added."""
+        seed = self.rule.metadata.seed
+        if not seed:
+            return drawing
+        draw = Draw(drawing.draw.seed + seed, drawing.draw.number)
+        return replace(drawing, draw=draw)
 
     @property
     def follows_case(self) -> bool:
@@ -285,6 +319,7 @@ class Renderer:
         bindings: Sequence[Binding],
         *,
         protected: Spans = (),
+        drawing: Drawing = UNDRAWN,
     ) -> tuple[list[Edit], list[Unrendered]]:
         """The edits of a row's instances, and why those of the others are missing.
 
@@ -293,13 +328,14 @@ class Renderer:
             tokens: its tokens.
             bindings: instances that do not overlap, leftmost first.
             protected: as in `render`.
+            drawing: likewise.
         """
         edits: list[Edit] = []
         missing: list[Unrendered] = []
         for binding, following in _with_following(bindings):
             rendered = self.render(
                 text, tokens, binding,
-                before=edits, following=following, protected=protected,
+                before=edits, following=following, protected=protected, drawing=drawing,
             )  # fmt: skip
             if isinstance(rendered, Edit):
                 edits.append(rendered)
@@ -307,18 +343,9 @@ class Renderer:
                 missing.append(rendered)
         return edits, missing
 
-    def _written(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        binding: Binding,
-        shape: int,
-        *,
-        opens: bool = False,
-    ) -> str | Unrendered:
+    def _written(self, instance: Instance, shape: int, *, opens: bool = False) -> str | Unrendered:
         if self._constants is not None:
             return self._constants[shape]
-        instance = Instance(text, tokens, binding)
         chunks: list[Chunk] = []
         for part in self._parts:
             chunk = part(instance)
@@ -327,7 +354,15 @@ class Renderer:
             if chunk.text:
                 first = not any(map(str.isalnum, "".join(each.text for each in chunks)))
                 chunks.append(_moved(chunk, instance, first=first) if opens else chunk)
-        return _joined(text, tokens, chunks, shape)
+        return _joined(instance.text, instance.tokens, chunks, shape)
+
+
+def _changes_characters(rule: Rule) -> bool:
+    """Whether a function of a rule changes characters, where any of them can."""
+    functions = (
+        f for piece in rule.consequent if isinstance(piece, Reference) for f in piece.functions
+    )
+    return any(isinstance(f, Noise) and f.kind not in {"neighbor", "paraphrase"} for f in functions)
 
 
 def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
@@ -381,6 +416,7 @@ def render_untouching(
     *,
     first: bool,
     protected: Spans,
+    drawing: Drawing = UNDRAWN,
 ) -> tuple[list[Edit], list[Unrendered]]:
     """The edits of those instances of a row that touch no protected span.
 
@@ -391,6 +427,7 @@ def render_untouching(
         instances: every one of the row, in the order of preference; they may overlap.
         first: whether one is wanted, or all that do not overlap.
         protected: spans of characters that stay as they are.
+        drawing: what noise is made from.
     """
     left = list(instances)
     while True:
@@ -405,7 +442,7 @@ def render_untouching(
         for binding, following in _with_following(chosen):
             rendered = renderer.render(
                 text, tokens, binding,
-                before=edits, following=following, protected=protected,
+                before=edits, following=following, protected=protected, drawing=drawing,
             )  # fmt: skip
             if isinstance(rendered, Unrendered):
                 missing.append(rendered)

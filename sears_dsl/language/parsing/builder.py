@@ -36,6 +36,7 @@ from sears_dsl.language.rule import (
     Tag,
     Test,
     VersionLine,
+    WholeUnit,
     Wildcard,
 )
 from sears_dsl.language.words import Place, code, is_bare_punctuation, nearest, objection, quote
@@ -147,7 +148,7 @@ class Builder:
                 end,
                 "members are tests on one token",
             )
-        if isinstance(body, Group | Anchor):
+        if isinstance(body, Group | Anchor | WholeUnit):
             self._report(
                 "E111",
                 "a member of a set that is no test on one token",
@@ -236,7 +237,7 @@ class Builder:
         """One element with its name, negation and quantifier."""
         name: str | None = None
         negations = 0
-        body: Test | Anchor | Group = Wildcard()
+        body: Test | Anchor | WholeUnit | Group = Wildcard()
         counts: list[Node] = []
         for child in node.children:
             kind = getattr(child, "type", "")
@@ -260,7 +261,16 @@ class Builder:
         start, end = node.meta.start_pos, node.meta.end_pos
         if negations > 1:
             self._report("E306", "a negation of a negation", start, end, "leave both out")
-        if negations:
+        if negations and isinstance(body, WholeUnit):
+            self._report(
+                "E325",
+                "the negation of `<unit>`",
+                start,
+                end,
+                "`<unit>` is the whole antecedent: `<unit> -> $0.paraphrase`",
+            )
+            body = Wildcard()
+        elif negations:
             if isinstance(body, Anchor):
                 self._report(
                     "E306",
@@ -270,7 +280,7 @@ class Builder:
                     "a negation is about a token that is there",
                 )
                 body = Wildcard()
-            body = Negation(body)
+            body = Negation(body)  # type: ignore[arg-type]
         minimum, maximum = self._count(counts)
         return Element(body, minimum, maximum, name, glued, self._span(start, end))
 
@@ -300,7 +310,7 @@ class Builder:
             return 1, 1
         return int(match[1]), int(match[2] or match[1])
 
-    def _body(self, node: Node, *, place: Place, depth: int) -> Test | Anchor | Group:
+    def _body(self, node: Node, *, place: Place, depth: int) -> Test | Anchor | WholeUnit | Group:
         kind = getattr(node, "type", None) or str(node.data)
         if kind in {"WORD", "CLITIC", "PUNCTUATION", "GROUP_PUNCTUATION"}:
             self._object_in_line(str(node), place, node.start_pos)
@@ -318,6 +328,8 @@ class Builder:
             return Anchor("start")
         if kind == "END":
             return Anchor("end")
+        if kind == "UNIT":
+            return WholeUnit()
         if kind == "REGEX":
             pattern, _, suffix = node[1:].rpartition("/")
             return Regex(re.sub(r"\\(.)", _unescape_slash, pattern), suffix == "i")

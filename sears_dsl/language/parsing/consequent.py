@@ -9,9 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sears_dsl.errors import Span
+from sears_dsl.language.amounts import read_places, read_share
 from sears_dsl.language.parsing.leaves import Node, Report, plain_string
-from sears_dsl.language.rule import Inflected, Piece, Reference, TagCopy, Text
-from sears_dsl.language.words import objection
+from sears_dsl.language.rule import (
+    FUNCTIONS,
+    NAMED_FUNCTIONS,
+    NOISE_KINDS,
+    Drawn,
+    Inflected,
+    Noise,
+    Piece,
+    Reference,
+    TagCopy,
+    Text,
+)
+from sears_dsl.language.words import code, objection
+
+_WITHOUT_AMOUNT = (*NAMED_FUNCTIONS, "neighbor", "paraphrase")
 
 
 class ConsequentBuilder:
@@ -24,8 +38,12 @@ class ConsequentBuilder:
     def pieces(self, node: Node) -> Iterator[Piece]:
         """The pieces of a consequent in order; none for ``<>``."""
         glued = False
+        amount = None
         for child in node.children:
             kind = getattr(child, "type", "")
+            if amount is not None and getattr(child, "data", "") == "glued_piece":
+                self._beside_amount(amount, child)
+            amount = _amount(child)
             if kind == "GLUE":
                 glued = True
             elif kind != "EMPTY":
@@ -38,8 +56,11 @@ class ConsequentBuilder:
         if first.type == "TAG":
             return TagCopy(str(first), glued, span)
         if first.type == "REFERENCE":
-            functions = tuple(str(function)[1:] for function in rest)
+            functions = tuple(map(self._function, rest))
             return Reference(_target(first[1:]), functions, glued, span)
+        if first.type == "SET_REFERENCE":
+            module, _, name = first[1:].rpartition(".")
+            return Drawn(name, module or None, glued, span)
         if first.type == "QUOTED":
             text = plain_string(first, self._report)
             if not text:
@@ -60,6 +81,47 @@ class ConsequentBuilder:
         if rest:
             return Inflected(text, _target(rest[0][len(".as($") : -1]), quoted, glued, span)
         return Text(text, quoted, glued, span)
+
+    def _function(self, leaf: Node) -> str | Noise:
+        name, _, amount = leaf[1:].rstrip(")").partition("(")
+        if amount and name in _WITHOUT_AMOUNT:
+            self._report(
+                "E326",
+                f"`.{name}` takes no amount",
+                leaf.start_pos,
+                leaf.end_pos,
+                f"write {code(f'$1.{name}')}; amounts are those of `.homoglyph` and of the slips "
+                "of typing, as in `$1.swap(2)`",
+            )
+        elif amount and name in FUNCTIONS:
+            places, share = read_places(amount), read_share(amount)
+            if places is None and share is None:
+                self._no_amount(f"`({amount})`", leaf.start_pos + len(name) + 1, leaf.end_pos, name)
+            return Noise(name, places or 1, share)
+        return Noise(name) if name in NOISE_KINDS else str(name)
+
+    def _no_amount(self, what: str, start: int, end: int, name: str) -> None:
+        self._report(
+            "E121",
+            f"{what} is no amount",
+            start,
+            end,
+            f"a whole number of places, {code(f'$1.{name}(2)')}, or a share of the characters, "
+            f"{code(f'$1.{name}(25%)')}",
+        )
+
+    def _beside_amount(self, leaf: Node, after: Node) -> None:
+        """Report `(25)%`, which is an amount and text."""
+        if str(after.children[0])[:1] == "%":
+            name = leaf[1:].partition("(")[0]
+            what = f"`{leaf[len(name) + 1 :]}%`"
+            self._no_amount(what, leaf.start_pos + len(name) + 1, after.meta.end_pos, name)
+
+
+def _amount(node: Node) -> Node | None:
+    """The last function of a piece, where it has an amount."""
+    last = getattr(node, "children", [None])[-1]
+    return last if getattr(last, "type", "") == "FUNCTION" and last[-1] == ")" else None
 
 
 def _target(text: str) -> int | str:

@@ -13,18 +13,19 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from sears_dsl.errors import Span
+from sears_dsl.language.amounts import read_share
 from sears_dsl.language.parsing.leaves import Node, Report, plain_string
 from sears_dsl.language.rule import Expectation, Metadata, RuleTest
-from sears_dsl.language.words import nearest
+from sears_dsl.language.words import code, nearest
 
-KEYS = ("expect", "severity", "tags", "author", "why", "test")
+KEYS = ("expect", "rate", "seed", "severity", "tags", "author", "why", "test")
 """The keys of metadata, in the order in which they are printed."""
 
 SEVERITIES = ("low", "medium", "high")
-_RESERVED = ("rate", "seed")
 _TAG = re.compile(r"[\w.-]+")
+_LARGEST_SEED = 2**63 - 1
 
-Value: TypeAlias = Expectation | RuleTest | str | tuple[str, ...]
+Value: TypeAlias = Expectation | RuleTest | int | str | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,13 @@ def build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> Fi
     key_leaf, *values = node.children
     key = key_leaf[: key_leaf.index(":")]
     key_end = key_leaf.start_pos + len(key)
-    if key in _RESERVED:
+    if key == "label":
         report(
-            "E503",
-            f"`{key}` is reserved, not yet part of the language",
+            "E322",
+            "`label` under a rule",
             start,
             end,
-            "perturbations come with a later version; leave the line out",
+            "what a rule does to the label is written `expect: label NAME`",
         )
         return None
     if key not in KEYS:
@@ -85,6 +86,8 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
             return plain_string(first, report)
         report("E112", f"`{key}` takes one quoted string", start, end, f'write `{key}: "..."`')
         return None
+    if key in {"rate", "seed"}:
+        return _number(key, values, report)
     if key == "tags":
         for leaf in values:
             if leaf.type == "QUOTED" or not _TAG.fullmatch(leaf):
@@ -116,6 +119,38 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     return None
 
 
+def _number(key: str, values: list[Node], report: Report) -> int | None:
+    """The value of ``rate`` or ``seed``."""
+    start, end = values[0].start_pos, values[-1].end_pos
+    text = " ".join(map(str, values))
+    if key == "rate":
+        share = read_share(text)
+        if share is None:
+            meant = f"{text.rstrip('%').strip()}%"
+            hint = "as in `rate: 25%`, with at most four decimals"
+            if read_share(meant) is not None:
+                hint = f"did you mean {meant}?\nwrite {code(f'rate: {meant}')}"
+            report(
+                "E323",
+                f"`{text}` is no share from more than 0% to 100%",
+                start,
+                end,
+                hint,
+            )
+        return share
+    digits = len(text) <= 19 and text.isascii() and text.isdigit()
+    if not digits or int(text) > _LARGEST_SEED:
+        report(
+            "E328",
+            f"`{text}` is no seed",
+            start,
+            end,
+            "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`",
+        )
+        return None
+    return int(text)
+
+
 def collect(fields: Iterable[Field], duplicate: Report) -> Metadata:
     """The metadata of a rule from its fields; a key given twice goes to ``duplicate``."""
     found: dict[str, Value] = {}
@@ -135,6 +170,8 @@ def collect(fields: Iterable[Field], duplicate: Report) -> Metadata:
             found[field.key] = field.value
     return Metadata(
         expect=cast(Expectation | None, found.get("expect")),
+        rate=cast(int | None, found.get("rate")),
+        seed=cast(int | None, found.get("seed")),
         severity=cast(str | None, found.get("severity")),
         tags=cast(tuple[str, ...], found.get("tags", ())),
         author=cast(str | None, found.get("author")),

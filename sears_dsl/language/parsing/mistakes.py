@@ -15,7 +15,13 @@ from typing import get_args
 from sears_dsl.language.parsing.borrowed import borrowed_notation
 from sears_dsl.language.parsing.leaves import Finding, Reads
 from sears_dsl.language.parsing.metadata import KEYS
-from sears_dsl.language.rule import CaseOption, RepairOption, TagsetOption
+from sears_dsl.language.rule import (
+    FUNCTIONS,
+    CaseOption,
+    RepairOption,
+    TagsetOption,
+    UnitOption,
+)
 from sears_dsl.language.words import code, nearest, quote
 
 _KEYWORD_FORMS = {
@@ -56,6 +62,7 @@ def explain(
     return (
         _keyword(line, bare, position, reads)
         or _arrow(line, bare, position, reads)
+        or _function_call(line, bare, position)
         or borrowed_notation(line, position, reads, arrow=_arrow_place(bare))
         or _local(line, bare, position, reads)
         or _structure(line, bare, position, expected, reads)
@@ -89,14 +96,6 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
             0,
             8,
             "sentences made from sets come with a later version",
-        )
-    if word == "label" and not rule_like:
-        return Finding(
-            "E503",
-            "`label` is reserved, not yet part of the language",
-            0,
-            5,
-            "labels of templates come with a later version",
         )
     form = _KEYWORD_FORMS.get(word)
     if form is None:
@@ -132,6 +131,7 @@ _VALUES_OF_OPTIONS = {
     "case": get_args(CaseOption),
     "tagset": get_args(TagsetOption),
     "repair": get_args(RepairOption),
+    "unit": get_args(UnitOption),
     "language": ("en",),
 }
 
@@ -232,6 +232,26 @@ def _turned(line: str, arrow: re.Match[str], reads: Reads, *, both_ways: bool) -
     )
 
 
+def _function_call(line: str, bare: str, position: int) -> Finding | None:
+    """A function in front of what it changes, as other languages write it."""
+    start = max(bare.rfind(" ", 0, position), bare.rfind("\t", 0, position)) + 1
+    word = bare[start:].partition(" ")[0].partition("\t")[0]
+    call = _CALL.match(word)
+    if call is None or position <= _arrow_place(bare) or "__" in bare:
+        return None
+    end = start + len(word)
+    name = call[1]
+    argument = re.fullmatch(r"\w+\((\$\w+)(?:,(\S+))?\)", line[start:end])
+    if name not in FUNCTIONS:
+        close = nearest(name, FUNCTIONS)
+        advice = f"functions stand behind what they change, as in `$1.upper`; {close}"
+    else:
+        target = argument[1] if argument else "$1"
+        amount = f"({argument[2]})" if argument and argument[2] else ""
+        advice = f"functions stand behind what they change: {code(f'{target}.{name}{amount}')}"
+    return Finding("E123", f"`{name}(…)` is no call of a function", start, end, advice)
+
+
 def _arrow_place(bare: str) -> int:
     """Where the arrow is; behind the line where there is none."""
     arrow = _ARROW.search(bare)
@@ -247,15 +267,6 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     word_start = max(bare.rfind(" ", 0, position), bare.rfind("\t", 0, position)) + 1
     word = bare[word_start:].partition(" ")[0].partition("\t")[0]
     word_end = word_start + len(word)
-    if right and "__" not in bare and (call := _CALL.match(word)):
-        return Finding(
-            "E501",
-            f"the function `{call[1]}` is not yet part of the language",
-            word_start,
-            word_end,
-            "perturbations come with a later version; there are `$1.lower`, `$1.upper`, `$1.cap`, "
-            "inflections such as `$1.VBD`, and `film.as($1)`",
-        )
     empty = re.search(r"(?<![^ \t])<>(?=[ \t]|$)", bare)
     if empty and empty.end() <= position and not re.search(r"[ \t]/[ \t]", bare[:position]):
         return Finding(
@@ -494,6 +505,8 @@ def _repetition(bare: str, position: int) -> str:
 
 _VALUES_OF_KEYS = {
     "expect": "expect: same",
+    "rate": "rate: 25%",
+    "seed": "seed: 7",
     "severity": "severity: high",
     "tags": "tags: vqa wh",
     "author": 'author: "A. Name"',
@@ -511,14 +524,6 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
             0,
             len(line),
             'write `test "in" => "out"` or `test "in" => none`',
-        )
-    if word == "label":
-        return Finding(
-            "E503",
-            "`label` is reserved, not yet part of the language",
-            0,
-            5,
-            "what a rule does to the label is written `expect: label NAME`",
         )
     if _ARROW.search(bare):
         return Finding(

@@ -11,14 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from sears_dsl.language.amounts import print_function, print_share
 from sears_dsl.language.printer import print_rule, print_test
 from sears_dsl.language.rule import (
     Anchor,
     AttributeTest,
     Conjunction,
+    Drawn,
     Element,
     Group,
     Negation,
+    Noise,
     Reference,
     Regex,
     Rule,
@@ -27,6 +30,7 @@ from sears_dsl.language.rule import (
     Tag,
     TagCopy,
     Test,
+    WholeUnit,
     Wildcard,
 )
 
@@ -187,11 +191,15 @@ def _signs(rule: Rule, scope: RuleScope) -> Iterator[tuple[str, str]]:
     for piece in rule.consequent:
         if isinstance(piece, TagCopy):
             yield piece.tag, TAG_MEANINGS.get(piece.tag, "a tag")
+        elif isinstance(piece, Drawn):
+            name = f"{piece.module}.{piece.name}" if piece.module else piece.name
+            members = scope.members(SetReference(piece.name, piece.module))
+            yield f"@{name}", f"one of these, drawn: {', '.join(map(print_test, members))}"
         elif isinstance(piece, Reference):
             sign = f"${piece.target}"
             yield sign, _reference(piece.target)
             for function in piece.functions:
-                yield f".{function}", _function(function)
+                yield f".{print_function(function)}", _function(function)
 
 
 def _of_elements(elements: Sequence[Element], scope: RuleScope) -> Iterator[tuple[str, str]]:
@@ -200,6 +208,8 @@ def _of_elements(elements: Sequence[Element], scope: RuleScope) -> Iterator[tupl
         if isinstance(body, Anchor):
             start = body.side == "start"
             yield "<s>" if start else "</s>", f"the {'start' if start else 'end'} of the text"
+        elif isinstance(body, WholeUnit):
+            yield "<unit>", "the whole text"
         elif isinstance(body, Group):
             if len(body.alternatives) > 1:
                 yield "(…|…)", "one of these"
@@ -259,6 +269,28 @@ def _reference(target: int | str) -> str:
     return f"what the {target}{ending} element matched"
 
 
-def _function(name: str) -> str:
-    casing = {"lower": "in lower case", "upper": "in upper case", "cap": "with a capital"}
-    return casing.get(name) or f"put into this form ({TAG_MEANINGS[name]})"
+_CASINGS = {
+    "lower": "in lower case",
+    "upper": "in upper case",
+    "cap": "with a capital",
+    "uncap": "without its capital",
+}
+_NOISE = {
+    "homoglyph": "characters become others that look alike",
+    "swap": "two letters change places",
+    "drop": "a letter is left out",
+    "double": "a letter is written twice",
+    "key": "a key beside the right one is hit",
+    "typo": "a slip of typing",
+    "neighbor": "the word of the nearest meaning in a table of vectors",
+    "paraphrase": "said in other words by a machine",
+}
+
+
+def _function(function: str | Noise) -> str:
+    if isinstance(function, str):
+        return _CASINGS.get(function) or f"put into this form ({TAG_MEANINGS[function]})"
+    if function.share is not None:
+        return f"{_NOISE[function.kind]}: {print_share(function.share)} of all"
+    times = f": {function.places} places" if function.places > 1 else ""
+    return f"{_NOISE[function.kind]}{times}"

@@ -1,0 +1,167 @@
+"""Rules that draw, one unit at a time: which instances are rewritten, and what they become.
+
+In: a renderer, a text with its tokens, all instances of the rule in it. Out: edits, and why those
+of other instances are missing. Always holds: without a rate the first instance or all are
+rewritten, as of every rule; under a rate all are looked at in the order of their numbers until the
+share of them is rewritten, and an instance in which nothing can change is passed over and counted;
+a share of characters is one of all the text that the function is given in the unit, instances that
+were passed over among it. Costs a rendering an instance, two under a rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+from sears_dsl.engine.matches import Binding, Edit
+from sears_dsl.engine.noise.characters import Given, shared
+from sears_dsl.engine.noise.draws import how_many, number
+from sears_dsl.engine.rewrite.pieces import (
+    UNDRAWN,
+    Drawing,
+    Instance,
+    Unrendered,
+    shared_calls,
+)
+from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
+from sears_dsl.engine.rewrite.span_map import SpanMap
+from sears_dsl.tagging.tokens import Token
+
+Spans: TypeAlias = Sequence[tuple[int, int]]
+
+
+class _Possible(NamedTuple):
+    """An instance, and what it becomes alone where all that can change does."""
+
+    binding: Binding
+    rendered: Rendered
+
+
+class UnitRenderer:
+    """Renders the instances of one rule that draws.
+
+    Args:
+        renderer: of the rule.
+    """
+
+    def __init__(self, renderer: Renderer) -> None:
+        self._renderer = renderer
+        self._shared = tuple(shared_calls(renderer.rule))
+
+    def edits(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        instances: Sequence[Binding],
+        *,
+        first: bool,
+        protected: Spans = (),
+        drawing: Drawing = UNDRAWN,
+    ) -> tuple[list[Edit], list[Unrendered]]:
+        """The edits in one unit, and why those of other instances are missing.
+
+        Args:
+            text: the unit.
+            tokens: its tokens.
+            instances: every one, in the order of preference; they may overlap.
+            first: whether one is wanted where the rule has no rate, or all that do not overlap.
+            protected: spans of characters that stay as they are.
+            drawing: what noise is made from.
+        """
+        rate = self._renderer.rule.metadata.rate
+        if rate is None and not self._shared:
+            return render_untouching(
+                self._renderer, text, tokens, instances,
+                first=first, protected=protected, drawing=drawing,
+            )  # fmt: skip
+        possible = self._possible(text, tokens, instances, protected, drawing)
+        if rate is not None:
+            tried = self._until_enough(rate, text, tokens, possible, drawing)
+        else:
+            tried = possible[:1] if first else possible
+        missing = [each.rendered for each in tried if isinstance(each.rendered, Unrendered)]
+        if rate is not None:
+            unchanged = Unrendered.UNCHANGED
+            missing = [Unrendered.PASSED_OVER if why is unchanged else why for why in missing]
+        tried.sort(key=lambda each: each.binding.start)
+        if self._shared:
+            drawing = self._with_shares(text, tokens, [each.binding for each in tried], drawing)
+        able = [each.binding for each in tried if isinstance(each.rendered, Edit)]
+        edits, _ = render_untouching(
+            self._renderer, text, tokens, able,
+            first=False, protected=protected, drawing=drawing,
+        )  # fmt: skip
+        return edits, missing
+
+    def _possible(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        instances: Sequence[Binding],
+        protected: Spans,
+        drawing: Drawing,
+    ) -> list[_Possible]:
+        """The instances that do not overlap, leftmost first, and would touch nothing protected."""
+        probe = replace(drawing, shared=None)
+        left = list(instances)
+        while True:
+            possible: list[_Possible] = []
+            for binding in left:
+                last = possible[-1].binding if possible else None
+                if last is not None and binding.start < max(last.end, last.start + 1):
+                    continue
+                rendered = self._renderer.render(
+                    text, tokens, binding, protected=protected, drawing=probe
+                )
+                possible.append(_Possible(binding, rendered))
+            touching = next((each for each in possible if _touches(each, protected)), None)
+            if touching is None:
+                return possible
+            place = (touching.binding.start, touching.binding.end)
+            left = [each for each in left if (each.start, each.end) != place]
+
+    def _until_enough(
+        self,
+        rate: int,
+        text: str,
+        tokens: Sequence[Token],
+        possible: Sequence[_Possible],
+        drawing: Drawing,
+    ) -> list[_Possible]:
+        """Instances in the order of their numbers, until a share of all can be rewritten."""
+        draw = self._renderer.drawing(drawing).draw
+        left = how_many(rate, len(possible), number(draw, "rate share", text))
+        places = [Instance(text, tokens, each.binding).place for each in possible]
+        order = sorted(
+            range(len(possible)), key=lambda at: (number(draw, "rate", text, places[at]), at)
+        )
+        tried: list[_Possible] = []
+        for at in order:
+            if not left:
+                break
+            tried.append(possible[at])
+            left -= isinstance(possible[at].rendered, Edit)
+        return tried
+
+    def _with_shares(
+        self, text: str, tokens: Sequence[Token], tried: Sequence[Binding], drawing: Drawing
+    ) -> Drawing:
+        """The drawing with what each function changes of all the text that it is given."""
+        draw = self._renderer.drawing(drawing).draw
+        known: dict[tuple[int, int], dict[int, str]] = {}
+        seeded = Drawing(draw, drawing.sources, known)
+        for call in self._shared:
+            instances = [Instance(text, tokens, binding, seeded) for binding in tried]
+            texts = [(instance.place, call.given(instance)) for instance in instances]
+            given = [Given(place, new) for place, new in texts if isinstance(new, str)]
+            known[call.key] = shared(call.noise, call.noise.share or 0, given, text, draw)
+        return replace(drawing, shared=known)
+
+
+def _touches(possible: _Possible, protected: Spans) -> bool:
+    """Whether the edit of an instance would touch a protected span."""
+    if not isinstance(possible.rendered, Edit) or not protected:
+        return False
+    step = SpanMap([possible.rendered])
+    return any(start < end and step.touching(start, end) for start, end in protected)

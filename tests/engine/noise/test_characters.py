@@ -1,0 +1,116 @@
+"""Look-alikes and slips: the vectors of the definition, and what always holds of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sears_dsl.engine.noise.characters import Given, changed, has_place, keys_beside, shared
+from sears_dsl.engine.noise.draws import Draw
+from sears_dsl.engine.noise.lookalikes import lookalikes
+from sears_dsl.language.rule import Noise
+
+FILM = "A wonderful film ."
+MOVIE = "It is a good movie ."
+WORDS = [(0, "It"), (3, "is"), (6, "a"), (8, "good"), (13, "movie"), (19, ".")]
+
+
+def changed_film(kind: str, *, seed: int, places: int = 1) -> str | None:
+    return changed(Noise(kind, places), Given(2, "wonderful"), FILM, Draw(seed))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("swap", "wonderufl wondefrul wonderufl wonderflu"),
+        ("drop", "wonerful wnderful wonderul onderful"),
+        ("double", "wonderfull wwonderful wonderrful wwonderful"),
+        ("key", "wondwrful sonderful wonderfjl wondetful"),
+        ("typo", "wonderufl sonderful wonderufl wondetful"),
+    ],
+)
+def test_slips_are_those_of_the_definition(kind: str, words: str) -> None:
+    assert [changed_film(kind, seed=seed) for seed in range(4)] == words.split()
+
+
+@pytest.mark.parametrize("kind", ["swap", "typo"])
+def test_two_slips_of_one_word(kind: str) -> None:
+    assert changed_film(kind, seed=0, places=2) == "wnoderufl"
+
+
+@pytest.mark.parametrize(
+    ("kind", "of_a", "of_i"),
+    [("swap", None, None), ("drop", None, None), ("double", "aa", "II"), ("key", "w", "U")],
+)
+def test_one_letter(kind: str, of_a: str | None, of_i: str | None) -> None:
+    assert changed(Noise(kind), Given(0, "a"), "a", Draw()) == of_a
+    assert changed(Noise(kind), Given(0, "I"), "I", Draw()) == of_i
+
+
+@pytest.mark.parametrize(
+    ("seed", "places"),
+    [
+        (0, {0: "\u0399", 6: "\u0430", 9: "\u03bf"}),
+        (1, {3: "\u0456", 4: "\u0455", 9: "\u03bf", 17: "\u0435"}),
+        (2, {0: "\u0399", 11: "\u0501", 14: "\u03bf"}),
+    ],
+)
+def test_a_share_of_look_alikes(seed: int, places: dict[int, str]) -> None:
+    given_ = [Given(place, text) for place, text in WORDS]
+    new = shared(Noise("homoglyph"), 250_000, given_, MOVIE, Draw(seed))
+    found = {
+        place + i: letter
+        for place, text in new.items()
+        for i, letter in enumerate(text)
+        if letter != MOVIE[place + i]
+    }
+    assert found == places
+
+
+def test_a_look_alike_where_two_are_asked_for_and_one_can_be() -> None:
+    assert changed(Noise("homoglyph", 2), Given(12, "film"), FILM, Draw()) == "f\u0456lm"
+
+
+def test_no_character_is_its_own_look_alike_and_ascii_ones_come_back() -> None:
+    table = lookalikes()
+    assert all(one != other for one, other in table.items())
+    ascii_ones = [one for one in table if one.isascii()]
+    assert len(ascii_ones) == 30
+    assert all(table[table[one]] == one for one in ascii_ones)
+
+
+def test_keys_touch_each_other() -> None:
+    letters = "qwertyuiopasdfghjklzxcvbnm"
+    for letter in letters:
+        assert letter not in keys_beside(letter)
+        assert all(letter in keys_beside(other) for other in keys_beside(letter))
+
+
+KINDS = st.sampled_from(("homoglyph", "swap", "drop", "double", "key", "typo"))
+TEXTS = st.text(st.sampled_from("aAeEoxk é'ßİ字😀\u0301-9"), min_size=1, max_size=8)
+
+
+@given(KINDS, TEXTS, st.integers(1, 5), st.integers(0, 3))
+def test_what_changes_has_a_place_and_what_has_none_does_not(
+    kind: str, text: str, places: int, seed: int
+) -> None:
+    noise = Noise(kind, places)
+    new = changed(noise, Given(0, text), text, Draw(seed))
+    assert (new is not None) == has_place(noise, text)
+    assert new != text
+    if kind == "drop" and new is not None:
+        assert any(map(str.isalpha, new))
+
+
+@given(KINDS, st.lists(TEXTS, max_size=6), st.integers(1, 10**6), st.integers(1, 10**6))
+def test_a_larger_share_changes_what_a_smaller_one_does(
+    kind: str, texts: list[str], one: int, other: int
+) -> None:
+    unit = " ".join(texts)
+    places = [sum(len(text) + 1 for text in texts[:n]) for n in range(len(texts))]
+    given_ = [Given(place, text) for place, text in zip(places, texts, strict=True)]
+    few, many = (shared(Noise(kind), share, given_, unit, Draw()) for share in sorted((one, other)))
+    for place, text in given_:
+        if few[place] != text:
+            assert many[place] != text
