@@ -9,6 +9,10 @@ DEMO := $(VENV)/.demo
 
 LAYERS = $(sort $(patsubst tests/%/,test-%,$(dir $(wildcard tests/*/test_*.py))))
 
+# A file of tests stays in one process, which makes what its tests share once; files in the order in
+# which they are collected.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 .PHONY: help demo test check fmt bench wheel-test docs clean
 
 help:  ## this list
@@ -35,13 +39,16 @@ demo: $(DEMO)  ## shipped rulesets on 10,605 real sentences; then rules that fli
 	$(BIN)/python -m demo.reviews
 	$(BIN)/python -m demo.discovery
 
+# Tests start some hundred processes, which would each compile the package where Python is told to
+# write no bytecode.
 test: $(READY)  ## all tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m compileall -q sears_dsl
+	$(PYTEST)
 
 # A name that is no folder of tests lists them.
 test-%: $(READY)  ## the tests of one layer: test-language, test-engine, test-discovery, …
 	@test -d tests/$* || { echo "there is no tests/$*; there are:" $(LAYERS); exit 2; }
-	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/$*
+	$(PYTEST) tests/$*
 
 check: $(READY)  ## style, types, rules, layers and the reference
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from sears_dsl.cli.commands import sears
 from sears_dsl.errors import DataError, ModelError
 
-pytestmark = pytest.mark.xdist_group("translation")
+pytestmark = pytest.mark.long
 
 NOUNS = ("movie", "play", "story", "book")
 SENTENCES = [

@@ -16,7 +16,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorers import load_scorer, search_tau, shipped, unfitted
 from sears_dsl.paraphrasing.team import Recipe, load_team
 
-pytestmark = pytest.mark.xdist_group("translation")
+pytestmark = pytest.mark.long
 
 PAIRS = [
     ("Good movie!", "Good film!", 1),

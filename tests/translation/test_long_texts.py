@@ -24,7 +24,7 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.translation.long_texts import differing_parts
 from sears_dsl.translation.pivots import load_pivots
 
-pytestmark = pytest.mark.xdist_group("translation")
+pytestmark = pytest.mark.long
 
 FILLER = "We went there on a Monday.  The weather was mild, and the street was quiet. " * 15
 SENTENCES = st.lists(

@@ -30,7 +30,7 @@ CHROMIUM = next(
 sync_api.expect.set_options(timeout=60_000)
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.long,
 ]
 
 FLAGS = [
