@@ -62,6 +62,7 @@ MISTAKES = {
     "NOUN{2,} -> x": "NOUN{2,8}",
     "NOUN{,3} x -> y": "NOUN{0,3}",
     "/the movie/ -> film": "/the/ /movie/",
+    "/the NUON/ -> film": 'the "NUON"',
     "[tag=NN*] -> it": "(NN|NNP|NNPS|NNS)",
     "[tag=/NN.*/] -> it": "(NN|NNP|NNPS|NNS)",
     '{"LEMMA": "be"} -> is': "lemma=be",

@@ -73,13 +73,16 @@ class Builder:
         before = _NAME_BEFORE.search(self._source[:start])
         if found and whole and place == "sequence":
             parts = " ".join(f"/{part}/" for part in whole[1].split())
+            words = " ".join(
+                quote(word) if objection(word, place) else word for word in whole[1].split()
+            )
             self._report(
                 found.code,
                 f"{found.message}, which is about one token",
                 start,
                 whole.end(),
                 f"a pattern for each token: {code(parts)}\n"
-                f"as words they need no pattern: {code(whole[1])}",
+                f"as words they need no pattern: {code(words)}",
             )
         elif found and before and text[:2] == "//":
             address = quote(before[0] + text)
