@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path, PurePath
 
 import pytest
@@ -66,15 +67,20 @@ def _name(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-def _imports(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text("utf-8"))
-    found = set()
-    for node in ast.walk(tree):
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def _imports(path: Path) -> frozenset[str]:
+    found: set[str] = set()
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
-    return found
+    return frozenset(found)
 
 
 def _layer(part: str) -> int:
@@ -109,9 +115,8 @@ def test_each_dependency_has_its_place(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
-    source = path.read_text("utf-8")
-    assert ast.get_docstring(ast.parse(source)), "no module docstring"
-    assert len(source.splitlines()) <= MOST_LINES, "wants to be two modules"
+    assert ast.get_docstring(_tree(path)), "no module docstring"
+    assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES, "wants to be two modules"
 
 
 def test_no_folder_is_a_heap() -> None:
@@ -120,12 +125,13 @@ def test_no_folder_is_a_heap() -> None:
         assert len(files) <= MOST_FILES, f"{_name(folder)} wants to be two folders"
 
 
-def _imported(path: Path) -> set[str]:
+@cache
+def _imported(path: Path) -> frozenset[str]:
     """The modules of the package that a module imports, by their files."""
     names = {_name(each) for each in MODULES}
     stems = {module.removeprefix("sears_dsl.").replace(".", "/") for module in _imports(path)}
     files = {file for stem in stems for file in (f"{stem}.py", f"{stem}/__init__.py")}
-    return (files & names) - {_name(path)}
+    return frozenset(files & names) - {_name(path)}
 
 
 def _siblings(folder: str) -> dict[str, set[str]]:
@@ -170,8 +176,7 @@ def _map() -> str:
     rows = ["| module | what it is |", "|---|---|"]
 
     def first_line(name: str) -> str:
-        source = (PACKAGE / name).read_text("utf-8")
-        return (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
+        return (ast.get_docstring(_tree(PACKAGE / name)) or "").split("\n")[0]
 
     def add(folder: str) -> None:
         order = _ordered(folder)

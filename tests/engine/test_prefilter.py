@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger
 
 TAGGER = PinnedTagger()
+known_tagger = cache(load_tagger)
 
 
 def tiers(written: str, *rows: str) -> list[int]:
@@ -110,7 +113,7 @@ def test_rows_of_literal_rules_are_not_tagged() -> None:
 def test_a_word_inside_of_a_longer_one_is_no_hit() -> None:
     spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
     assert spacy
-    tagger = load_tagger("spacy")
+    tagger = known_tagger("spacy")
     ruleset = parse("is -> was\nnot NOUN -> no NOUN\ncan -> could")
     program, _ = build_program([(ruleset.rules, ruleset)], tagger.split)
     prefilter = Prefilter(program, [False] * 3)
@@ -142,7 +145,7 @@ def test_the_second_look_loses_nothing(name: str, rows: list[list[tuple[str, str
         pytest.importorskip("spacy", reason="spaCy is not installed")
     texts = ["".join(word + gap for word, gap in row) for row in rows]
     ruleset = parse('is -> was\nnot -> never\ncan not -> could not\n":)" -> x\nn\'t -> not')
-    matcher = compile_rules([ruleset], tagger=load_tagger(name))
+    matcher = compile_rules([ruleset], tagger=known_tagger(name))
     fast = [(r.rule, r.row, r.text) for r in matcher.apply(texts)]
     slow = [(r.rule, r.row, r.text) for r in matcher.apply(texts, prefilter=False)]
     assert fast == slow

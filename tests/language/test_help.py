@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,12 @@ def findings(text: str, path: str = "<rules>") -> list[Diagnostic]:
         return list(error.diagnostics)
 
 
+@cache
+def errors_of(text: str) -> frozenset[str]:
+    """Suggestions come again and again."""
+    return frozenset(each.code for each in findings(text) if each.code[0] == "E")
+
+
 def suggestions(finding: Diagnostic) -> Iterator[str]:
     for match in SUGGESTION.finditer(finding.help):
         text = match[2]
@@ -186,7 +193,7 @@ def check_help(finding: Diagnostic, header: str = "") -> None:
     for text in suggestions(finding):
         if not text.startswith("sears "):
             hosts = [header + host.replace("{}", text) for host in HOSTS]
-            codes = [{f.code for f in findings(host) if f.code[0] == "E"} for host in hosts]
+            codes = [errors_of(host) for host in hosts]
             assert any(found <= ALLOWED for found in codes), (text, codes, finding.render())
     near = re.search(r"did you mean (\S+)\?", finding.help)
     wrong = re.search(r"`([^`]+)`", finding.message)
