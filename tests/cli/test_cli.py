@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-SEARS = str(Path(sys.executable).with_name("sears"))
+from tests.command_line import call
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -26,27 +26,11 @@ rule which: What NOUN -> Which NOUN
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    def sears(
-        *arguments: str, stdin: str | bytes | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        given = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            [SEARS, *arguments],
-            cwd=tmp_path,
-            input=given,
-            capture_output=True,
-            check=False,
-            timeout=600,
-        )
-        return subprocess.CompletedProcess(
-            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
-        )
-
     (tmp_path / "wh.sear").write_text(WH, "utf-8")
     (tmp_path / "rows.csv").write_text(
         "id,text,answer\na,What color is it?,red\nb,It is red.,red\n", "utf-8"
     )
-    return sears
+    return partial(call, folder=tmp_path)
 
 
 def test_every_command_has_help_with_an_example(run: Run) -> None:
