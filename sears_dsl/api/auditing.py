@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sears_dsl.auditing.comparison import ComparisonDocument, RuleChange
     from sears_dsl.auditing.document import AuditDocument, RuleRecord, Verdict
+    from sears_dsl.auditing.robustness import Robustness
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.predictor import Comparison
@@ -78,6 +79,11 @@ class AuditResult(Result):
     def passed(self) -> bool:
         """Whether no gate failed or was left unjudged: where the command exits 0."""
         return self.verdict.outcome not in ("failed", "not judged")
+
+    @property
+    def robustness(self) -> Robustness | None:
+        """Semantic robustness to all rules, to each tag and to each rule; None if not asked for."""
+        return self.document.robustness
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
@@ -241,6 +247,7 @@ def audit(
     max_miss_rate: float | str | None = None,
     max_rows_flipped: float | str | None = None,
     gates: Sequence[str] = (),
+    tolerance: float | str | None = None,
     judge_by: Literal["rate", "evidence", "proof"] = "rate",
     min_support: int = 20,
     require_support: bool = False,
@@ -278,7 +285,10 @@ def audit(
         max_flip_rate: limit of every rule that expects ``same``: 0.05 or "5%".
         max_miss_rate: limit of every rule that expects ``flip`` or ``label``.
         max_rows_flipped: limit of all rules together.
-        gates: limits of some rules, such as ``"tag:negation=2%"``.
+        gates: limits of some rules, such as ``"tag:negation=2%"``; or tolerances, such as
+            ``"robust:tag:negation=5%"``.
+        tolerance: τ: judge semantic robustness; accuracy on what the rules make of the rows may
+            fall by this much.
         judge_by: when a rule fails: its rate is above the limit, there is evidence that it is, or
             there is no proof that it is not.
         min_support: with fewer rows to test on, a rule is not judged.
@@ -376,7 +386,7 @@ def audit(
                 choices=AuditChoices(
                     label=used_label(data, label), also=tuple(also), comparison=comparison,
                     scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
-                    sure_from=sure_from, examples=examples,
+                    sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
                 ),
                 columns=columns,
                 on_stage=show,

@@ -28,6 +28,7 @@ from sears_dsl.auditing.document import (
     RulesetIdentity,
 )
 from sears_dsl.auditing.gates import Gates
+from sears_dsl.auditing.robustness import column_accuracies, robustness
 from sears_dsl.auditing.shares import share_of, told
 from sears_dsl.auditing.slices import SliceResult, slice_results, slicings
 from sears_dsl.auditing.totals import accuracy_p_value, flips_alone, together
@@ -66,6 +67,7 @@ class Circumstances:
         seed: of that draw.
         sure_from: confidence from which on the model counts as sure.
         examples: how many to keep of each rule.
+        tolerance: τ, by which semantic robustness is judged; None where nobody wants to know.
     """
 
     rulesets: tuple[Ruleset, ...]
@@ -82,6 +84,7 @@ class Circumstances:
     seed: int = 0
     sure_from: float = SURE_FROM
     examples: int = 10
+    tolerance: float | None = None
 
 
 def audit(
@@ -131,8 +134,11 @@ def audit(
         for effect, judgement, flips in zip(effects.rules, judgements, alone, strict=True)
     )
     data = effects.data
+    robust = robustness(
+        effects, gates=gates, tolerance=circumstances.tolerance, seed=circumstances.seed
+    )
     return AuditDocument(
-        verdict=decide(effects, judgements, whole, gates),
+        verdict=decide(effects, judgements, whole, gates, robust),
         model=circumstances.model,
         data=DataIdentity(
             sha256=data.digest,
@@ -155,7 +161,7 @@ def audit(
             flip_rate=gates.flip_rate,
             miss_rate=gates.miss_rate,
             rows_flipped=gates.rows_flipped,
-            own={gate.selector: gate.rate for gate in gates.own},
+            own={gate.name: gate.rate for gate in gates.own},
             judge_by=gates.judge_by,
             support=gates.support,
             require_support=gates.require_support,
@@ -167,6 +173,8 @@ def audit(
         notes=(*_notes(effects, gates, slices), *_doubts(records)),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
         versions=package_versions(),
+        robustness=robust,
+        columns=column_accuracies(effects, columns or {}),
     )
 
 

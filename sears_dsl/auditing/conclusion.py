@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sears_dsl.auditing.document import AuditDocument, RuleRecord
 from sears_dsl.auditing.shares import told
-from sears_dsl.auditing.verdicts import CERTAIN
+from sears_dsl.auditing.verdicts import CERTAIN, Outcome
 
 
 def conclusion(document: AuditDocument) -> str:
@@ -19,13 +19,16 @@ def conclusion(document: AuditDocument) -> str:
     judged = [each for each in document.rules if _judged(each, document)]
     few = len(document.rules) - len(judged)
     if not judged:
-        return _nothing_judged(document)
+        broken = _of_robustness(document, "failed")
+        return f"The model fails: {broken}." if broken else _nothing_judged(document)
     rest = f"; {_rules(few)} could not be judged for want of rows" if few else ""
     outcome = document.verdict.outcome
     if outcome == "failed":
         return f"The model fails: {_failures(document, judged)}{rest}."
     if outcome == "not judged":
         return f"The model cannot be judged by these rows: {document.verdict.reasons[0]}."
+    if outcome == "passed" and not _limits_failures(document):
+        return f"The model passes: {_of_robustness(document, 'passed')}{rest}."
     clear = [each for each in judged if _clear(each)]
     if outcome == "measured" and clear:
         than = _than(clear, one=len(clear) == 1)
@@ -76,7 +79,23 @@ def _failures(document: AuditDocument, judged: Sequence[RuleRecord]) -> str:
             f"all rules together flip more rows than they may, {whole.count:,} of {whole.total:,} "
             f"({told(whole.rate)})"
         )
-    return "what was demanded could not be judged"
+    return _of_robustness(document, "failed") or "what was demanded could not be judged"
+
+
+def _limits_failures(document: AuditDocument) -> bool:
+    """Whether something is demanded beside robustness."""
+    limited = any(each.judgement.limit is not None for each in document.rules)
+    return limited or document.gates.rows_flipped is not None
+
+
+def _of_robustness(document: AuditDocument, outcome: Outcome) -> str:
+    """The first gate about robustness with this outcome, and how many more there are."""
+    gates = () if document.robustness is None else document.robustness.gates
+    found = [each for each in gates if each.outcome == outcome]
+    if not found:
+        return ""
+    more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
+    return f"{found[0].gate}: {found[0].reason}{more}"
 
 
 def _subject(some: Sequence[RuleRecord], judged: Sequence[RuleRecord]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.document import Verdict
 from sears_dsl.auditing.gates import Gates
+from sears_dsl.auditing.robustness import Robustness
 from sears_dsl.auditing.totals import Together
 from sears_dsl.auditing.verdicts import Judgement, Outcome, judge_share
 from sears_dsl.effects.rule_effects import Effects
@@ -19,7 +20,11 @@ from sears_dsl.statistics import binomial_tail
 
 
 def decide(
-    effects: Effects, judgements: Sequence[Judgement], whole: Together, gates: Gates
+    effects: Effects,
+    judgements: Sequence[Judgement],
+    whole: Together,
+    gates: Gates,
+    robustness: Robustness | None = None,
 ) -> Verdict:
     """The decision, with its reasons: what failed first, then what could not be judged.
 
@@ -28,6 +33,7 @@ def decide(
         judgements: one for each of them.
         whole: what they do together.
         gates: what is demanded.
+        robustness: what came of the gates that ask about it; None where none does.
     """
     counts: Counter[Outcome] = Counter(each.outcome for each in judgements)
     told_counts: dict[Outcome, int] = {
@@ -45,10 +51,18 @@ def decide(
     told_of_all = f"all rules together: {about_all}"
     if all_rules in fails:
         failures.append(told_of_all)
+    of_robustness = () if robustness is None else robustness.gates
+    failures += [f"{each.gate}: {each.reason}" for each in of_robustness if each.outcome in fails]
     unjudged = list(_unjudged(judgements))
+    unjudged += [
+        f"{each.gate}: {each.reason}"
+        for each in of_robustness
+        if each.outcome == "not judged" and each.outcome not in fails
+    ]
     if all_rules == "not judged" and all_rules not in fails:
         unjudged.append(told_of_all)
-    if not (failures or unjudged or counts["passed"] or all_rules == "passed"):
+    passed = counts["passed"] or "passed" in (all_rules, *(each.outcome for each in of_robustness))
+    if not (failures or unjudged or passed):
         unjudged.append("no rule was tested on enough rows to be judged")
     outcome: Outcome = "failed" if failures else "not judged" if unjudged else "passed"
     return Verdict(

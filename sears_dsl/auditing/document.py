@@ -23,6 +23,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.totals import Together
@@ -248,6 +249,8 @@ class AuditDocument(_Record):
     notes: tuple[str, ...]
     right_rows: str
     versions: dict[str, str]
+    robustness: Robustness | None = None
+    columns: tuple[ColumnAccuracy, ...] = ()
 
 
 def write_audit(document: AuditDocument, path: Path) -> None:

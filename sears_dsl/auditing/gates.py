@@ -21,8 +21,14 @@ JudgeBy: TypeAlias = Literal["rate", "evidence", "proof"]
 """When a rule fails: its ``rate`` is above the limit; there is ``evidence`` that it is (q < 0.05);
 there is no ``proof`` that it is not (the interval reaches above the limit)."""
 
+Demand: TypeAlias = Literal["failures", "robust", "invariant"]
+"""What a gate asks for: few ``failures`` of each rule; that accuracy does not fall by more than a
+tolerance (``robust``), nor rise by more (``invariant``), over all the rules together."""
+
 _SEVERITIES = ("low", "medium", "high")
 _TAG, _SEVERITY = "tag:", "severity:"
+_OF_ROBUSTNESS: tuple[Demand, ...] = ("robust", "invariant")
+_ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +36,31 @@ class Gate:
     """A limit for some rules.
 
     Attributes:
-        selector: a rule's id, ``tag:NAME`` or ``severity:high``.
-        rate: the failure rate that they may have at most.
+        selector: a rule's id, ``tag:NAME`` or ``severity:high``; of a gate that asks about
+            robustness a rule's id, ``tag:NAME`` or ``all``.
+        rate: the failure rate that they may have at most; of robustness, the tolerance.
+        demand: what is asked for.
     """
 
     selector: str
     rate: float
+    demand: Demand = "failures"
+
+    def is_about(self, effect: RuleEffect) -> bool:
+        """Whether a gate that asks about robustness means this rule too."""
+        rule = effect.rule
+        known = (_ALL, effect.id, rule.name, *(_TAG + tag for tag in rule.metadata.tags))
+        return self.selector in known
+
+    @property
+    def name(self) -> str:
+        """The gate as it is written, without its rate.
+
+        Example:
+            >>> Gate("tag:negation", 0.05, "robust").name
+            'robust:tag:negation'
+        """
+        return self.selector if self.demand == "failures" else f"{self.demand}:{self.selector}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +107,8 @@ class Gates:
                 f"{self} demands what cannot be",
                 help="rates lie between 0 and 1, the support is at least 1",
             )
-        selectors = [gate.selector for gate in self.own]
-        twice = [each for each in selectors if selectors.count(each) > 1]
+        names = [gate.name for gate in self.own]
+        twice = [each for each in names if names.count(each) > 1]
         if twice:
             raise UsageError(f"the gate {twice[0]} is there twice", help="give it one rate")
 
@@ -92,6 +117,11 @@ class Gates:
         """Whether anything is demanded."""
         limits = (self.flip_rate, self.miss_rate, self.rows_flipped)
         return bool(self.own) or any(limit is not None for limit in limits)
+
+    @property
+    def of_robustness(self) -> tuple[Gate, ...]:
+        """Those that ask about robustness."""
+        return tuple(gate for gate in self.own if gate.demand != "failures")
 
     def limit_of(self, effect: RuleEffect) -> Limit | None:
         """The limit of a rule; None where nothing is demanded of it."""
@@ -102,7 +132,9 @@ class Gates:
             () if metadata.severity is None else (_SEVERITY + metadata.severity,),
         )
         for of_kind in selectors:
-            found = [gate for gate in self.own if gate.selector in of_kind]
+            found = [
+                gate for gate in self.own if gate.demand == "failures" and gate.selector in of_kind
+            ]
             if found:
                 least = min(found, key=lambda gate: gate.rate)
                 return Limit(least.rate, f"gate {least.selector}")
@@ -119,14 +151,18 @@ class Gates:
         Raises:
             UsageError: one has none; the nearest name is offered.
         """
-        known = set(_selectors(rules))
+        of_failures = set(_selectors(rules))
+        of_robustness = {each for each in of_failures if not each.startswith(_SEVERITY)} | {_ALL}
         for gate in self.own:
+            plain = gate.demand == "failures"
+            known = of_failures if plain else of_robustness
             if gate.selector not in known:
                 near = difflib.get_close_matches(gate.selector, sorted(known), n=1)
                 guess = f"did you mean {near[0]}? " if near else ""
+                last = "severity:high" if plain else "all"
                 raise UsageError(
-                    f"the gate {gate.selector} has no rule",
-                    help=f"{guess}a gate names a rule's id, tag:NAME or severity:high",
+                    f"the gate {gate.name} has no rule",
+                    help=f"{guess}a gate names a rule's id, tag:NAME or {last}",
                 )
 
 
@@ -147,10 +183,22 @@ def read_gate(written: str) -> Gate:
         UsageError: it is written otherwise, or the rate is none.
 
     Example:
-        >>> read_gate("severity:high=0.5%"), read_gate("wh-which=0.02")
-        (Gate(selector='severity:high', rate=0.005), Gate(selector='wh-which', rate=0.02))
+        >>> gate = read_gate("severity:high=0.5%")
+        >>> gate.selector, gate.rate, gate.demand
+        ('severity:high', 0.005, 'failures')
+        >>> gate = read_gate("robust:tag:negation=5%")
+        >>> gate.selector, gate.rate, gate.demand
+        ('tag:negation', 0.05, 'robust')
     """
-    selector, _, number = written.rpartition("=")
+    name, _, number = written.rpartition("=")
+    demand, selector = next(
+        (
+            (each, name.removeprefix(f"{each}:"))
+            for each in _OF_ROBUSTNESS
+            if name.startswith(f"{each}:")
+        ),
+        ("failures", name),
+    )
     try:
         rate = read_rate(number)
     except ValueError:
@@ -161,9 +209,10 @@ def read_gate(written: str) -> Gate:
         raise UsageError(
             f"{written!r} is no gate",
             help="write a rule's id, tag:NAME or severity:low|medium|high, then = and a rate: "
-            "wh-which=0.02 or severity:high=2%",
+            "wh-which=0.02 or severity:high=2%; or robust: or invariant: before a rule's id, "
+            "tag:NAME or all: robust:tag:negation=5%",
         )
-    return Gate(selector, rate)
+    return Gate(selector, rate, demand)
 
 
 def read_rate(written: str) -> float:

@@ -52,6 +52,7 @@ class AuditChoices:
         seed: of that draw.
         sure_from: confidence from which on the model counts as sure.
         examples: how many to keep of each rule.
+        tolerance: τ of semantic robustness; None where nobody wants to know.
     """
 
     label: str | None = None
@@ -64,6 +65,7 @@ class AuditChoices:
     seed: int = 0
     sure_from: float = SURE_FROM
     examples: int = 10
+    tolerance: float | None = None
 
 
 def check_rules(rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger) -> None:
@@ -211,5 +213,6 @@ def audit_rules(
         seed=choices.seed,
         sure_from=choices.sure_from,
         examples=choices.examples,
+        tolerance=choices.tolerance,
     )
     return audit(effects, circumstances=circumstances, gates=gates, columns=columns)

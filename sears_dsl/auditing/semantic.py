@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sears_dsl.auditing.gates import JudgeBy
 from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.errors import UsageError
 
@@ -219,11 +220,27 @@ def gap_interval(
 # ---------------------------------------------------------------- does it hold
 
 
+class Gap(Protocol):
+    """How far p′ is from p, with its interval, as `SemanticRobustness` has it."""
+
+    @property
+    def gap(self) -> float | None:
+        """p′ - p; None where there is no row."""
+
+    @property
+    def low(self) -> float:
+        """Lower end of its 95% interval."""
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+
+
 def is_robust(
-    found: SemanticRobustness,
+    found: Gap,
     tolerance: float,
     *,
-    judge_by: Literal["rate", "evidence", "proof"] = "rate",
+    judge_by: JudgeBy = "rate",
 ) -> bool:
     """Whether p′ ≥ p - τ (Def. 5); `False` where there is no row.
 
@@ -245,10 +262,10 @@ def is_robust(
 
 
 def is_invariant(
-    found: SemanticRobustness,
+    found: Gap,
     tolerance: float,
     *,
-    judge_by: Literal["rate", "evidence", "proof"] = "rate",
+    judge_by: JudgeBy = "rate",
 ) -> bool:
     """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` where there is no row.
 

@@ -64,7 +64,11 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--max-rows-flipped", callback=_rate, metavar="RATE",
               help="Limit of all rules together: right rows that any of them flips.")  # fmt: skip
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
-              help="Limit of some rules: id, tag:NAME or severity:high; repeatable.")  # fmt: skip
+              help="Limit of some rules: id, tag:NAME or severity:high; or the tolerance of "
+              "robust: or invariant: before an id, tag:NAME or all; repeatable.")  # fmt: skip
+@click.option("--tolerance", callback=_rate, metavar="RATE",
+              help="Judge semantic robustness: accuracy on what the rules make of the rows may "
+              "fall by this much.")  # fmt: skip
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
               show_default=True, help="A rule fails when its rate is above the limit; when there "
               "is evidence that it is; when there is no proof that it is not.")  # fmt: skip
@@ -190,7 +194,7 @@ def _choices(options: dict[str, Any], choice: PartsChoice) -> AuditChoices:
         **{
             name: options[name]
             for name in ("label", "also", "scope", "unit", "score_at_most", "seed",
-                         "sure_from", "examples")
+                         "sure_from", "examples", "tolerance")
         },
     )  # fmt: skip
 
@@ -207,6 +211,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
 
     from sears_dsl.auditing.conclusion import conclusion
     from sears_dsl.auditing.reports.markdown import interval, worst_first
+    from sears_dsl.auditing.reports.robustness_parts import robustness_lines
     from sears_dsl.auditing.shares import told
 
     out = console(stderr=True)
@@ -239,6 +244,9 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
             f"accuracy {told(accuracy.before.rate)}; {told(accuracy.worst.rate)} against the worst "
             f"rule for each row"
         )
+    for verdict, sentence in robustness_lines(document):
+        style = {"not robust": "bold red", "not judged": "yellow", "": ""}.get(verdict, "green")
+        out.print(Text.assemble((f"{verdict}, " if verdict else "", style), sentence))
     for note in document.notes:
         out.print(Text(note, style="dim"))
     outcome = document.verdict.outcome

@@ -129,21 +129,26 @@ class RuleEffect:
         return self.right_before
 
     @property
-    def failed(self) -> Flags:
-        """Tested rows on which the model does not do as expected.
+    def as_expected(self) -> Flags:
+        """Rewritten rows on which the model does as expected, whatever it says before.
 
-        It fails ``same`` by a flip, ``flip`` by staying right by the old label, ``label`` by
-        another answer.
+        The answer of ``same`` is right by the old label; that of ``flip`` is any that is not; that
+        of ``label`` is the one that the rule names.
         """
         if self.expect.kind == "same":
-            return self.flipped
+            return self.right_after
         if self.expect.kind == "flip":
-            return self.tested & self.right_after
+            return ~self.right_after
         wanted, comparison = self.expect.label, self.comparison
         return np.array(
-            [not answers_equal(answer, wanted, comparison=comparison) for answer in self.after],
+            [answers_equal(answer, wanted, comparison=comparison) for answer in self.after],
             np.bool_,
         )
+
+    @property
+    def failed(self) -> Flags:
+        """Tested rows on which the model does not do as expected."""
+        return self.tested & ~self.as_expected
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -93,6 +93,7 @@ class Gates(_Table):
     max_flip_rate: _Rate | None = None
     max_miss_rate: _Rate | None = None
     max_rows_flipped: _Rate | None = None
+    tolerance: _Rate | None = None
     judge_by: Literal["rate", "evidence", "proof"] | None = None
     min_support: int | None = Field(default=None, ge=1)
     require_support: bool | None = None

@@ -70,12 +70,15 @@ def test_adversaries(folder: Path) -> None:
 
 
 def test_audit_and_compare(folder: Path) -> None:
-    options = ("--max-flip-rate", "5%", "--scorer", "brittle_words:close", "--slice", "label")
+    options = ("--max-flip-rate", "5%", "--scorer", "brittle_words:close", "--slice", "label",
+               "--tolerance", "10%", "--gate", "robust:all=90%")  # fmt: skip
     run("audit", "rules.sear", *MODEL, *options, "-o", "one", exits=1)
     found = sears.audit("brittle_words:predict", "rows.csv", "rules.sear", label="label",
-                        max_flip_rate="5%", scorer="brittle_words:close",
-                        slices=["label"])  # fmt: skip
+                        max_flip_rate="5%", scorer="brittle_words:close", tolerance="10%",
+                        gates=["robust:all=90%"], slices=["label"])  # fmt: skip
     found.save("other")
+    assert found.robustness is not None
+    assert found.robustness.records[0].selector == "all"
     assert not found.passed
     for name in ("audit.json", "audit.md", "audit.html", "junit.xml"):
         assert Path("one", name).read_bytes() == Path("other", name).read_bytes()

@@ -82,12 +82,25 @@ def test_an_audit_finds_the_rate_that_was_built_in_and_writes_the_same_bytes(fol
      (["--max-rows-flipped", "10%"], 1), (["--max-rows-flipped", "30%"], 0),
      (["--max-flip-rate", "0.5", "--min-support", "41"], 1),
      (["--max-flip-rate", "0.19", "--judge-by", "evidence"], 0),
-     (["--max-flip-rate", "0.25", "--judge-by", "proof"], 1)],
+     (["--max-flip-rate", "0.25", "--judge-by", "proof"], 1),
+     (["--tolerance", "5%"], 0), (["--gate", "robust:all=20%"], 0),
+     (["--gate", "robust:film=19%"], 1), (["--gate", "robust:all=20%", "--gate", "film=10%"], 1)],
 )  # fmt: skip
 def test_the_exit_code_is_that_of_the_gate(folder: Path, gate: list[str], code: int) -> None:
     done = audit(*gate)
     assert done.exit_code == code, done.output
     assert f"verdict: {found(folder)['verdict']['outcome']}" in done.output
+
+
+def test_what_is_tolerated_is_judged_and_told_and_demands_nothing(folder: Path) -> None:
+    done = audit("--tolerance", "10%", "--slice", "part")
+    assert (done.exit_code, found(folder)["verdict"]["outcome"]) == (0, "measured")
+    told = " ".join(done.output.split())
+    assert "not robust, all rules at τ = 10%: accuracy goes from 100.0% to 80.0%" in told
+    assert "smallest τ 20.0%; locally robust 32 of 40 rows" in told
+    assert "by part: accuracy 100.0% of all 40 rows" in told
+    record = found(folder)["robustness"]["records"][0]
+    assert (record["gap"], record["robust"]) == (-0.2, False)
 
 
 def test_json_is_all_that_is_printed_on_standard_output(folder: Path) -> None:

@@ -10,9 +10,11 @@ as escapes. Costs nothing to speak of.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
+from sears_dsl.auditing.robustness import in_words
 from sears_dsl.auditing.verdicts import Outcome
 
 # What XML 1.0 has no way to write.
@@ -23,8 +25,8 @@ _SHOWN = 5
 def junit_xml(document: AuditDocument) -> bytes:
     """The audit as JUnit XML, in UTF-8.
 
-    The suite is named after the rulesets; its cases are the rules, and one for all rules together
-    where something is demanded of them.
+    The suite is named after the rulesets; its cases are the rules, one for all rules together where
+    something is demanded of them, and the gates that ask about robustness.
     """
     required = document.gates.require_support
     cases = [
@@ -41,6 +43,7 @@ def junit_xml(document: AuditDocument) -> bytes:
         kind = _kind(verdict.all_rules, required)
         reason = verdict.all_rules_reason
         cases.append(("all rules", kind, reason, reason))
+    cases += _of_robustness(document, required=required)
     kinds = [kind for _, kind, _, _ in cases]
     counts = {
         "tests": str(len(cases)),
@@ -67,6 +70,24 @@ def junit_xml(document: AuditDocument) -> bytes:
     indent(suites)
     content: str = tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{content}\n'.encode()
+
+
+def _of_robustness(
+    document: AuditDocument, *, required: bool
+) -> Iterator[tuple[str, str, str, str]]:
+    """A case a gate; where there is none, one for all rules and for each tag, of no demand."""
+    found = document.robustness
+    if found is None:
+        return
+    for gate in found.gates:
+        kind = _kind(gate.outcome, required)
+        name = f"{gate.gate} at {100 * gate.tolerance:g}%"
+        yield name, kind, gate.reason, gate.reason
+    if not found.gates:
+        for record in found.records:
+            if record.about != "rule":
+                reason = f"no limit is set; {record.verdict}: {in_words(record)}"
+                yield f"robust:{record.selector}", "skipped", reason, reason
 
 
 def _kind(outcome: Outcome, required: bool) -> str:

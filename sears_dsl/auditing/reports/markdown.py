@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
 from sears_dsl.auditing.reports.code_cells import code_cell
+from sears_dsl.auditing.reports.robustness_parts import robustness_markdown
 from sears_dsl.auditing.shares import Share, told
 from sears_dsl.auditing.slices import SliceResult
 
@@ -35,6 +36,7 @@ def audit_markdown(document: AuditDocument) -> str:
         *map(_rule, records[:_RULES_SHOWN]),
         "",
         *_left_out(len(records)),
+        *robustness_markdown(document),
         *_slices(document.slices),
         *_overlap(document),
         "## How to read this",

@@ -16,7 +16,14 @@ from importlib.resources import files
 
 from sears_dsl.auditing.shares import Share, told
 
-_CLASSES = {"not judged": "unjudged", "no evidence": "quiet", "not compared": "unjudged"}
+_CLASSES = {
+    "not judged": "unjudged",
+    "no evidence": "quiet",
+    "not compared": "unjudged",
+    "robust": "passed",
+    "bounded invariant": "passed",
+    "not robust": "failed",
+}
 
 
 def page_of(title: str, body: str) -> str:

@@ -1,0 +1,241 @@
+"""Semantic robustness in the reports: as Markdown, as a section of the page, as lines of text.
+
+In: the document of an audit. Out: Markdown, HTML, lines; nothing where robustness was not asked
+for and no column of words was sliced by. Always holds: every number is that of the document, and
+every number of a chart stands in a table. Costs nothing to speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sears_dsl.auditing.document import AuditDocument
+from sears_dsl.auditing.reports.code_cells import code_cell
+from sears_dsl.auditing.reports.curves import MOST_LINES, step_curves
+from sears_dsl.auditing.reports.sheet import chip, escaped, table
+from sears_dsl.auditing.robustness import (
+    ColumnAccuracy,
+    RobustnessRecord,
+    in_words,
+    percent,
+    points,
+)
+from sears_dsl.auditing.semantic import ConstantAnswer
+from sears_dsl.auditing.shares import share_of
+
+_TAUS = (0.0, 0.05, 0.1, 0.2, 0.5)
+# audit.json has all of them.
+_SHOWN = 60
+_HEADS = ("rules", "verdict", "rows", "p", "p′", "gap (95%)", "smallest τ", "pooled, mean of rules",
+          "locally robust rows (95%)", "always the same answer")  # fmt: skip
+
+
+def robustness_markdown(document: AuditDocument) -> Iterator[str]:
+    """Lines of Markdown."""
+    found = document.robustness
+    if found is not None:
+        yield f"## Semantic robustness at τ = {100 * found.tolerance:g}%"
+        yield ""
+        yield f"| {' | '.join(_HEADS)} |"
+        yield "|---|---|" + "---:|" * (len(_HEADS) - 2)
+        for record in found.records[:_SHOWN]:
+            name = _name(record, document)
+            cells = (code_cell(name) if record.about != "all rules" else name, record.verdict,
+                     *_cells(record))  # fmt: skip
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+        yield from _left_out(len(found.records))
+        yield f"Share of rows that are locally robust at a tolerance of {_taus()}:"
+        yield ""
+        for record in _drawn(found.records):
+            yield f"- {code_cell(_name(record, document))}: {', '.join(_at_taus(record))}"
+        yield ""
+        for sentence in _reading(document):
+            yield f"{sentence} "
+        yield ""
+    for column in document.columns:
+        yield f"By {code_cell(column.column)}: {_column(column)}"
+        yield ""
+
+
+def robustness_section(document: AuditDocument) -> str:
+    """HTML; empty where there is nothing to show."""
+    found = document.robustness
+    parts = []
+    if found is not None:
+        shown = found.records[:_SHOWN]
+        numbers = [f">{escaped(head)}" for head in _HEADS[2:]]
+        rows = [_row(record, document) for record in shown]
+        drawn = _drawn(found.records)
+        curves = [
+            (_name(each, document), [(tau, count / each.rows) for tau, count in each.curve])
+            for each in drawn
+            if each.rows
+        ]
+        title = f"Semantic robustness at τ = {100 * found.tolerance:g}%"
+        parts = [
+            f"<h2>{escaped(title)}</h2>",
+            *(f'<p class="muted">{escaped(each)}</p>' for each in _reading(document)),
+            table(("rules", "verdict", *numbers), rows, caption=title),
+            *(f"<p>{escaped(each)}</p>" for each in _left_out(len(found.records)) if each),
+            "<h3>Rows that are locally robust, over the tolerance</h3>",
+            '<div class="card">',
+            step_curves(curves, mark=found.tolerance, across="tolerance τ", up="share of rows")
+            if curves
+            else "",
+            "</div>",
+            table(
+                ("rules", *(f">{100 * tau:g}%" for tau in _TAUS), ">all rows at"),
+                [_curve_row(each, document) for each in drawn],
+                caption="Share of rows that are locally robust, by tolerance",
+            ),
+        ]
+    if document.columns:
+        items = "".join(
+            f"<li>By <code>{escaped(each.column)}</code>: {escaped(_column(each))}</li>"
+            for each in document.columns
+        )
+        parts.append(f'<h3>Accuracy by column</h3><ul class="facts-list">{items}</ul>')
+    return "".join(parts)
+
+
+def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
+    """What the terminal says: verdict and sentence, for all rules and for each tag."""
+    found = document.robustness
+    for record in () if found is None else found.records:
+        if record.about != "rule":
+            name = _name(record, document)
+            sentence = f"{name} at τ = {100 * record.tolerance:g}%: {in_words(record)}"
+            if record.rows:
+                sentence += (
+                    f"; smallest τ {percent(record.smallest_tau)}; locally robust "
+                    f"{record.local.count:,} of {record.rows:,} rows"
+                )
+            yield record.verdict, sentence
+    for column in document.columns:
+        yield "", f"by {column.column}: {_column(column)}"
+
+
+# ---------------------------------------------------------------- the words
+
+
+def _name(record: RobustnessRecord, document: AuditDocument) -> str:
+    if record.about == "rule":
+        return next((f"{e.id}: {e.rule}" for e in document.rules if e.id == record.name), "")
+    return "all rules" if record.about == "all rules" else f"tag:{record.name}"
+
+
+def _cells(record: RobustnessRecord) -> tuple[str, ...]:
+    local = record.local
+    gap = "–"
+    if record.gap is not None:
+        gap = f"{points(record.gap)} ({points(record.low)} to {points(record.high)})"
+    return (
+        f"{record.rows:,}",
+        _rate(record.before, record.before_corrected),
+        _rate(record.after, record.after_corrected),
+        gap,
+        percent(record.smallest_tau),
+        f"{percent(record.pooled)}, {percent(record.mean)}",
+        f"{local.count:,} of {local.total:,}, {percent(local.rate)} "
+        f"({percent(local.low)}–{percent(local.high)})",
+        _constant(record.constant),
+    )
+
+
+def _rate(rate: float | None, corrected: float | None) -> str:
+    return percent(rate) if corrected is None else f"{percent(rate)} [{corrected:.2f}]"
+
+
+def _constant(answer: ConstantAnswer | None) -> str:
+    if answer is None:
+        return "–"
+    return f"{answer.answer!r}: {percent(answer.rate)}, {percent(answer.mean)}"
+
+
+def _column(column: ColumnAccuracy) -> str:
+    words = (
+        f"accuracy {percent(column.pooled.rate)} of all {column.pooled.total:,} rows "
+        f"(95% {percent(column.pooled.low)}–{percent(column.pooled.high)}), "
+        f"{percent(column.mean)} in the mean over its {column.values:,} values"
+    )
+    if column.constant is not None:
+        words += (
+            f"; always answering {column.constant.answer!r} would score "
+            f"{percent(column.constant.rate)} and {percent(column.constant.mean)}"
+        )
+    return words + "."
+
+
+def _reading(document: AuditDocument) -> Iterator[str]:
+    found = document.robustness
+    if found is None:
+        return
+    how = {
+        "rate": "by the observed gap",
+        "evidence": "and fails only where the whole interval of the gap is beyond τ",
+        "proof": "and holds only where the whole interval of the gap is within τ",
+    }[document.gates.judge_by]
+    yield (
+        "p is the accuracy on the rows that the rules change, right and wrong ones, p′ on what the "
+        "rules make of them: the mean over rows of the mean over their rewrites, judged by what "
+        f"each rule expects. Robust is p′ ≥ p - τ, bounded invariant also p′ ≤ p + τ, {how}. "
+        "Intervals of the gap come from a paired bootstrap over rows."
+    )
+    if found.labels is not None and found.labels > 1:
+        yield (
+            f"In brackets the same accuracy with 0 for a guess among {found.labels} labels and 1 "
+            "for perfection. The last column is what the best constant answer would score, over "
+            "rows and in the mean over rules."
+        )
+    whole = found.records[0]
+    if whole.rows:
+        local = whole.local
+        yield (
+            f"A row is locally robust where the mean over its rewrites is at least p - τ: "
+            f"{local.count:,} of {local.total:,} rows ({percent(local.rate)}) for all rules "
+            f"together. Globally robust would be all of them; that holds from τ = "
+            f"{percent(whole.smallest_tau_everywhere)} on."
+        )
+
+
+# ---------------------------------------------------------------- the curve
+
+
+def _drawn(records: Sequence[RobustnessRecord]) -> list[RobustnessRecord]:
+    """All rules and the first tags; without tags, the first rules."""
+    tags = [each for each in records if each.about == "tag"]
+    others = tags or [each for each in records if each.about == "rule"]
+    return [*(each for each in records if each.about == "all rules"), *others][:MOST_LINES]
+
+
+def _taus() -> str:
+    return ", ".join(f"{100 * tau:g}%" for tau in _TAUS)
+
+
+def _at_taus(record: RobustnessRecord) -> list[str]:
+    found = []
+    for tau in _TAUS:
+        reached = [count for least, count in record.curve if least <= tau]
+        found.append(percent(share_of(reached[-1] if reached else 0, record.rows).rate))
+    return found
+
+
+def _row(record: RobustnessRecord, document: AuditDocument) -> str:
+    cells = "".join(f'<td class="n">{escaped(each)}</td>' for each in _cells(record))
+    name = escaped(_name(record, document))
+    return (
+        f'<tr><td class="rule"><span class="code">{name}</span></td>'
+        f"<td>{chip(record.verdict)}</td>{cells}</tr>"
+    )
+
+
+def _curve_row(record: RobustnessRecord, document: AuditDocument) -> str:
+    last = percent(record.smallest_tau_everywhere)
+    cells = "".join(f'<td class="n">{each}</td>' for each in (*_at_taus(record), last))
+    return f'<tr><td class="code">{escaped(_name(record, document))}</td>{cells}</tr>'
+
+
+def _left_out(records: int) -> list[str]:
+    more = records - _SHOWN
+    return [f"{more:,} more are in audit.json.", ""] if more > 0 else []

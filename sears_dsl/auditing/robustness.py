@@ -1,0 +1,428 @@
+"""Semantic robustness of a model to a ruleset: to each rule, to each tag, to all rules together.
+
+In: effects, and what is tolerated. Out: `Robustness`. Always holds: a rewrite counts as right when
+the answer is what its rule expects, whatever the model said before, so that rules which change the
+label take part like those that keep it; rows on which the model is wrong take part too; with few
+rows nothing is judged. Costs a bootstrap a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.semantic import (
+    ConstantAnswer,
+    GroupAccuracy,
+    accuracy_by_group,
+    chance_corrected,
+    constant_answer,
+    is_invariant,
+    is_robust,
+    semantic_robustness,
+)
+from sears_dsl.auditing.shares import Share
+from sears_dsl.auditing.verdicts import Outcome
+from sears_dsl.effects.rule_effects import Effects, RuleEffect
+from sears_dsl.models.predictor import answers_equal
+
+Flags: TypeAlias = NDArray[np.bool_]
+About: TypeAlias = Literal["all rules", "tag", "rule"]
+
+#: τ where a gate asks about robustness and nobody says what is tolerated.
+TOLERANCE = 0.05
+# With more labels than this, and than a twentieth of the rows, answers are free and no classes.
+_MOST_LABELS = 12
+_ROWS_A_LABEL = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobustnessRecord:
+    """How robust the model is to some rules.
+
+    Attributes:
+        about: all rules, those with a tag, or one rule.
+        name: the tag or the rule's id; empty of all rules.
+        rules: rules that change a row.
+        rows: rows that one of them changes: those that take part.
+        rewrites: what they make of them.
+        before: p, the accuracy on these rows; None where there are none, as for all rates here.
+        after: p′, the mean over rows of the mean over their rewrites, by what each rule expects.
+        pooled: the share of all rewrites with the expected answer.
+        mean: the mean over rules of that share.
+        gap: p′ - p.
+        low: lower end of its 95% interval (paired bootstrap over rows).
+        high: its upper end.
+        smallest_tau: the smallest tolerance at which the model is robust.
+        before_corrected: p with 0 for a guess and 1 for perfection; None where answers are free.
+        after_corrected: p′ likewise.
+        tolerance: τ.
+        robust: whether p′ ≥ p - τ, by what judges; None with too few rows.
+        invariant: whether also p′ ≤ p + τ.
+        local: rows of which the mean over their rewrites is at least p - τ.
+        smallest_tau_everywhere: the smallest tolerance at which that holds for all of them.
+        curve: tolerance → rows for which it holds, where that number grows.
+        constant: what the best constant answer would score on the rewrites.
+    """
+
+    about: About
+    name: str
+    rules: int
+    rows: int
+    rewrites: int
+    before: float | None
+    after: float | None
+    pooled: float | None
+    mean: float | None
+    gap: float | None
+    low: float
+    high: float
+    smallest_tau: float | None
+    before_corrected: float | None
+    after_corrected: float | None
+    tolerance: float
+    robust: bool | None
+    invariant: bool | None
+    local: Share
+    smallest_tau_everywhere: float | None
+    curve: tuple[tuple[float, int], ...]
+    constant: ConstantAnswer | None
+
+    @property
+    def selector(self) -> str:
+        """What a gate calls it."""
+        return {"all rules": "all", "tag": f"tag:{self.name}", "rule": self.name}[self.about]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in a word or two."""
+        if self.robust is None:
+            return "not judged"
+        if self.invariant:
+            return "bounded invariant"
+        return "robust" if self.robust else "not robust"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobustnessGate:
+    """What came of a gate that asks about robustness.
+
+    Attributes:
+        gate: as it was written, without its rate.
+        tolerance: its rate: τ.
+        outcome: passed, failed or not judged.
+        reason: in a sentence.
+    """
+
+    gate: str
+    tolerance: float
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Robustness:
+    """Semantic robustness, of all rules, then of each tag, then of each rule.
+
+    Attributes:
+        tolerance: τ of the records.
+        labels: K, how many labels there are; None where answers are free.
+        records: of all that changes a row.
+        gates: of the gates that ask about robustness.
+    """
+
+    tolerance: float
+    labels: int | None
+    records: tuple[RobustnessRecord, ...]
+    gates: tuple[RobustnessGate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnAccuracy:
+    """Accuracy on the untouched rows by the values of a column, such as the template of a row.
+
+    Attributes:
+        column: its name.
+        values: how many values it has.
+        pooled: the accuracy on all rows.
+        mean: the mean over values of the accuracy on the rows that have it.
+        constant: what the best constant answer would score on all rows, and in the mean over
+            values; None where answers are free.
+    """
+
+    column: str
+    values: int
+    pooled: Share
+    mean: float | None
+    constant: ConstantAnswer | None
+
+
+def robustness(
+    effects: Effects, *, gates: Gates, tolerance: float | None, seed: int = 0
+) -> Robustness | None:
+    r"""How robust the model is to all rules, to each tag and to each rule.
+
+    Args:
+        effects: what the rules do.
+        gates: what is demanded; decides how it is judged, and with how many rows.
+        tolerance: τ; None for that of `TOLERANCE` where a gate asks about robustness.
+        seed: of the bootstrap.
+
+    Returns:
+        None where nobody wants to know.
+
+    Example:
+        >>> from sears_dsl.data.labelled import LabelledRows
+        >>> from sears_dsl.effects.rule_effects import rule_effects
+        >>> from sears_dsl.language.loader import parse
+        >>> from sears_dsl.models.function import CallablePredictor
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> def predict(texts):
+        ...     return ["bad" if "not" in text else "good" for text in texts]
+        >>> rules = parse("is -> is not\n  expect: flip\n  tags: negation")
+        >>> rows = tuple({"text": f"Film {number} is fun"} for number in range(30))
+        >>> data = LabelledRows(rows, "text", (("good",),) * 30, "a.csv")
+        >>> effects = rule_effects(
+        ...     [rules], data, CallablePredictor(predict), tagger=PinnedTagger())
+        >>> found = robustness(effects, gates=Gates(), tolerance=0.05)
+        >>> [(each.selector, each.after, each.verdict) for each in found.records[:2]]
+        [('all', 1.0, 'bounded invariant'), ('tag:negation', 1.0, 'bounded invariant')]
+    """
+    demanded = gates.of_robustness
+    if tolerance is None and not demanded:
+        return None
+    chosen = TOLERANCE if tolerance is None else tolerance
+    labels = labels_of(effects)
+    right_answers = _right_answers(effects, labels)
+    records = tuple(
+        _record(about, name, members, effects, right_answers,
+                gates=gates, tolerance=chosen, seed=seed)
+        for about, name, members in _selections(effects)
+    )  # fmt: skip
+    return Robustness(
+        tolerance=chosen,
+        labels=len(labels) or None,
+        records=records,
+        gates=tuple(_gate(each, effects, right_answers, gates, seed) for each in demanded),
+    )
+
+
+def column_accuracies(
+    effects: Effects, columns: Mapping[str, Sequence[Any]]
+) -> tuple[ColumnAccuracy, ...]:
+    """Accuracy by the values of each column that holds words: templates, phenomena, sources.
+
+    Args:
+        effects: of which only the answers to the untouched rows count.
+        columns: a value for each row. Numbers have no values that could be alike, and are left out.
+
+    Returns:
+        Nothing where the data has no labels.
+    """
+    if not effects.labelled:
+        return ()
+    labels = labels_of(effects)
+    right = _right_answers(effects, labels)
+    flags = [right[label] for label in labels]
+    rows = np.arange(len(effects.right))
+    found = []
+    for column, values in columns.items():
+        words = ["" if value is None else str(value) for value in values]
+        if len(words) != len(rows) or _are_numbers(words):
+            continue
+        names, group = np.unique(np.array(words, object), return_inverse=True)
+        accuracy: GroupAccuracy = accuracy_by_group(effects.right, group)
+        found.append(
+            ColumnAccuracy(
+                column=column,
+                values=len(names),
+                pooled=accuracy.pooled,
+                mean=accuracy.mean,
+                constant=constant_answer(flags, labels, rows, group),
+            )
+        )
+    return tuple(found)
+
+
+def _are_numbers(words: Sequence[str]) -> bool:
+    try:
+        return all(np.isfinite(float(word)) for word in words if word)
+    except ValueError:
+        return False
+
+
+def labels_of(effects: Effects) -> tuple[str, ...]:
+    """The labels that rows have or rules name, sorted; none where answers are free.
+
+    Free are the answers to questions, of which hardly two are the same, and those that are no
+    labels of the data but the model's own.
+    """
+    rows = effects.data.labels
+    if rows is None or any(len(of_row) != 1 for of_row in rows):
+        return ()
+    if any(each.comparison != "exact" for each in effects.rules):
+        return ()
+    found = {of_row[0] for of_row in rows}
+    found |= {each.expect.label for each in effects.rules if each.expect.kind == "label"}
+    return (
+        tuple(sorted(found)) if len(found) <= max(_MOST_LABELS, len(rows) // _ROWS_A_LABEL) else ()
+    )
+
+
+# ---------------------------------------------------------------- one record
+
+
+def _selections(effects: Effects) -> Iterator[tuple[About, str, list[RuleEffect]]]:
+    """All rules, the rules of each tag, each rule; those that change no row are left out."""
+    changing = [each for each in effects.rules if len(each)]
+    yield "all rules", "", changing
+    for tag in dict.fromkeys(tag for each in changing for tag in each.rule.metadata.tags):
+        yield "tag", tag, [each for each in changing if tag in each.rule.metadata.tags]
+    for each in changing:
+        yield "rule", each.id, [each]
+
+
+def _right_answers(effects: Effects, labels: Sequence[str]) -> dict[str, Flags]:
+    """Of each label the rows for which it is right."""
+    of_rows = np.array([of_row[0] for of_row in effects.data.labels or ()], object)
+    return {label: of_rows == label for label in labels}
+
+
+def _as_constant(effect: RuleEffect, label: str, right: Flags) -> Flags:
+    """Rewrites of a rule on which this label is what the rule expects."""
+    if effect.expect.kind == "label":
+        return np.full(len(effect), answers_equal(label, effect.expect.label), np.bool_)
+    same = right[effect.rows]
+    return same if effect.expect.kind == "same" else ~same
+
+
+def _record(
+    about: About,
+    name: str,
+    members: Sequence[RuleEffect],
+    effects: Effects,
+    right: Mapping[str, Flags],
+    *,
+    gates: Gates,
+    tolerance: float,
+    seed: int,
+) -> RobustnessRecord:
+    rows = _joined([each.rows for each in members], np.int64)
+    correct = _joined([each.as_expected for each in members], np.bool_)
+    group = np.repeat(np.arange(len(members)), [len(each) for each in members])
+    found = semantic_robustness(effects.right, rows, correct, seed=seed)
+    answers = list(right)
+    constant = constant_answer(
+        [_joined([_as_constant(each, label, right[label]) for each in members], np.bool_)
+         for label in answers],
+        answers, rows, group,
+    )  # fmt: skip
+    enough = found.rows >= gates.support
+    judge_by, labels = gates.judge_by, len(answers) or None
+    return RobustnessRecord(
+        about=about,
+        name=name,
+        rules=len(members),
+        rows=found.rows,
+        rewrites=found.rewrites,
+        before=found.before,
+        after=found.after,
+        pooled=found.pooled,
+        mean=accuracy_by_group(correct, group).mean,
+        gap=found.gap,
+        low=found.low,
+        high=found.high,
+        smallest_tau=found.smallest_tau,
+        before_corrected=chance_corrected(found.before, labels),
+        after_corrected=chance_corrected(found.after, labels),
+        tolerance=tolerance,
+        robust=is_robust(found, tolerance, judge_by=judge_by) if enough else None,
+        invariant=is_invariant(found, tolerance, judge_by=judge_by) if enough else None,
+        local=found.local(tolerance),
+        smallest_tau_everywhere=found.smallest_tau_everywhere,
+        curve=found.curve,
+        constant=constant,
+    )
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
+
+
+# ---------------------------------------------------------------- gates
+
+
+def _gate(
+    gate: Gate, effects: Effects, right: Mapping[str, Flags], gates: Gates, seed: int
+) -> RobustnessGate:
+    members = [each for each in effects.rules if len(each) and gate.is_about(each)]
+    record = _record("rule", gate.selector, members, effects, right,
+                     gates=gates, tolerance=gate.rate, seed=seed)  # fmt: skip
+    outcome, reason = _judged(gate, record, gates)
+    return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
+
+
+def _judged(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Outcome, str]:
+    if not record.rows:
+        return "not judged", "nothing to test on: no row is changed"
+    if record.rows < gates.support:
+        return "not judged", (
+            f"too little support: {record.rows} rows take part, {gates.support} are needed"
+        )
+    holds = is_robust if gate.demand == "robust" else is_invariant
+    may = "fall" if gate.demand == "robust" else "move"
+    words = f"{in_words(record)}; it may {may} by {100 * gate.rate:g}%"
+    if holds(record, gate.rate, judge_by=gates.judge_by):
+        return "passed", words
+    shown = holds(record, gate.rate) and gates.judge_by == "proof"
+    return (
+        "failed",
+        f"{words}, and that it does not move further is not certain" if shown else words,
+    )
+
+
+def in_words(record: RobustnessRecord) -> str:
+    """What became of the accuracy, in a sentence without its full stop.
+
+    Example:
+        >>> from sears_dsl.auditing.shares import share_of
+        >>> in_words(RobustnessRecord(
+        ...     about="tag", name="negation", rules=1, rows=200, rewrites=200, before=1.0,
+        ...     after=0.85, pooled=0.85, mean=0.85, gap=-0.15, low=-0.2, high=-0.1,
+        ...     smallest_tau=0.15, before_corrected=1.0, after_corrected=0.7, tolerance=0.05,
+        ...     robust=False, invariant=False, local=share_of(170, 200),
+        ...     smallest_tau_everywhere=1.0, curve=((0.0, 170), (1.0, 200)), constant=None))
+        'accuracy goes from 100.0% to 85.0% on 200 rows, by -15.0 points (95% -20.0 to -10.0)'
+    """
+    if record.gap is None:
+        return "no row is changed"
+    rows = "1 row" if record.rows == 1 else f"{record.rows:,} rows"
+    return (
+        f"accuracy goes from {percent(record.before)} to {percent(record.after)} on {rows}, by "
+        f"{points(record.gap)} points (95% {points(record.low)} to {points(record.high)})"
+    )
+
+
+def percent(rate: float | None) -> str:
+    """A rate with a tenth of a per cent; a dash where there is none.
+
+    Example:
+        >>> percent(0.59615), percent(None)
+        ('59.6%', '–')
+    """
+    return "–" if rate is None else f"{100 * rate:.1f}%"
+
+
+def points(difference: float) -> str:
+    """A difference of rates in points, with its sign.
+
+    Example:
+        >>> points(-0.15), points(0.0004)
+        ('-15.0', '+0.0')
+    """
+    return f"{100 * difference:+.1f}"
