@@ -30,7 +30,7 @@ from sears_dsl.discovery.settings import QUESTIONS_A_ROW, Settings
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, load_team
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.loading import load_tagger
@@ -57,7 +57,7 @@ def main() -> None:
     tagger = load_tagger(DEFAULT_TAGGER)
     known = load_known(tagger=tagger)
     rows = []
-    with Journal(None, task="one model, one scorer") as journal:
+    with RunJournal(None, task="one model, one scorer") as journal:
         team = load_team(Recipe(scorer=DEFAULT_SCORER), jobs=JOBS)
         for limit in (NO_LIMIT, *(each * right for each in reversed(A_ROW))):
             began = time.perf_counter()

@@ -57,7 +57,7 @@ from sears_dsl.paraphrasing.team import Recipe, load_team
 from sears_dsl.repair.augmented import Columns
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
 from sears_dsl.repair.trainers import BuiltInTrainer, Trainer
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.tagger import Tagger
@@ -167,7 +167,7 @@ def _repair(
     trainer: Trainer,
     tagger: Tagger,
 ) -> Repair:
-    with tempfile.TemporaryDirectory() as folder, Journal(None, task="") as journal:
+    with tempfile.TemporaryDirectory() as folder, RunJournal(None, task="") as journal:
         return repair(
             training,
             held_out,

@@ -39,7 +39,7 @@ from sears_dsl.models.store import PredictionStore
 from sears_dsl.paraphrasing.remembered import RememberedScorer, remembered_paraphrases
 from sears_dsl.runtime import kernels
 from sears_dsl.runtime.documents import is_marked, mark, read_document
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.cache import TagCache
 from sears_dsl.tagging.fast import weights
@@ -576,7 +576,7 @@ def test_kept_predictions_are_labels_or_an_error(folder: Path, change: str) -> N
 
 @pytest.mark.parametrize("value", ["", "[" * 100_000, "5", "null", '{"a": 1}', '["a", 5]', '"a"'])
 def test_a_journal_holds_paraphrases_or_is_told(folder: Path, value: str) -> None:
-    with Journal(folder / "journal.sqlite3", task="t") as journal:
+    with RunJournal(folder / "journal.sqlite3", task="t") as journal:
         journal.put_many("paraphrases", {"a": ["b"]})
         with journal._connection as connection:
             connection.execute("UPDATE findings SET value = ?", (value,))
@@ -595,7 +595,7 @@ def test_a_journal_holds_scores_or_is_told(folder: Path, value: str) -> None:
         def at_least(self, pairs: Any, tau: float) -> Any:
             return self.scores(pairs) >= tau
 
-    with Journal(folder / "journal.sqlite3", task="t") as journal:
+    with RunJournal(folder / "journal.sqlite3", task="t") as journal:
         RememberedScorer(Half(), journal).scores([("a", "b")])
         with journal._connection as connection:
             connection.execute("UPDATE findings SET value = ?", (value,))

@@ -42,7 +42,7 @@ from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphr
 from sears_dsl.paraphrasing.remembered import (
     BoundedSource,
 )
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
 
@@ -54,7 +54,7 @@ def adversaries_of(
     scorer: AnyScorer,
     settings: Settings,
     tagger: Tagger,
-    journal: Journal,
+    journal: RunJournal,
     on_progress: OnProgress = lambda _: None,
     began: float | None = None,
 ) -> tuple[RightRows, Adversaries, int, tuple[Stage, ...]]:
@@ -90,7 +90,7 @@ def discover(
     settings: Settings,
     text: Sequence[str] = (),
     known: KnownRules | None = None,
-    journal: Journal | None = None,
+    journal: RunJournal | None = None,
     on_progress: OnProgress = lambda _: None,
     on_known: OnKnown = lambda _: None,
     before_search: BeforeSearch = lambda _: None,
@@ -125,7 +125,7 @@ def discover(
     search = Search(
         data=data, predictor=predictor, paraphraser=as_paraphraser(paraphraser),
         scorer=as_scorer(scorer), tagger=tagger, settings=settings,
-        journal=journal or Journal(None, task=""), on_progress=on_progress,
+        journal=journal or RunJournal(None, task=""), on_progress=on_progress,
         budget=Budget(settings.budget_seconds, clock, order=settings.order, began=began),
         text=text, known=known, on_known=on_known, before_search=before_search,
     )  # fmt: skip

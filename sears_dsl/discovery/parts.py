@@ -28,7 +28,7 @@ from sears_dsl.paraphrasing.plugins import (
     as_scorer,
     identity_of_source,
 )
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Parts:
     paraphraser: ParaphraseSource
     scorer: Scorer
     team: Team
-    journal: Journal
+    journal: RunJournal
 
 
 @contextmanager
@@ -231,7 +231,7 @@ def open_parts(
     )
     path = None if folder is None else folder / "journal.sqlite3"
     try:
-        with Journal(path, task=lambda: _task(team, own, note)) as journal:
+        with RunJournal(path, task=lambda: _task(team, own, note)) as journal:
             yield Parts(
                 paraphraser=team if own.paraphraser is None else own.paraphraser,
                 scorer=team if own.scorer is None else own.scorer,

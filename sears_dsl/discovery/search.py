@@ -33,7 +33,7 @@ from sears_dsl.paraphrasing.remembered import (
     RememberedScorer,
     remembered_paraphrases,
 )
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
 
@@ -66,7 +66,7 @@ class Search:
     scorer: Scorer
     tagger: Tagger
     settings: Settings
-    journal: Journal
+    journal: RunJournal
     on_progress: OnProgress
     budget: Budget
     text: Sequence[str] = ()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
@@ -85,7 +85,7 @@ class RememberedScorer:
         ...         return np.full(len(pairs), 0.5)
         ...     def at_least(self, pairs, tau):
         ...         return self.scores(pairs) >= tau
-        >>> with Journal(None, task="a") as journal:
+        >>> with RunJournal(None, task="a") as journal:
         ...     scorer = RememberedScorer(Half(), journal)
         ...     first = scorer.scores([("a", "b"), ("a", "c"), ("a", "b")])
         ...     again = scorer.scores([("a", "c")])
@@ -94,7 +94,7 @@ class RememberedScorer:
     """
 
     def __init__(
-        self, scorer: Scorer, journal: Journal, *, on_portion: OnPortion | None = None
+        self, scorer: Scorer, journal: RunJournal, *, on_portion: OnPortion | None = None
     ) -> None:
         self._scorer = scorer
         self._journal = journal
@@ -162,7 +162,7 @@ class RememberedScorer:
 def remembered_paraphrases(
     source: ParaphraseSource,
     sentences: Sequence[str],
-    journal: Journal,
+    journal: RunJournal,
     *,
     on_portion: OnPortion | None = None,
     in_time: Callable[[], bool] = lambda: True,

@@ -32,7 +32,7 @@ from sears_dsl.repair.choice import ALL, Amount
 from sears_dsl.repair.expansion import Expansion, expand
 from sears_dsl.repair.measurement import Change, Estimate, Outcomes, change, estimate
 from sears_dsl.repair.trainers import Trainer
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 
 Variant: TypeAlias = Literal["original", "augmented", "control"]
 """Trained on the rows as they are, with rewrites, or with random copies of rows."""
@@ -164,7 +164,7 @@ def repair(
     columns: Columns,
     trainer: Trainer,
     folder: Path,
-    journal: Journal,
+    journal: RunJournal,
     settings: RepairSettings = RepairSettings(),
     rule_ids: Sequence[str] | None = None,
     on_training: OnTraining | None = None,
@@ -286,7 +286,7 @@ def _answers(
     *,
     trainer: Trainer,
     folder: Path,
-    journal: Journal,
+    journal: RunJournal,
     tell: OnTraining | None,
 ) -> dict[Variant, list[_Answers]]:
     """Train every model that the journal has no answers of, and ask it."""

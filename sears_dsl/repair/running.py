@@ -31,7 +31,7 @@ from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repa
 from sears_dsl.repair.report import Participants, augmentation_record
 from sears_dsl.repair.train_command import CommandTrainer
 from sears_dsl.repair.trainers import Trainer
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 _SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."
@@ -194,7 +194,7 @@ def repair_model(
         held_out=held_out.digest,
         notes=(*notes, *([_SEEDLESS] if seedless else ())),
     )
-    with Journal(folder / "journal.sqlite3", task=_task(participants, settings)) as journal:
+    with RunJournal(folder / "journal.sqlite3", task=_task(participants, settings)) as journal:
         done = repair(
             training,
             held_out,

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import CacheError, TaggerError
 from sears_dsl.runtime.closing import Closing
-from sears_dsl.tagging.cache_file import PART_SUFFIXES, CacheFile, number_of, pragma, transaction
+from sears_dsl.runtime.database import pragma, rows_of, transaction
+from sears_dsl.tagging.cache_file import PART_SUFFIXES, CacheFile, number_of
 from sears_dsl.tagging.tagger import ChunkTagger, Tagger
 from sears_dsl.tagging.tokens import Int32Array, Tokens, text_groups
 
@@ -38,7 +39,6 @@ FILE_NAME = "tags.sqlite3"
 # A token is three of these: first character, one past the last, number of its tag pair.
 _CELL = np.dtype("<i4")
 _TOKEN_BYTES = 3 * _CELL.itemsize
-_KEYS_A_QUERY = 1_000
 _TEXTS_A_TRANSACTION = 10_000
 # Tagged and stored before the next are: what is lost when a process is killed.
 _CHARACTERS_A_STEP = 1_000_000
@@ -106,18 +106,15 @@ class TagCache(Closing):
         stored: dict[bytes, bytes] = {}
         with self._file.using("read") as connection:
             wanted = list(dict.fromkeys(keys))
-            for first in range(0, len(wanted), _KEYS_A_QUERY):
-                some = wanted[first : first + _KEYS_A_QUERY]
-                marks = ",".join("?" * len(some))
-                query = f"SELECT key, checksum, tokens FROM texts WHERE key IN ({marks})"  # noqa: S608
-                for key, checksum, blob in connection.execute(query, some):
-                    if (
-                        not isinstance(blob, bytes)
-                        or zlib.crc32(blob) != checksum
-                        or len(blob) % _TOKEN_BYTES
-                    ):
-                        raise self._file.damaged()
-                    stored[key] = blob
+            query = "SELECT key, checksum, tokens FROM texts WHERE key IN"
+            for key, checksum, blob in rows_of(connection, query, wanted):
+                if (
+                    not isinstance(blob, bytes)
+                    or zlib.crc32(blob) != checksum
+                    or len(blob) % _TOKEN_BYTES
+                ):
+                    raise self._file.damaged()
+                stored[key] = blob
             found = np.array([key in stored for key in keys], np.bool_)
             blobs = [stored[key] for key in keys if key in stored]
             there = [text for text, key in zip(texts, keys, strict=True) if key in stored]

@@ -20,18 +20,18 @@ import pytest
 from sears_dsl.cli.options.unfinished import UnfinishedRun, unfinished_run
 from sears_dsl.cli.screen.progress import _Stage, stages
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 
 OPTIONS = {"resume": False, "restart": False, "quiet": False}
 
 
 def find_out(run: UnfinishedRun, key: str = "a") -> None:
-    with Journal(run.folder / "journal.sqlite3", task="") as journal:
+    with RunJournal(run.folder / "journal.sqlite3", task="") as journal:
         journal.put_many("paraphrases", {key: ["b"]})
 
 
 def known(run: UnfinishedRun) -> dict[str, Any]:
-    with Journal(run.folder / "journal.sqlite3", task="") as journal:
+    with RunJournal(run.folder / "journal.sqlite3", task="") as journal:
         return journal.get_many("paraphrases", ["a"])
 
 
@@ -41,7 +41,7 @@ def fail(output: Path, error: BaseException, *, findings: bool = True, **options
         if findings:
             find_out(run)
         else:
-            Journal(run.folder / "journal.sqlite3", task="").close()
+            RunJournal(run.folder / "journal.sqlite3", task="").close()
         raise error
 
 
@@ -150,9 +150,9 @@ def test_a_run_that_is_ended_from_outside_says_how_to_go_on(
     code = (
         "import time; from pathlib import Path\n"
         "from sears_dsl.cli.options.unfinished import unfinished_run\n"
-        "from sears_dsl.runtime.journal import Journal\n"
+        "from sears_dsl.runtime.journal import RunJournal\n"
         f"with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), {OPTIONS!r}) as run:\n"
-        "    with Journal(run.folder / 'journal.sqlite3', task='') as journal:\n"
+        "    with RunJournal(run.folder / 'journal.sqlite3', task='') as journal:\n"
         "        journal.put_many('paraphrases', {'a': ['b']})\n"
         "        print('begun', flush=True); time.sleep(600)\n"
     )

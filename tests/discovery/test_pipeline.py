@@ -24,7 +24,7 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.remembered import remembered_paraphrases
 from sears_dsl.rule_tests import run_tests
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger({"movie": ("NOUN", "NN"), "play": ("NOUN", "NN"), "is": ("AUX", "VBZ")})
@@ -96,7 +96,7 @@ def run(
     model: Brittle | None = None,
     scorer: Meaning | None = None,
     rewording: Rewording | None = None,
-    journal: Journal | None = None,
+    journal: RunJournal | None = None,
     data: LabelledRows | None = None,
     **settings: object,
 ) -> Discovery:
@@ -223,10 +223,10 @@ def test_what_is_written_can_be_read_and_its_tests_hold(tmp_path: Path) -> None:
 def test_an_interrupted_run_goes_on_where_it_was_and_writes_the_same_bytes(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite3"
     rewording = Rewording()
-    with Journal(path, task="a") as journal, pytest.raises(ModelError, match="out of memory"):
+    with RunJournal(path, task="a") as journal, pytest.raises(ModelError, match="out of memory"):
         run(model=Brittle(fails_after=1), rewording=rewording, journal=journal)
     assert rewording.calls == 1
-    with Journal(path, task="a") as journal:
+    with RunJournal(path, task="a") as journal:
         resumed = run(rewording=rewording, journal=journal)
     assert rewording.calls == 1, "paraphrases of the first run are used again"
     assert written(tmp_path / "a", resumed) == written(tmp_path / "b", run())
@@ -234,7 +234,7 @@ def test_an_interrupted_run_goes_on_where_it_was_and_writes_the_same_bytes(tmp_p
 
 def test_a_finished_journal_leaves_nothing_to_score(tmp_path: Path) -> None:
     first, again = Meaning(), Meaning()
-    with Journal(tmp_path / "journal.sqlite3", task="a") as journal:
+    with RunJournal(tmp_path / "journal.sqlite3", task="a") as journal:
         run(scorer=first, journal=journal)
         run(scorer=again, journal=journal)
     assert first.asked > 0
@@ -244,11 +244,11 @@ def test_a_finished_journal_leaves_nothing_to_score(tmp_path: Path) -> None:
 def test_a_journal_of_another_task_is_refused_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite3"
     rewording = Rewording()
-    with Journal(path, task="beam 30\ntau 0.1") as journal:
+    with RunJournal(path, task="beam 30\ntau 0.1") as journal:
         run(rewording=rewording, journal=journal)
     with pytest.raises(UsageError, match=r"worked with tau 0\.1; this one with tau 0\.2"):
-        Journal(path, task="beam 30\ntau 0.2")
-    with Journal(path, task="beam 30\ntau 0.1") as journal:
+        RunJournal(path, task="beam 30\ntau 0.2")
+    with RunJournal(path, task="beam 30\ntau 0.1") as journal:
         run(rewording=rewording, journal=journal)
     assert rewording.calls == 1
 
@@ -327,9 +327,9 @@ def test_paraphrases_may_be_texts_and_nothing_strange(strange: object) -> None:
         def paraphrase(self, sentences: Sequence[str]) -> list[list[object]]:
             return [[self.answer] for _ in sentences]
 
-    with Journal(None, task="t") as journal:
+    with RunJournal(None, task="t") as journal:
         assert remembered_paraphrases(Plain("so"), ["a", "b"], journal) == [["so"], ["so"]]
-    with Journal(None, task="t") as journal, pytest.raises(UsageError, match="is no paraphrase"):
+    with RunJournal(None, task="t") as journal, pytest.raises(UsageError, match="is no paraphrase"):
         remembered_paraphrases(Plain(strange), ["a"], journal)
 
 

@@ -33,7 +33,7 @@ from sears_dsl.paraphrasing.plugins import (
 )
 from sears_dsl.paraphrasing.remembered import remembered_paraphrases
 from sears_dsl.paraphrasing.team import Recipe, load_team
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 
 PAIRS = [("A film.", "A movie."), ("A film.", "A play.")]
 
@@ -429,7 +429,7 @@ def test_own_paraphrases_are_remembered() -> None:
         asked.extend(sentences)
         return [[each.upper()] for each in sentences]
 
-    with Journal(None, task=lambda: "own") as journal:
+    with RunJournal(None, task=lambda: "own") as journal:
         for _ in range(2):
             found = remembered_paraphrases(as_paraphraser(reword), ["A film."], journal)
             assert found == [["A FILM."]]

@@ -17,7 +17,7 @@ from sears_dsl.repair.augmented import Columns
 from sears_dsl.repair.choice import Amount
 from sears_dsl.repair.experiment import Repair, RepairSettings, repair
 from sears_dsl.repair.origin import check_origin
-from sears_dsl.runtime.journal import Journal
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
 
 COLUMNS = Columns(text="text", label="label")
@@ -87,7 +87,7 @@ def repaired(
     *,
     rules: str = RULES,
     settings: RepairSettings = TWICE,
-    journal: Journal | None = None,
+    journal: RunJournal | None = None,
     data: LabelledRows | None = None,
 ) -> Repair:
     return repair(
@@ -97,7 +97,7 @@ def repaired(
         columns=COLUMNS,
         trainer=trainer,
         folder=folder,
-        journal=journal or Journal(None, task=""),
+        journal=journal or RunJournal(None, task=""),
         settings=settings,
     )
 
@@ -136,7 +136,7 @@ def test_the_control_has_as_many_rows(tmp_path: Path) -> None:
 
 
 def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
-    journal = Journal(None, task="")
+    journal = RunJournal(None, task="")
     failing = VocabularyTrainer(failing=(4,))
     with pytest.raises(ModelError, match="out of memory"):
         repaired(failing, tmp_path, journal=journal)
@@ -147,7 +147,7 @@ def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_more_seeds_train_only_those_that_are_new(tmp_path: Path) -> None:
-    journal = Journal(None, task="")
+    journal = RunJournal(None, task="")
     repaired(VocabularyTrainer(), tmp_path, journal=journal)
     trainer = VocabularyTrainer()
     settings = RepairSettings(seeds=3, control=False)

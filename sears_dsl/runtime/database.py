@@ -1,0 +1,186 @@
+"""A SQLite file of ours: opened by one process or many, refused where it does not fit.
+
+In: a path, or none for memory. Out: a connection to a file with our tables, for one thread at a
+time. Always holds: a file of another program, of another version or damaged is refused with an
+error that says so; several processes may open, read and write it at once; after a fork the child
+opens it itself; a process that is killed leaves a readable file (write-ahead log).
+Costs some milliseconds to open.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sears_dsl.errors import SearsError
+from sears_dsl.runtime.closing import Closing
+
+_KEYS_A_QUERY = 500
+_SECONDS_TO_WAIT = 60.0
+
+
+class Database(Closing, ABC):
+    """A kind of file.
+
+    Args:
+        path: the file; it and its folder are made where they are not there. None keeps everything
+            in memory.
+
+    Attributes:
+        path: as given.
+        tables: the statements that make its tables.
+        version: raised whenever the tables or what is in them change: other versions are refused.
+        mark: says in the header of the file whose it is; 0 where nothing does.
+
+    Raises:
+        SearsError: it cannot be made, or is no file of this kind and version.
+    """
+
+    tables: ClassVar[str]
+    version: ClassVar[int]
+    mark: ClassVar[int] = 0
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+        with self.using("opened"):
+            pass
+
+    @abstractmethod
+    def refused(self, version: int | None) -> SearsError:
+        """The error for a file of another version, or of another program where that is None."""
+
+    @abstractmethod
+    def unusable(self, error: Exception, done: str) -> SearsError:
+        """The error for a file that could not be ``done``: opened, read, written."""
+
+    @contextmanager
+    def using(self, done: str) -> Iterator[sqlite3.Connection]:
+        """The open file, for one thread at a time; what goes wrong with it is told."""
+        with self._lock:
+            try:
+                yield self._open()
+            except (sqlite3.Error, OSError) as error:
+                raise self.unusable(error, done) from error
+
+    def close(self) -> None:
+        """Close the file; using it again opens it again."""
+        with self._lock:
+            if self._connection is not None:
+                _close(self._connection, self._process)
+                self._connection = None
+
+    def _make_folder(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def _open(self) -> sqlite3.Connection:
+        # After a fork the parent's connection must be neither used nor closed here; its
+        # finalizer knows whose it is.
+        if self._connection is not None and self._process == os.getpid():
+            return self._connection
+        if self.path is not None:
+            self._make_folder(self.path.parent)
+        # A page asks its model in another thread than the one that opened the file.
+        connection = sqlite3.connect(
+            self.path or ":memory:", timeout=_SECONDS_TO_WAIT, isolation_level=None,
+            check_same_thread=False,
+        )  # fmt: skip
+        weakref.finalize(self, _close, connection, os.getpid())
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._process = connection, os.getpid()
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Make the tables in a new file; refuse one that is not ours or of another version."""
+        # A file may come from elsewhere: what its tables are made of runs no functions.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        if _is_new(connection):
+            _write_ahead(connection)
+            with transaction(connection):
+                if _is_new(connection):
+                    for statement in self.tables.split(";")[:-1]:
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA application_id = {self.mark}")
+                    connection.execute(f"PRAGMA user_version = {self.version}")
+        if pragma(connection, "application_id") != self.mark:
+            raise self.refused(None)
+        version = pragma(connection, "user_version")
+        if version != self.version:
+            raise self.refused(version)
+        # Safe when a process is killed; after a power failure what came last may be missing.
+        connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def pragma(connection: sqlite3.Connection, name: str) -> int:
+    """A number that SQLite keeps about the file."""
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def rows_of(
+    connection: sqlite3.Connection, query: str, keys: Sequence[Any], *fixed: object
+) -> Iterator[tuple[Any, ...]]:
+    """What a query gives for keys, some hundred of them at once.
+
+    Args:
+        connection: the file.
+        query: ends with the condition on the key, ``key IN``.
+        keys: the keys.
+        fixed: what the query asks for before the keys.
+    """
+    for first in range(0, len(keys), _KEYS_A_QUERY):
+        some = keys[first : first + _KEYS_A_QUERY]
+        marks = ",".join("?" * len(some))
+        yield from connection.execute(f"{query} ({marks})", (*fixed, *some))
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing; others wait to write meanwhile."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    tables = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+    marks = (pragma(connection, "application_id"), pragma(connection, "user_version"))
+    return tables == 0 and marks == (0, 0)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch a new file to a write-ahead log; SQLite does not wait for others here itself."""
+    deadline = time.monotonic() + _SECONDS_TO_WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorname.startswith("SQLITE_BUSY")
+            if not busy or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def _close(connection: sqlite3.Connection, process: int) -> None:
+    """Close a connection in the process that opened it, and nowhere else."""
+    if process == os.getpid():
+        connection.close()
