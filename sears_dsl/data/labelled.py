@@ -114,6 +114,23 @@ class LabelledRows:
         """The texts that rules rewrite."""
         return [row[self.column] for row in self.rows]
 
+    def rewritten(self, places: Sequence[int], texts: Sequence[str]) -> list[dict[str, str]]:
+        """Rows with other texts, as a model reads them.
+
+        Args:
+            places: which rows; one may come more than once.
+            texts: the text that each has instead.
+
+        Example:
+            >>> data = LabelledRows(({"text": "A film.", "title": "M"},), "text", None, "a.csv")
+            >>> data.rewritten([0], ["A movie."])
+            [{'text': 'A movie.', 'title': 'M'}]
+        """
+        return [
+            {**self.rows[place], self.column: text}
+            for place, text in zip(places, texts, strict=True)
+        ]
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the rows and their labels, in hex."""

@@ -134,12 +134,8 @@ def _base_rate(
     )  # fmt: skip
     ask = search.asker(right, shown="asking about paraphrases", stage="adversaries")
     answers = ask(list(drawn), list(drawn.values()))
-    flips = [
-        right.flipped(row, answer)
-        for row, answer in zip(drawn, answers, strict=True)
-        if answer is not None
-    ]
-    return sum(flips) / max(1, len(flips)), len(flips)
+    asked = sum(answer is not None for answer in answers)
+    return int(right.flips(list(drawn), answers).sum()) / max(1, asked), asked
 
 
 def _changes(

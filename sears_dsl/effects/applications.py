@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.rule import Options, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
@@ -183,17 +184,29 @@ def applications_of(matcher: Matcher, tokens: Tokens, *, jobs: int = 1) -> Appli
         >>> applications_of(matcher, tagger.tag(["A Movie", "A play"])).texts
         ['A Film']
     """
-    done = matcher.rewrites(tokens, matcher.find(tokens, jobs=jobs))
-    distinct = done.distinct()
-    # They come sorted by row, then rule.
-    order = np.argsort(done.rules, kind="stable")
-    rules = len(matcher.rules)
+    return applications_in(matcher.rewrites(tokens, matcher.find(tokens, jobs=jobs)), tokens.texts)
+
+
+def applications_in(rewrites: Rewrites, originals: Sequence[str]) -> Applications:
+    """What the engine gives, row by row, as a table rule by rule.
+
+    Args:
+        rewrites: what the rules made of rows, in any scope and unit.
+        originals: the rows.
+    """
+    distinct = rewrites.distinct()
+    rules = len(rewrites.rule_ids)
     offsets = np.zeros(rules + 1, np.int64)
-    np.cumsum(np.bincount(done.rules, minlength=rules), out=offsets[1:])
+    np.cumsum(np.bincount(rewrites.rules, minlength=rules), out=offsets[1:])
     return Applications(
         rule_offsets=offsets,
-        rewrites=distinct.ids[order],
+        rewrites=distinct.ids[by_rule(rewrites)],
         rows=distinct.rows,
         texts=distinct.texts,
-        originals=tokens.texts,
+        originals=originals,
     )
+
+
+def by_rule(rewrites: Rewrites) -> NDArray[np.int64]:
+    """The places of rewrites in the order of their applications: by rule, then row."""
+    return np.argsort(rewrites.rules, kind="stable")

@@ -54,7 +54,7 @@ def ask_everything(
     A rule of which a rewrite was not asked about, since there was no time, has no honest numbers:
     none of its applications counts.
     """
-    flips, known = _asked(applications, right, order, ask)
+    flips, known = ask_about(applications, right, order, ask)
     complete = applications.count(~known) == 0
     return Answers(flips, complete[applications.rules], complete, cut=not known.all())
 
@@ -128,14 +128,14 @@ def ask_in_rounds(
         ]
         rewrites = applications.rewrites[[each[-1] for each in sorted(wanted)]].astype(np.int64)
         new = np.fromiter(dict.fromkeys(rewrites[~known[rewrites]].tolist()), np.int64)
-        some_flip, some_known = _asked(applications, right, new, ask)
+        some_flip, some_known = ask_about(applications, right, new, ask)
         flips |= some_flip
         known |= some_known
         asked[rules] = np.minimum(seen[rules] + portion, sizes[rules])
         portion *= 2
 
 
-def _asked(
+def ask_about(
     applications: Applications, right: RightRows, rewrites: NDArray[np.int64], ask: Ask
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which of some rewrites flip the model, and of which it was asked."""
@@ -144,10 +144,7 @@ def _asked(
     flips = np.zeros(len(applications.texts), np.bool_)
     known = flips.copy()
     known[rewrites] = [answer is not None for answer in answers]
-    flips[rewrites] = [
-        answer is not None and right.flipped(row, answer)
-        for row, answer in zip(rows, answers, strict=True)
-    ]
+    flips[rewrites] = right.flips(rows, answers)
     return flips, known
 
 

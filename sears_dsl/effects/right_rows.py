@@ -16,6 +16,9 @@ from copy import copy
 from itertools import chain, islice, zip_longest
 from time import monotonic
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import CachedPredictor, OnProgress
@@ -290,6 +293,19 @@ class RightRows:
         )
         return found
 
+    def flips(self, numbers: Sequence[int], answers: Sequence[str | None]) -> NDArray[np.bool_]:
+        """Which answers to rewritten right rows are not right any more; not those that lack.
+
+        Args:
+            numbers: which right rows.
+            answers: to each as it was rewritten; None where it was not asked.
+        """
+        pairs = zip(numbers, answers, strict=True)
+        return np.array(
+            [answer is not None and self.flipped(number, answer) for number, answer in pairs],
+            np.bool_,
+        )
+
     def flipped(self, number: int, answer: str) -> bool:
         """Whether an answer to a rewritten right row is not right any more."""
         return answer != REFUSED and not answers_equal(
@@ -297,8 +313,4 @@ class RightRows:
         )
 
     def _rows(self, numbers: Sequence[int], texts: Sequence[str]) -> list[Row]:
-        column = self._data.column
-        return [
-            {**self._data.rows[self.positions[number]], column: text}
-            for number, text in zip(numbers, texts, strict=True)
-        ]
+        return list(self._data.rewritten([self.positions[number] for number in numbers], texts))

@@ -1,7 +1,7 @@
 """What rules do to a model: every rule by itself on every row, with the answers before and after.
 
     rows ──▶ answers before ─▶ right rows
-    rules × rows ──▶ rewrites ──▶ answers after ──▶ `RuleEffect`, one a rule
+    rules × rows ──▶ `Applications` ──▶ answers after ──▶ `RuleEffect`, one a rule
 
 In: rulesets, labelled rows, a model, a tagger; if S is wanted, a scorer. Out: `Effects`. Always
 holds: a rule is applied to every row, whether the model has it right or not; a row is right when
@@ -13,7 +13,7 @@ a row and one for each distinct rewrite, and a score for each sampled pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.effects.applications import applications_in, by_rule
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit, Scope, Unit
-from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -246,26 +246,35 @@ def rule_effects(
     matcher = compile_rules(rulesets, tagger=tagger)
     on_stage("applying rules", 0, len(matcher.rules))
     rewrites = matcher.apply(data.texts, scope=scope, unit=unit)
-    after = _answers_after(rewrites, data, predictor, on_stage)
-    every = list(rewrites)
-    members = _members(rewrites, len(matcher.rules))
-    refused = np.array(
+    table = applications_in(rewrites, data.texts)
+    rows_of_rewrites = table.rows.tolist()
+    asked = data.rewritten(rows_of_rewrites, table.texts)
+    after = _asked(predictor, asked, "asking about rewrites", on_stage)
+    before = [answers[row] for row in rows_of_rewrites]
+    right_after = np.array(
         [
-            REFUSED in (later.label, answers[row].label)
-            for later, row in zip(after, rewrites.rows.tolist(), strict=True)
+            answers_equal(answer.label, labels[row], comparison=comparison)
+            for answer, row in zip(after, rows_of_rewrites, strict=True)
         ],
         np.bool_,
     )
+    refused = np.array(
+        [REFUSED in (now.label, then.label) for now, then in zip(after, before, strict=True)],
+        np.bool_,
+    )
+    answered = ~refused[table.rewrites]
+    counted = table.where(answered)
+    edits = [rewrites[place].edits for place in by_rule(rewrites)[answered].tolist()]
     ids = matcher.rule_ids
     effects = []
     for number, (name, rule) in enumerate(zip(ids, matcher.rules, strict=True)):
         on_stage("scoring" if scorer else "judging", number, len(ids))
-        places = members[number][~refused[members[number]]]
-        rows = rewrites.rows[places]
-        own = [every[place] for place in places.tolist()]
-        later = [after[place] for place in places.tolist()]
-        earlier = [answers[row] for row in rows.tolist()]
-        pairs = [(each.original, each.text) for each in own]
+        own = counted.of_rule(number)
+        rows = counted.rows[own]
+        pairs = counted.pairs(own)
+        later = [after[rewrite] for rewrite in own.tolist()]
+        earlier = [before[rewrite] for rewrite in own.tolist()]
+        first, last = counted.rule_offsets[number : number + 2].tolist()
         effects.append(
             RuleEffect(
                 id=name,
@@ -273,19 +282,13 @@ def rule_effects(
                 text=print_rule(rule),
                 expect=rule.metadata.expect or Expectation(),
                 rows=rows,
-                originals=tuple(each.original for each in own),
-                rewritten=tuple(each.text for each in own),
-                edits=tuple(each.edits for each in own),
+                originals=tuple(original for original, _ in pairs),
+                rewritten=tuple(text for _, text in pairs),
+                edits=tuple(edits[first:last]),
                 before=tuple(answer.label for answer in earlier),
                 after=tuple(answer.label for answer in later),
                 right_before=right[rows],
-                right_after=np.array(
-                    [
-                        answers_equal(answer.label, labels[row], comparison=comparison)
-                        for answer, row in zip(later, rows.tolist(), strict=True)
-                    ],
-                    np.bool_,
-                ),
+                right_after=right_after[own],
                 confidence_before=_confidences(earlier),
                 confidence_after=_confidences(later),
                 scores=None
@@ -300,21 +303,8 @@ def rule_effects(
         rules=tuple(effects),
         answers=tuple(answers),
         right=right,
-        refused=int(refused.sum()),
+        refused=int((~answered).sum()),
     )
-
-
-def _answers_after(
-    rewrites: Rewrites, data: LabelledRows, predictor: Predictor, on_stage: OnStage
-) -> Sequence[Answer]:
-    """The model's answer to each rewrite; each distinct one is asked about once."""
-    distinct = rewrites.distinct()
-    asked: list[Mapping[str, str]] = [
-        {**data.rows[row], data.column: text}
-        for row, text in zip(distinct.rows.tolist(), distinct.texts, strict=True)
-    ]
-    answers = _asked(predictor, asked, "asking about rewrites", on_stage)
-    return [answers[number] for number in distinct.ids.tolist()]
 
 
 def _asked(
@@ -324,13 +314,6 @@ def _asked(
     if isinstance(predictor, CachedPredictor):
         return predictor.predict_with_confidence(rows, on_progress=partial(on_stage, stage))
     return answers_to(predictor, rows)
-
-
-def _members(rewrites: Rewrites, rules: int) -> list[NDArray[np.int64]]:
-    """The rewrites of each rule, in the order of the rows."""
-    order = np.argsort(rewrites.rules, kind="stable")
-    ends = np.cumsum(np.bincount(rewrites.rules, minlength=rules))
-    return np.split(order, ends[:-1]) if rules else []
 
 
 def _confidences(answers: Sequence[Answer]) -> Floats | None:

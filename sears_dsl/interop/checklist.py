@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from sears_dsl.effects.applications import applications_in
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
@@ -93,11 +94,11 @@ def rule_cases(
         ('film', 'INV', (Case(row=0, original='A movie .', rewritten='A film .'),))
     """
     matcher = compile_rules(rulesets, tagger=tagger)
-    found: list[list[Case]] = [[] for _ in matcher.rules]
-    for rewrite in matcher.apply(texts, scope=scope):
-        found[rewrite.rule].append(Case(rewrite.row, rewrite.original, rewrite.text))
+    done = applications_in(matcher.apply(texts, scope=scope), texts)
     tests = []
-    for rule_id, rule, cases in zip(matcher.rule_ids, matcher.rules, found, strict=True):
+    for number, (rule_id, rule) in enumerate(zip(matcher.rule_ids, matcher.rules, strict=True)):
+        own = done.of_rule(number)
+        cases = zip(done.rows[own].tolist(), done.pairs(own), strict=True)
         expect = rule.metadata.expect or Expectation()
         tests.append(
             RuleCases(
@@ -106,7 +107,7 @@ def rule_cases(
                 rule.metadata.why or "",
                 _KINDS[expect.kind],
                 expect.label,
-                tuple(sorted(cases, key=lambda case: case.row)),
+                tuple(Case(row, original, rewritten) for row, (original, rewritten) in cases),
             )
         )
     return tests

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sears_dsl.effects.applications import applications_in
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
@@ -126,14 +127,13 @@ def expand(
     names = list(dict.fromkeys(known or filter(None, labels or ())))
     rule_ids = matcher.rule_ids if rule_ids is None else rule_ids
     _check(rule_ids, expectations, names if labels is not None else None)
-    done = matcher.apply(texts, scope=scope, unit=unit)
-    distinct = done.distinct()
-    written: list[list[int]] = [[] for _ in distinct.texts]
-    for rule, place in zip(done.rules.tolist(), distinct.ids.tolist(), strict=True):
-        written[place].append(rule)
+    done = applications_in(matcher.apply(texts, scope=scope, unit=unit), texts)
+    written: list[list[int]] = [[] for _ in done.texts]
+    for rule, rewrite in zip(done.rules.tolist(), done.rewrites.tolist(), strict=True):
+        written[rewrite].append(rule)
     left_out: Counter[str] = Counter()
     rewrites = []
-    for row, text, rules in zip(distinct.rows.tolist(), distinct.texts, written, strict=True):
+    for row, text, rules in zip(done.rows.tolist(), done.texts, written, strict=True):
         own = "" if labels is None else labels[row]
         found = _label([expectations[rule] for rule in rules], own, names)
         if isinstance(found, _LeftOut):

@@ -291,7 +291,9 @@ def _answers(
 ) -> dict[Variant, list[_Answers]]:
     """Train every model that the journal has no answers of, and ask it."""
     settings = work.settings
-    rewritten = [{**held_out.rows[each.row], held_out.column: each.text} for each in asked.rewrites]
+    rewritten = held_out.rewritten(
+        [each.row for each in asked.rewrites], [each.text for each in asked.rewrites]
+    )
     found: dict[Variant, list[_Answers]] = {variant: [] for variant in settings.variants}
     seeds = range(settings.seed, settings.seed + settings.seeds)
     runs = list(product(seeds, settings.variants))

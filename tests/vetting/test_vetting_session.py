@@ -16,7 +16,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.review.picking import choices_of_rules
 from sears_dsl.vetting.review.session import Outdated, Session
-from sears_dsl.vetting.review.workbench import Effects, Workbench
+from sears_dsl.vetting.review.workbench import RuleTable, Workbench
 
 
 def ids(session: Session) -> dict[str, str]:
@@ -268,7 +268,7 @@ class Counting(Workbench):
 
     applied: tuple[int, ...] = ()
 
-    def apply(self, rules: Sequence[Rule]) -> Effects:
+    def apply(self, rules: Sequence[Rule]) -> RuleTable:
         self.applied = (*self.applied, len(rules))
         return super().apply(rules)
 

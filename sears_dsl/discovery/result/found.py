@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from sears_dsl.discovery.result.naming import names_of
 from sears_dsl.discovery.selection import Selection
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import Applications, apply_candidates
-from sears_dsl.effects.asking import Answers
+from sears_dsl.effects.asking import Answers, ask_about
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
@@ -272,17 +272,9 @@ class HeldOutRows:
         if not rules:
             return [], 0
         done = self._applied(rules)
-        rows = done.rows.tolist()
-        answers = self._right.ask_in_time(rows, done.texts, in_time=self._in_time)
-        asked = np.array([answer is not None for answer in answers], np.bool_)
-        flips = np.array(
-            [
-                answer is not None and self._right.flipped(row, answer)
-                for row, answer in zip(rows, answers, strict=True)
-            ],
-            np.bool_,
-        )
-        scores = np.zeros(len(rows))
+        ask = partial(self._right.ask_in_time, in_time=self._in_time)
+        flips, asked = ask_about(done, self._right, np.arange(len(done.texts)), ask)
+        scores = np.zeros(len(asked))
         scores[asked] = self._scorer.scores(done.pairs(np.flatnonzero(asked)))
         numbers = [
             _numbers(rewrites[asked[rewrites]], flips, scores, self._tau)

@@ -17,7 +17,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.vetting.decisions import REASONS, State
 from sears_dsl.vetting.review.picking import Choice
 from sears_dsl.vetting.review.trials import Trials
-from sears_dsl.vetting.review.workbench import Effects, Workbench
+from sears_dsl.vetting.review.workbench import RuleTable, Workbench
 
 # Examples of a rule that go into the journal with the decision about it.
 _KEPT = 5
@@ -131,7 +131,7 @@ class Entries:
         chosen = np.random.default_rng(seed).permutation(len(pairs))[:_KEPT]
         return [list(pairs[place]) for place in chosen.tolist()]
 
-    def _kept(self, effects: Effects, rule: int) -> list[list[str]]:
+    def _kept(self, effects: RuleTable, rule: int) -> list[list[str]]:
         """(original, rewritten) of the examples that are shown first."""
         _, found = self._bench.examples(effects, rule, mistakes=False, most=_KEPT)
         return [[each.original, each.rewritten] for each in found]

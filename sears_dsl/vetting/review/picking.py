@@ -14,7 +14,7 @@ import numpy as np
 
 from sears_dsl.data.dataset import Dataset, require_column
 from sears_dsl.errors import DataError
-from sears_dsl.vetting.review.workbench import Effects, Workbench
+from sears_dsl.vetting.review.workbench import RuleTable, Workbench
 
 MOST = 5
 """Adversaries that are shown of a sentence, as in the paper's study."""
@@ -88,7 +88,7 @@ def _best(choice: Choice) -> Choice:
     return Choice(choice.original, choice.label, tuple(best[:MOST]))
 
 
-def choices_of_rules(bench: Workbench, effects: Effects) -> tuple[Choice, ...]:
+def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[Choice, ...]:
     """Rows that rules flip, with what the rules make of them as adversaries.
 
     Rows with more adversaries come first: there is more to choose from.

@@ -23,7 +23,7 @@ from sears_dsl.vetting.review.picking import Choice
 from sears_dsl.vetting.review.proposals import Proposal, proposals
 from sears_dsl.vetting.review.queue import order
 from sears_dsl.vetting.review.trials import Trials
-from sears_dsl.vetting.review.workbench import Effects, Example, Workbench
+from sears_dsl.vetting.review.workbench import Example, RuleTable, Workbench
 
 View: TypeAlias = dict[str, Any]
 
@@ -147,7 +147,7 @@ class Session:
             "flips": summary.flips,
         }
 
-    def _in_and_out(self) -> tuple[list[int], list[int], list[int], Effects]:
+    def _in_and_out(self) -> tuple[list[int], list[int], list[int], RuleTable]:
         """Positions accepted, rejected and replaced; effects of the rules and replacements."""
         accepted: list[int] = []
         replaced: list[int] = []
@@ -168,8 +168,8 @@ class Session:
         ]  # fmt: skip
         return accepted, rejected, replaced, self._all(tuple(new))
 
-    def _effects_with(self, texts: tuple[str, ...]) -> Effects:
-        """Effects of all rules of the ruleset and of some written instead of others.
+    def _effects_with(self, texts: tuple[str, ...]) -> RuleTable:
+        """RuleTable of all rules of the ruleset and of some written instead of others.
 
         Those of the ruleset are known: an edit costs what the new rule costs, however many there
         are.

@@ -1,6 +1,6 @@
 """Rules that a reviewer types, each tried once: read, applied to all rows, asked about.
 
-In: texts of rules. Out: rules and their `Effects`. Always holds: the same text gives the same
+In: texts of rules. Out: rules and a `RuleTable` of each. Always holds: the same text gives the same
 effects; what the model answered about a rule is kept, so that asking again goes on from there; only
 the last few hundred texts are remembered. Costs what the workbench costs, once a text.
 """
@@ -12,7 +12,7 @@ from functools import lru_cache
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Rule
 from sears_dsl.vetting.review.typing_rules import RuleReader
-from sears_dsl.vetting.review.workbench import Effects, Workbench
+from sears_dsl.vetting.review.workbench import RuleTable, Workbench
 
 _REMEMBERED = 256
 
@@ -29,7 +29,7 @@ class Trials:
         self._bench = bench
         self._applied = lru_cache(_REMEMBERED)(lambda text: bench.apply([self.rule(text)]))
         self._known = lru_cache(_REMEMBERED)(lambda text: bench.effects_of([self.rule(text)]))
-        self._asked: dict[str, Effects] = {}
+        self._asked: dict[str, RuleTable] = {}
 
     def rule(self, text: str) -> Rule:
         """The rule that a text is.
@@ -43,17 +43,17 @@ class Trials:
             raise UsageError(f"{text!r} is no rule here", help=told)
         return read.rule
 
-    def applied(self, text: str) -> Effects:
+    def applied(self, text: str) -> RuleTable:
         """What a rule makes of the rows; the model is not asked."""
-        found: Effects = self._applied(text)
+        found: RuleTable = self._applied(text)
         return found
 
-    def known(self, text: str) -> Effects:
+    def known(self, text: str) -> RuleTable:
         """All that a rule does; the model is asked, and a scorer, unless they were before."""
-        found: Effects = self._known(text)
+        found: RuleTable = self._known(text)
         return found
 
-    def asked(self, text: str, deadline: float) -> Effects:
+    def asked(self, text: str, deadline: float) -> RuleTable:
         """What a rule does, as far as the model could be asked in time; at least some.
 
         Args:

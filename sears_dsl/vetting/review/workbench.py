@@ -1,9 +1,9 @@
 """What rules do to the rows and to the model: the facts that a reviewer looks at.
 
-In: a ruleset, labelled and tagged rows, a model, perhaps a scorer. Out: `Effects` of the ruleset's
-rules and of rules that a reviewer writes. Always holds: the model is asked once for each distinct
-row; a flip is a row that the model has right and then has not. Costs, at the start, a prediction
-for every row and every distinct rewrite; later only what a new rule adds.
+In: a ruleset, labelled and tagged rows, a model, perhaps a scorer. Out: a `RuleTable` of the
+ruleset's rules, and of rules that a reviewer writes. Always holds: the model is asked once for each
+distinct row; a flip is a row that the model has right and then has not. Costs, at the start, a
+prediction for every row and every distinct rewrite; later only what a new rule adds.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class Example:
 
 
 @dataclass(frozen=True, eq=False)
-class Effects:
-    """What some rules do.
+class RuleTable:
+    """Some rules: what they make of the rows, what the model says of it, and S.
 
     Attributes:
         rules: the rules.
@@ -130,7 +130,7 @@ class Effects:
         rewrites = self.applications.of_rule(rule)
         return frozenset(self.applications.rows[rewrites[self.flips[rewrites]]].tolist())
 
-    def joined_to(self, others: Effects) -> Effects:
+    def joined_to(self, others: RuleTable) -> RuleTable:
         """These rules and after them other ones, on the same rows; nothing is applied or asked.
 
         Example:
@@ -139,7 +139,7 @@ class Effects:
             ...     done = Applications(np.array([0, len(rewrites)]), np.array(rewrites, np.int32),
             ...         np.arange(len(texts), dtype=np.int32), texts, ["a", "b"])
             ...     answers = ("no",) * len(texts)
-            ...     return Effects((), ("rule",), done, answers, np.array(flips), None, 0.0)
+            ...     return RuleTable((), ("rule",), done, answers, np.array(flips), None, 0.0)
             >>> one, other = effects(["x", "y"], [0], [True, False]), effects(["x"], [0], [True])
             >>> both = one.joined_to(other)
             >>> both.texts, both.rows_flipped(1), len(both.answers)
@@ -154,7 +154,7 @@ class Effects:
         scores = None
         if self.scores is not None and others.scores is not None:
             scores = np.concatenate([self.scores, others.scores[new]])
-        return Effects(
+        return RuleTable(
             rules=(*self.rules, *others.rules),
             texts=(*self.texts, *others.texts),
             applications=done,
@@ -216,7 +216,7 @@ class Workbench:
 
     # ------------------------------------------------------------ rules
 
-    def apply(self, rules: Sequence[Rule]) -> Effects:
+    def apply(self, rules: Sequence[Rule]) -> RuleTable:
         """What rules make of the rows; the model is not asked.
 
         Raises:
@@ -226,7 +226,7 @@ class Workbench:
         matcher = compile_rules([scoped], tagger=self.tagger)
         done = applications_of(matcher, self.tokens)
         count = len(done.texts)
-        return Effects(
+        return RuleTable(
             rules=tuple(rules),
             texts=tuple(map(print_rule, rules)),
             applications=done,
@@ -238,10 +238,10 @@ class Workbench:
 
     def asked(
         self,
-        effects: Effects,
+        effects: RuleTable,
         *,
         on_progress: OnProgress = lambda _stage, _done, _total: None,
-    ) -> Effects:
+    ) -> RuleTable:
         """The same effects with what the model says.
 
         Raises:
@@ -253,7 +253,7 @@ class Workbench:
         )
         return self._with_answers(effects, answers)
 
-    def asked_until(self, effects: Effects, deadline: float) -> Effects:
+    def asked_until(self, effects: RuleTable, deadline: float) -> RuleTable:
         """The same effects with more of what the model says: at least some, the more in time.
 
         Args:
@@ -278,17 +278,12 @@ class Workbench:
             place, size = end, max(_AT_ONCE, min(2 * size, fitting))
         return self._with_answers(effects, answers)
 
-    def _rows(self, effects: Effects, first: int, last: int) -> list[Row]:
+    def _rows(self, effects: RuleTable, first: int, last: int) -> list[Row]:
         """The rows of some distinct rewrites, as the model reads them."""
-        done, column = effects.applications, self.data.column
-        return [
-            {**self.data.rows[row], column: text}
-            for row, text in zip(
-                done.rows[first:last].tolist(), done.texts[first:last], strict=True
-            )
-        ]
+        done = effects.applications
+        return list(self.data.rewritten(done.rows[first:last].tolist(), done.texts[first:last]))
 
-    def _with_answers(self, effects: Effects, answers: Sequence[str | None]) -> Effects:
+    def _with_answers(self, effects: RuleTable, answers: Sequence[str | None]) -> RuleTable:
         rows = effects.applications.rows.tolist()
         flips = [
             answer is not None and row in self._number and self._flipped(row, answer)
@@ -301,7 +296,7 @@ class Workbench:
         rules: Sequence[Rule],
         *,
         on_progress: OnProgress = lambda _stage, _done, _total: None,
-    ) -> Effects:
+    ) -> RuleTable:
         """What rules do: applied, asked and, with a scorer, scored."""
         effects = self.asked(self.apply(rules), on_progress=on_progress)
         if self.scorer is None:
@@ -325,7 +320,7 @@ class Workbench:
 
     # ------------------------------------------------------------ what is shown
 
-    def summary(self, effects: Effects, rule: int) -> RuleSummary:
+    def summary(self, effects: RuleTable, rule: int) -> RuleSummary:
         """The numbers of one rule."""
         rewrites = effects.applications.of_rule(rule)
         right = int(self.right[effects.applications.rows[rewrites]].sum())
@@ -334,7 +329,7 @@ class Workbench:
         return RuleSummary(len(rewrites), right, flips, (float(low), float(high)))
 
     def examples(
-        self, effects: Effects, rule: int, *, mistakes: bool, first: int = 0, most: int = 20
+        self, effects: RuleTable, rule: int, *, mistakes: bool, first: int = 0, most: int = 20
     ) -> tuple[int, list[Example]]:
         """Rows that a rule changes, flips first, of these the best scored first.
 
@@ -358,7 +353,7 @@ class Workbench:
         chosen = rewrites[order[first : first + most]].tolist()
         return len(rewrites), [self._example(effects, rewrite) for rewrite in chosen]
 
-    def _example(self, effects: Effects, rewrite: int) -> Example:
+    def _example(self, effects: RuleTable, rewrite: int) -> Example:
         row = int(effects.applications.rows[rewrite])
         original, rewritten = self.data.texts[row], effects.applications.texts[rewrite]
         score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
