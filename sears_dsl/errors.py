@@ -220,5 +220,9 @@ class ModelError(SearsError):
     """A model, under test or of discovery, that cannot be loaded or asked, or gives no labels."""
 
 
+class InternalError(SearsError):
+    """What came out is not what this package promises, so that it is not given out."""
+
+
 class UsageError(SearsError):
     """A command or call whose arguments do not go together."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.api.given import in_python, remark, rulesets_of
+from sears_dsl.api.given import in_python, protection_of, remark, rulesets_of
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def apply(
     scope: Scope = "first",
     unit: Unit = "text",
     protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
     keep: str | Sequence[str] = (),
     id_column: str | None = None,
     tagger: Tagger | None = None,
@@ -41,6 +42,8 @@ def apply(
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once, the ``text`` or each ``sentence`` of it.
         protect: columns whose content must stay intact.
+        spans: columns of spans that follow their text: ``"TEXT=COLUMN"``, ``"TEXT=START:END"`` or
+            ``"TEXT=START+SPANTEXT"``; a rule that would touch one is left out of its row.
         keep: other columns that the records carry, such as the label; ``all`` for all of them.
         id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
         tagger: None for the default one.
@@ -84,6 +87,7 @@ def apply(
             scope=scope,
             unit=unit,
             protect=protect,
+            spans=protection_of((), spans).spans,
             keep=keep,
             id_column=id_column,
         )

@@ -243,6 +243,8 @@ def audit(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
     max_flip_rate: float | str | None = None,
     max_miss_rate: float | str | None = None,
     max_rows_flipped: float | str | None = None,
@@ -282,6 +284,9 @@ def audit(
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
+        protect: columns whose content stays intact in the rewritten text.
+        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
+            would touch one is left out.
         max_flip_rate: limit of every rule that expects ``same``: 0.05 or "5%".
         max_miss_rate: limit of every rule that expects ``flip`` or ``label``.
         max_rows_flipped: limit of all rules together.
@@ -371,7 +376,9 @@ def audit(
         names_of_columns(slices=list(slices))
         data = read_once(data)
         columns = read_slicings(data, slices, options=ReadOptions(limit=limit))
-        rows = labelled_rows(data, text=text, label=label, also=also, limit=limit)
+        rows = labelled_rows(
+            data, text=text, label=label, also=also, protect=protect, spans=spans, limit=limit
+        )
         show = shown(on_progress)
         show("loading the model", 0, None)
         predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)

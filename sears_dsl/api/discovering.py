@@ -236,6 +236,8 @@ def discover(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
     rules: int = 10,
     delta: float = 0.1,
     tau: float | None = None,
@@ -278,6 +280,9 @@ def discover(
         label: the column of labels; None where there is none, so that the model's own answers
             count. Of pairs it is the second of each.
         also: further columns that the model reads, such as the context of a question.
+        protect: columns whose content stays intact in the rewritten text.
+        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
+            would touch one is left out.
         rules: most rules to select.
         delta: share of a rule's rows that may fall below τ.
         tau: S from which on texts count as equivalent; None for the scorer's own.
@@ -363,8 +368,9 @@ def discover(
         )  # fmt: skip
         data = read_once(data)
         rows = labelled_rows(
-            data, text=text, label=label, also=also, limit=limit, sample=sample, seed=seed
-        )
+            data, text=text, label=label, also=also, protect=protect, spans=spans, limit=limit,
+            sample=sample, seed=seed,
+        )  # fmt: skip
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
@@ -408,6 +414,8 @@ def adversaries(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
     top: int = 1,
     tau: float | None = None,
     seed: int = 0,
@@ -437,6 +445,9 @@ def adversaries(
         text: the column that is reworded; None for the one that can be meant.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
+        protect: columns whose content stays intact in the rewritten text.
+        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
+            would touch one is left out.
         top: most adversaries of a row.
         tau: S from which on texts count as equivalent; None for the scorer's own.
         seed: of the sample.
@@ -484,8 +495,8 @@ def adversaries(
             beam=beam, device=device, jobs=jobs,
         )  # fmt: skip
         rows = labelled_rows(
-            read_once(data), text=text, label=label, also=also, limit=limit, sample=sample,
-            seed=seed,
+            read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
+            limit=limit, sample=sample, seed=seed,
         )  # fmt: skip
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,

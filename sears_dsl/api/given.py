@@ -20,6 +20,7 @@ from sears_dsl.errors import DataError, ModelError, SearsError, TaggerError, Usa
 
 if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.data.protection import Protection
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Comparison
@@ -33,7 +34,7 @@ OnProgress: TypeAlias = Callable[[str, int, int | None], object]
 
 # Options whose arguments are called otherwise.
 _ARGUMENTS = {"column": "text", "compare": "comparison", "paraphrases": "paraphraser",
-              "pivot": "pivots", "slice": "slices", "gate": "gates"}  # fmt: skip
+              "pivot": "pivots", "span": "spans", "slice": "slices", "gate": "gates"}  # fmt: skip
 _PACKAGE = __name__.partition(".")[0] + "."
 _TRANSLATED = (DataError, ModelError, TaggerError, UsageError)
 # A command in backticks is one to type in a shell; it stays.
@@ -125,6 +126,8 @@ def labelled_rows(
     text: str | None,
     label: str | None,
     also: Sequence[str] = (),
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
@@ -136,6 +139,8 @@ def labelled_rows(
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None for none. Of pairs it is the second of each.
         also: further columns that the model reads.
+        protect: columns whose content stays intact in the rewritten text.
+        spans: columns that point into it, as `protection_of` takes them.
         limit: so many rows, the first ones.
         sample: so many rows, drawn at random.
         seed: of that draw.
@@ -153,9 +158,32 @@ def labelled_rows(
         column=text,
         label=used_label(data, label),
         also=also,
+        protection=protection_of(protect, spans),
         options=ReadOptions(limit=limit),
     )
+    for sentence in () if rows.guards is None else rows.guards.notes:
+        remark(f"{rows.path}: {sentence}")
     return rows if sample is None else rows.sampled(sample, seed=seed)
+
+
+def protection_of(protect: Sequence[str], spans: Sequence[str]) -> Protection:
+    """What has to stay intact in the texts that rules rewrite.
+
+    Args:
+        protect: columns whose content stays.
+        spans: columns of spans that follow their text: ``"TEXT=COLUMN"``, ``"TEXT=START:END"`` or
+            ``"TEXT=START+SPANTEXT"``.
+
+    Raises:
+        UsageError: something that names no column, or says nothing about spans.
+    """
+    from sears_dsl.data.protection import Protection
+
+    several = {"protect": protect, "spans": spans}
+    lists = {name: [each] if isinstance(each, str) else list(each)
+             for name, each in several.items()}  # fmt: skip
+    names_of_columns(**lists)
+    return Protection.parse(lists["protect"], lists["spans"])
 
 
 def used_label(data: object, label: str | None) -> str | None:

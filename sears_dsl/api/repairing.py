@@ -13,7 +13,9 @@ from sears_dsl.api.given import (
     in_python,
     names_of_columns,
     origins_of,
+    protection_of,
     read_once,
+    remark,
     rulesets_of,
     shown,
     tagger_of,
@@ -162,6 +164,8 @@ def augment(
     *,
     text: str | None = None,
     label: str | None = None,
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
     amount: str | int = "all",
     balanced: bool = True,
     only_new: bool = False,
@@ -182,6 +186,9 @@ def augment(
         rules: as `audit` takes them.
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None where there is none.
+        protect: columns whose content stays intact in the rewritten text.
+        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; they move
+            along, and what would touch one is left out.
         amount: new rows: ``"20%"`` of the rows, ``"2x"`` their number, ``500``, or ``"all"``.
         balanced: whether the rules take turns where not all of their rewrites are added.
         only_new: whether the old rows are left out.
@@ -220,7 +227,7 @@ def augment(
         names_of_columns(text=text, label=label, id_column=id_column)
         choices = AugmentationChoices(
             amount=Amount.parse(str(amount)), balanced=balanced, seed=seed, scope=scope, unit=unit,
-            only_new=only_new,
+            only_new=only_new, protection=protection_of(protect, spans),
         )  # fmt: skip
         data = read_once(data)
         rulesets = rulesets_of(rules)
@@ -228,14 +235,12 @@ def augment(
         matcher = compile_rules(rulesets, tagger=chosen)
         table = read_table(data)
         columns = columns_of(table, text=text, label=used_label(data, label), id_column=id_column)
-        done, _ = augment_table(
+        done, record = augment_table(
             table, matcher, rulesets, columns=columns, tagger=chosen, choices=choices
         )
-        changed = {
-            name: done.table.columns[name][len(table) :]
-            for name in (columns.text, columns.label, columns.id)
-            if name is not None
-        }
+        for sentence in record["notes"]:
+            remark(sentence)
+        changed = {name: done.table.columns[name][len(table) :] for name in done.changed}
         added = {name: done.table.columns[name] for name in PROVENANCE}
         return frame_of(data).extended(Copies(done.sources, changed, added, only_new))
 
@@ -248,6 +253,8 @@ def fix(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
     train: object = None,
     amount: str | int = "all",
     balanced: bool = True,
@@ -278,6 +285,9 @@ def fix(
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels. Of pairs it is the second of each.
         also: further columns of the held-out rows that the model reads.
+        protect: columns whose content stays intact in the rewritten text.
+        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
+            would touch one is left out.
         train: a function of texts, labels and a seed that gives a model, or an estimator of
             scikit-learn, which is fitted anew each time; None for the built-in model.
         amount: new rows, as `augment` takes it.
@@ -339,6 +349,7 @@ def fix(
         settings = RepairSettings(
             amount=Amount.parse(str(amount)), balanced=balanced, seeds=seeds, seed=seed,
             scope=scope, unit=unit, comparison=comparison, control=control,
+            protection=protection_of(protect, spans),
         )  # fmt: skip
         gate = None
         if min_fall is not None:
@@ -348,7 +359,9 @@ def fix(
         matcher = compile_rules(rulesets, tagger=chosen)
         table = read_table(training)
         columns = columns_of(table, text=text, label=named)
-        rows = read_labelled(held_out, column=columns.text, label=named, also=also)
+        rows = read_labelled(
+            held_out, column=columns.text, label=named, also=also, protection=settings.protection
+        )
         files, digests = origins_of(rules, rulesets)
         notes = check_origin(files, rows, digests=digests, allowed=same_rows)
         show = shown(on_progress)

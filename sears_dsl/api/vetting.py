@@ -153,6 +153,8 @@ def vet(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
     reviewers: Sequence[str] = (),
     output: str | Path | None = None,
     journal: str | Path | None = None,
@@ -180,6 +182,9 @@ def vet(
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
+        protect: columns whose content stays intact in the rewritten text.
+        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
+            would touch one is left out.
         reviewers: who judges, each at an own address; none for the user's name.
         output: the vetted ruleset; None for ``NAME.vetted.sear`` beside the rules.
         journal: where decisions are kept, of one reviewer; None for a file beside the output.
@@ -235,7 +240,10 @@ def vet(
         chosen = tagger_of(tagger, [ruleset])
         compile_rules([ruleset], tagger=chosen)
         show = shown(on_progress)
-        rows = labelled_rows(read_once(data), text=text, label=label, also=also, limit=limit)
+        rows = labelled_rows(
+            read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
+            limit=limit,
+        )  # fmt: skip
         show("loading the model", 0, None)
         predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
         sitting = Sitting(

@@ -133,20 +133,13 @@ def audit(
         _record(effect, judgement, flips, effects, circumstances)
         for effect, judgement, flips in zip(effects.rules, judgements, alone, strict=True)
     )
-    data = effects.data
     robust = robustness(
         effects, gates=gates, tolerance=circumstances.tolerance, seed=circumstances.seed
     )
     return AuditDocument(
         verdict=decide(effects, judgements, whole, gates, robust),
         model=circumstances.model,
-        data=DataIdentity(
-            sha256=data.digest,
-            rows=len(data.rows),
-            column=data.column,
-            label=circumstances.label,
-            also=circumstances.also,
-        ),
+        data=DataIdentity.of(effects.data, label=circumstances.label, also=circumstances.also),
         labelled=effects.labelled,
         comparison=circumstances.comparison,
         rulesets=tuple(map(_identity, circumstances.rulesets)),
@@ -344,6 +337,11 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         notes.append(
             f"{unrenderable:,} instances were left alone: a new word has no single inflection."
         )
+    left_out = sum(effect.left_out for effect in effects.rules)
+    if left_out:
+        notes.append(f"{left_out:,} rewrites were left out, since they would touch a span.")
+    if data.guards is not None:
+        notes += data.guards.notes
     if not gates.any_limit:
         notes.append(
             f"No limit is set: q tells whether a rule fails on more than {told(gates.tolerated)} "

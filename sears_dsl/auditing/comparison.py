@@ -180,8 +180,11 @@ def _check(first: AuditDocument, second: AuditDocument) -> None:
             f"{first.data.sha256[:12]}… and {second.data.rows:,} rows {second.data.sha256[:12]}…",
             help="audit both models on the same file, columns and labels",
         )
-    for name in ("comparison", "scope", "unit", "tagger"):
-        one, other = getattr(first, name), getattr(second, name)
+    options = {name: (getattr(first, name), getattr(second, name))
+               for name in ("comparison", "scope", "unit", "tagger")}  # fmt: skip
+    options |= {name: (getattr(first.data, name), getattr(second.data, name))
+                for name in ("protect", "spans")}  # fmt: skip
+    for name, (one, other) in options.items():
         if one != other:
             raise UsageError(
                 f"the audits differ in {name}: {one} and {other}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sears_dsl.batch.mode_chain import rewrite_chain
@@ -121,7 +122,7 @@ def apply_to(
             for name, values in each.columns.items():
                 records.setdefault(name, []).extend(values)
         elif mode == "chain":
-            changed = rewrite_chain(matcher, batch, plan)
+            changed = rewrite_chain(matcher, replace(batch, groups={}), plan)
             done = changed.tally
             changes.update((batch.first + row, new) for row, new in changed.values.items())
             dropped.update(batch.first + row for row in changed.dropped)

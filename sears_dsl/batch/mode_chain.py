@@ -10,14 +10,15 @@ Costs the matcher's work, and a look at the spans of every row where there are a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from sears_dsl.batch.guarding import require_intact
 from sears_dsl.batch.plan import (
     ChainedText,
     Plan,
-    Spans,
+    ProtectedTexts,
     TextMatcher,
     Texts,
     count_texts,
@@ -31,6 +32,7 @@ from sears_dsl.batch.plan import (
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import row_ids
+from sears_dsl.data.protection import Spans
 from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import DataError
 
@@ -66,10 +68,13 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
         _agree(columns)
     touched: dict[int, str] = {}
     misplaced: dict[int, str] = {}
+    absent: dict[int, str] = {}
     dropped: set[int] = set()
     moved: list[dict[int, dict[str, Any]]] = []
     for column in columns:
         misplaced |= column.misplaced
+        absent |= column.absent
+        column.require_intact()
         new, lost = column.moved()
         if lost and plan.on_touched == "error":
             row, (why, first) = next(iter(lost.items()))
@@ -104,9 +109,9 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
         touched.setdefault(row, left_out[row, rule])
     tally.changed = len(values)
     tally.records = batch.rows - len(dropped)
-    if touched or misplaced:
+    if touched or misplaced or absent:
         touched = {row: why for row, why in touched.items() if row not in misplaced}
-        tally.give_reasons(touched, misplaced, row_ids(batch, plan.id_column))
+        tally.give_reasons(touched, misplaced, absent, row_ids(batch, plan.id_column))
     return Changed(values, frozenset(dropped), tally)
 
 
@@ -134,10 +139,17 @@ class _Column:
         self.misplaced: dict[int, str] = {}
         self.leaves_out = bool(self._specs) and plan.on_touched == "keep"
         # The spans that must stay in each text, and the row of each.
-        self._intact: list[Spans] = [[] for _ in self.texts]
+        self._intact: list[list[tuple[int, int]]] = [[] for _ in self.texts]
         self._owners: list[list[int]] = [[] for _ in self.texts]
-        self._protected = _protected_together(batch, plan, name, present, members)
-        self.without: list[set[int]] = [set() for _ in self.texts]
+        protected = _protected_together(batch, plan, name, present, members)
+        self._protected = protected.spans
+        self.absent = protected.absent
+        self.misplaced |= protected.misplaced
+        rules = range(len(matcher.rule_ids))
+        self.without: list[set[int]] = [
+            set(rules) if not self.misplaced.keys().isdisjoint(rows) else set()
+            for rows in self.rows
+        ]
         if self._specs:
             self._look_at_spans()
         chained = self._chain(range(len(self.texts)))
@@ -203,6 +215,17 @@ class _Column:
         if place is None:
             return set()
         return self.without[place] | {rule for rule, _ in self.results[place].left_out}
+
+    def require_intact(self) -> None:
+        """Refuse texts of which one lost something that is protected."""
+        if self._protected is None:
+            return
+        for place in self.changed:
+            result = self.results[place]
+            require_intact(
+                self.texts[place], result.text, result.span_map, self._protected[place],
+                rule=" and ".join(self._matcher.rule_ids[rule] for rule, _ in result.steps),
+            )  # fmt: skip
 
     def moved(self) -> tuple[dict[int, dict[str, Any]], dict[int, tuple[str, str]]]:
         """The new values of rows, and rows that lose a span: why, and the first rule there."""
@@ -284,15 +307,18 @@ def _shared(batch: Batch, column: str) -> tuple[Texts, list[Sequence[int]] | Non
 
 def _protected_together(
     batch: Batch, plan: Plan, column: str, texts: Texts, members: list[Sequence[int]] | None
-) -> list[Spans] | None:
+) -> ProtectedTexts:
     """What any of the rows that share a text protects in it."""
     if members is None:
         return protected_spans(batch, plan, column, texts)
     of_text = dict(zip(texts.rows, texts.texts, strict=True))
     rows = [row for group in members for row in group]
     spread = [of_text[group[0]] for group in members for _ in group]
-    spans = protected_spans(batch, plan, column, Texts(spread, rows))
-    if spans is None:
-        return None
-    of_row = dict(zip(rows, spans, strict=True))
-    return [sorted({span for row in group for span in of_row[row]}) for group in members]
+    protected = protected_spans(batch, plan, column, Texts(spread, rows))
+    if protected.spans is None:
+        return protected
+    of_row = dict(zip(rows, protected.spans, strict=True))
+    together: list[Spans] = [
+        sorted({span for row in group for span in of_row[row]}) for group in members
+    ]
+    return replace(protected, spans=together)

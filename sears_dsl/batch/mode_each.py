@@ -17,8 +17,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.batch.guarding import require_all_intact
 from sears_dsl.batch.plan import (
     Plan,
+    ProtectedTexts,
     TextMatcher,
     Texts,
     count_texts,
@@ -72,12 +74,13 @@ def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
     for column in plan.rewritten:
         texts = present_texts(batch, column)
         count_texts(tally, matcher, batch, texts.texts)
+        protected = protected_spans(batch, plan, column, texts)
         rewrites = matcher.apply(
-            texts.texts,
-            scope=plan.scope,
-            protected=protected_spans(batch, plan, column, texts),
-            unit=plan.unit,
+            texts.texts, scope=plan.scope, protected=protected.spans, unit=plan.unit
         )
+        if protected.spans is not None:
+            require_all_intact(rewrites, protected.spans, matcher.rule_ids)
+            spans.unprotected(protected)
         count_unrenderable(tally, matcher.rule_ids, rewrites)
         part = _as_columns(rewrites)
         part = replace(part, rows=np.asarray(texts.rows, np.int32)[part.rows])
@@ -136,13 +139,22 @@ class _Spans:
         self._plan = plan
         self._rule_ids = rule_ids
         self._misplaced: dict[int, str] = {}
+        self._absent: dict[int, str] = {}
         self._left_out: dict[tuple[int, int], str] = {}
         kept = (name for spec in plan.spans for name in spec.columns if name in plan.keep)
         self.columns = frozenset(kept)
         self.moved: list[Mapping[str, Any]] = []
 
+    def unprotected(self, protected: ProtectedTexts) -> None:
+        """Remember which protected values are not in their texts."""
+        self._absent |= protected.absent
+        self._misplaced |= protected.misplaced
+
     def carried(self, column: str, texts: Texts, part: RewriteColumns) -> RewriteColumns:
         """The rewrites of a column that touch no span."""
+        if self._misplaced:
+            standing = ~np.isin(part.rows, list(self._misplaced))
+            part = part.select(np.flatnonzero(standing).astype(np.int32))
         specs = [spec for spec in self._plan.spans if spec.text_column == column]
         if not specs:
             if self.columns:
@@ -180,9 +192,9 @@ class _Spans:
         for (row, rule), why in sorted(self._left_out.items()):
             tally.of(self._rule_ids[rule]).left_out += 1
             touched.setdefault(row, why)
-        if touched or self._misplaced:
+        if touched or self._misplaced or self._absent:
             ids = row_ids(self._batch, self._plan.id_column)
-            tally.give_reasons(touched, self._misplaced, ids)
+            tally.give_reasons(touched, self._misplaced, self._absent, ids)
 
 
 def _as_columns(rewrites: Sequence[Rewrite]) -> RewriteColumns:

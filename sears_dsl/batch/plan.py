@@ -13,30 +13,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
+from sears_dsl.batch.guarding import CharacterPlaces
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
-from sears_dsl.data.span_columns import (
-    SpanColumn,
-    moved_spans,
-    occurrences,
-    row_spans,
-    standing_spans,
-    value_spans,
-)
+from sears_dsl.data.protection import Protection, Spans
+from sears_dsl.data.span_columns import SpanColumn, moved_spans, standing_spans
 from sears_dsl.engine.matches import Edit, Rewrite, Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
-Spans: TypeAlias = list[tuple[int, int]]
-
-
-class CharacterPlaces(Protocol):
-    """Where the characters of a text went."""
-
-    def map(self, start: int, end: int) -> tuple[int, int] | None:
-        """The new place of a span; None if it was touched."""
-        ...
 
 
 class ChainedText(Protocol):
@@ -147,6 +133,12 @@ class Plan:
         return tuple(name for name in self.columns if name not in self.protect)
 
     @property
+    def protection(self) -> Protection:
+        """What stays intact in the columns that are rewritten."""
+        columns = (name for name in self.protect if name not in self.columns)
+        return Protection(tuple(columns), self.spans)
+
+    @property
     def needed(self) -> tuple[str, ...]:
         """Every column that is looked at."""
         ids = (self.id_column,) if self.id_column else ()
@@ -210,45 +202,49 @@ def _refuse_surrogates(batch: Batch, column: str, texts: list[str], rows: Sequen
             ) from error
 
 
-def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> list[Spans] | None:
-    """Spans to keep intact in each text, or None where there are no such columns.
+@dataclass(frozen=True, slots=True)
+class ProtectedTexts:
+    """What has to stay in the texts of one column.
+
+    Attributes:
+        spans: for each text the places in which no rule may change a character; None where no
+            column protects any.
+        absent: row → which protected value its text does not contain.
+        misplaced: row → which span is not where the row says.
+    """
+
+    spans: list[Spans] | None
+    absent: Mapping[int, str]
+    misplaced: Mapping[int, str]
+
+
+def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> ProtectedTexts:
+    """What has to stay in each text.
 
     Raises:
         DataError: a value that is no span.
     """
-    names = [name for name in plan.protect if name not in plan.columns]
-    if not names:
-        return None
-    found: list[Spans] = [[] for _ in texts.texts]
-    for name in names:
-        declared = next((spec for spec in plan.spans if name in spec.columns), None)
-        if declared is not None and declared.text_column != column:
-            continue
-        values = batch.columns.get(name, [None] * batch.rows)
-        for at, (text, row) in enumerate(zip(texts.texts, texts.rows, strict=True)):
-            try:
-                if declared is not None:
-                    cells = {part: batch.columns[part][row] for part in declared.columns}
-                    found[at] += row_spans(declared, cells)
-                else:
-                    found[at] += _guarded(text, values[row])
-            except DataError as error:
-                raise in_row(batch, row, name, error) from error
-    return found
-
-
-def _guarded(text: str, value: Any) -> Spans:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if value is None or value != value:  # noqa: PLR0124 - not a number is missing
-        return []
-    if isinstance(value, str):
-        return occurrences(text, value)
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return [span for item in value for span in occurrences(text, item)]
-    if isinstance(value, (list, dict)):
-        return value_spans(value)
-    return occurrences(text, str(value))
+    protection = plan.protection
+    if not protection.columns:
+        return ProtectedTexts(None, {}, {})
+    found: list[Spans] = []
+    absent: dict[int, str] = {}
+    misplaced: dict[int, str] = {}
+    nothing = [None] * batch.rows
+    columns = {name: batch.columns.get(name, nothing) for name in protection.needed}
+    for text, row in zip(texts.texts, texts.rows, strict=True):
+        cells = {name: values[row] for name, values in columns.items()}
+        try:
+            own = protection.protected(cells, column=column, text=text)
+        except DataError as error:
+            place = f"row {batch.row_number(row)}, {error.message}"
+            raise DataError(place, help=error.help) from error
+        found.append(own.spans)
+        if own.absent:
+            absent[row] = own.absent
+        if own.misplaced:
+            misplaced[row] = own.misplaced
+    return ProtectedTexts(found, absent, misplaced)
 
 
 def spans_of(

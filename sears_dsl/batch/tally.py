@@ -74,7 +74,8 @@ class Tally:
         touched: rows of which a rule was left out, or which were dropped, since the rule would
             have touched a span.
         misplaced: rows with a span that does not stand where the row says; none is rewritten.
-        reasons: row id and reason of the first thousand of both.
+        absent: rows with a protected value that their text does not contain.
+        reasons: row id and reason of the first thousand of all three.
     """
 
     rows: int = 0
@@ -86,6 +87,7 @@ class Tally:
     decomposed: int = 0
     touched: int = 0
     misplaced: int = 0
+    absent: int = 0
     reasons: list[tuple[str, str]] = field(default_factory=list)
 
     def of(self, rule: str) -> RuleTally:
@@ -102,16 +104,21 @@ class Tally:
         self.decomposed += other.decomposed
         self.touched += other.touched
         self.misplaced += other.misplaced
+        self.absent += other.absent
         self.reasons = [*self.reasons, *other.reasons][:_KEPT_REASONS]
         for rule, tally in other.rules.items():
             self.of(rule).add(tally)
 
     def give_reasons(
-        self, touched: Mapping[int, str], misplaced: Mapping[int, str], ids: Sequence[str]
+        self,
+        touched: Mapping[int, str],
+        misplaced: Mapping[int, str],
+        absent: Mapping[int, str],
+        ids: Sequence[str],
     ) -> None:
-        """Keep why rows of a batch were not rewritten, or not by all rules."""
-        self.touched, self.misplaced = len(touched), len(misplaced)
-        first = sorted({**touched, **misplaced}.items())[:_KEPT_REASONS]
+        """Keep why rows of a batch were not rewritten, or not by all rules, or not protected."""
+        self.touched, self.misplaced, self.absent = len(touched), len(misplaced), len(absent)
+        first = sorted({**absent, **touched, **misplaced}.items())[:_KEPT_REASONS]
         self.reasons = [(ids[row], why) for row, why in first]
 
     def to_json(self) -> dict[str, Any]:

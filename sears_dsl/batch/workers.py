@@ -77,6 +77,8 @@ class Task:
             written = records.tally.records or form.binary
             part = form.encode(records.columns, self.encoding) if written else b""
             return part, records.tally
+        if not self.patched:
+            batch = replace(batch, groups={})  # each row is written with a text of its own
         changed = rewrite_chain(matcher, batch, self.plan)
         if self.patched:
             part = form.patch(batch, changed.values, changed.dropped, self.encoding)

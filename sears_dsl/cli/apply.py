@@ -177,6 +177,7 @@ def _as_dict(
         "decomposed": tally.decomposed,
         "touched": tally.touched,
         "misplaced": tally.misplaced,
+        "absent": tally.absent,
         "reasons": tally.reasons,
         "seconds": round(report.seconds, 3),
         "rules": {
@@ -246,5 +247,7 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str) -> N
         out.print(f"{counted(tally.touched, 'row')} {done}")
     if tally.misplaced:
         out.print(f"{counted(tally.misplaced, 'row')} with a span that is not where it says")
+    if tally.absent:
+        out.print(f"{counted(tally.absent, 'row')} with a protected value that is not in the text")
     for row, why in tally.reasons[:_FEW_REASONS]:
         out.print(Text(f"  row {row}: {why}"))

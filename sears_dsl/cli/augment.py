@@ -45,6 +45,7 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     source_rule and source_ruleset say of every row where it comes from.
     """
     from sears_dsl.data.dataset import format_of, write_columns
+    from sears_dsl.data.protection import Protection
     from sears_dsl.data.table import Table
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.repair.choice import Amount
@@ -64,6 +65,7 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     columns = chosen_columns(table, options)
     choices = AugmentationChoices(
         amount=amount,
+        protection=Protection.parse(options["protect"], options["spans"]),
         **{name: options[name] for name in ("balanced", "seed", "scope", "unit", "only_new")},
     )
     done, record = augment_table(
@@ -78,7 +80,7 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
-        _print_augmented(done, record["left_out"], output, manifest)
+        _print_augmented(done, record, output, manifest)
 
 
 def _manifest_beside(output: Path) -> Path:
@@ -106,7 +108,7 @@ def _manifest_beside(output: Path) -> Path:
 
 
 def _print_augmented(
-    done: Augmented, left_out: Mapping[str, int], output: Path, manifest: Path
+    done: Augmented, record: Mapping[str, Any], output: Path, manifest: Path
 ) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
@@ -126,6 +128,8 @@ def _print_augmented(
     )
     if done.wanted is not None and done.added < done.wanted:
         out.print(f"{done.wanted:,} were wanted; these are all that the rules make of the rows")
-    for reason, count in left_out.items():
+    for reason, count in record["left_out"].items():
         out.print(f"{counted(count, 'rewrite')} left out: {reason}")
+    for note in record["notes"]:
+        out.print(Text(f"note: {note}"))
     out.print(Text(f"written: {output}; beside it {manifest.name}"))

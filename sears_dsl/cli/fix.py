@@ -95,7 +95,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     matcher = compile_rules(recipe.rulesets, tagger=tagger)
     training = read_rows(options["training"], options)
     columns = chosen_columns(training, options)
-    held_out = _read_held_out(columns, options)
+    held_out = _read_held_out(columns, settings, options)
     notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
     with (
         stages(shown=not options["quiet"]) as show,
@@ -148,10 +148,12 @@ def _check_fix(rules: tuple[str, ...], output: Path, options: dict[str, Any]) ->
 
 
 def _settings(options: dict[str, Any]) -> RepairSettings:
+    from sears_dsl.data.protection import Protection
     from sears_dsl.repair.choice import Amount
     from sears_dsl.repair.experiment import RepairSettings
 
     return RepairSettings(
+        protection=Protection.parse(options["protect"], options["spans"]),
         amount=Amount.parse(options["amount"]),
         comparison=options["compare"],
         **{
@@ -161,7 +163,9 @@ def _settings(options: dict[str, Any]) -> RepairSettings:
     )
 
 
-def _read_held_out(columns: Columns, options: dict[str, Any]) -> LabelledRows:
+def _read_held_out(
+    columns: Columns, settings: RepairSettings, options: dict[str, Any]
+) -> LabelledRows:
     from sears_dsl.data.labelled import read_labelled
 
     return read_labelled(
@@ -169,6 +173,7 @@ def _read_held_out(columns: Columns, options: dict[str, Any]) -> LabelledRows:
         column=columns.text,
         label=columns.label,
         also=options["also"],
+        protection=settings.protection,
         format_name=options["input_format"],
     )
 

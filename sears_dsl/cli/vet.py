@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.model import asking, asking_options, pivot_option
+from sears_dsl.cli.options.model import (
+    asking,
+    asking_options,
+    noting,
+    pivot_option,
+    tell_of_protection,
+)
 from sears_dsl.cli.options.own_parts import scorer_option
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.tagger import chosen_tagger
@@ -95,6 +101,7 @@ def vet_command(rules: str, **options: Any) -> None:
         show = telling.enter_context(stages(shown=not options["quiet"]))
         run = asking(_first(place), options, show=show, goes_on=True)
         asked = opened.enter_context(run)
+        tell_of_protection(asked.data, noting(options))
         sitting = Sitting(
             data=asked.data,
             predictor=asked.predictor,

@@ -20,9 +20,11 @@ import numpy as np
 
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import default_column, require_column
+from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
 
+_NOTHING = Protection()
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -37,6 +39,7 @@ class LabelledRows:
             answers); None where the data has no labels, so that the model's own answer counts.
         path: as the user named the file.
         numbers: for each its number in the file, from 1, where not all are there.
+        guards: what has to stay in the texts that rules rewrite; None where nothing has to.
 
     Example:
         >>> data = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
@@ -51,6 +54,7 @@ class LabelledRows:
     labels: tuple[tuple[str, ...], ...] | None
     path: str
     numbers: tuple[int, ...] | None = None
+    guards: Guards | None = None
 
     def number(self, place: int) -> int:
         """The number in the file, from 1, of the row at a place, from 0."""
@@ -90,6 +94,7 @@ class LabelledRows:
             None if self.labels is None else tuple(self.labels[place] for place in places),
             self.path,
             tuple(map(self.number, places)),
+            None if self.guards is None else self.guards.part(places),
         )
 
     def require_characters(self) -> None:
@@ -158,6 +163,7 @@ def read_labelled(
     column: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    protection: Protection = _NOTHING,
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> LabelledRows:
@@ -168,12 +174,16 @@ def read_labelled(
         column: the column that rules rewrite; None for the only one that can be meant.
         label: the column of labels; None for data without labels.
         also: further columns that the model reads, such as the context of a question.
+        protection: what has to stay in the texts that rules rewrite. A row of a SQuAD file is a
+            question with its own copy of the context: its own answers have to stay there, as
+            ``sears apply`` has it.
         format_name: the format, where the file's name does not tell.
         options: how it is read.
 
     Raises:
-        DataError: the file cannot be read, a column is missing, a text or label is no text, or
-            there are no rows.
+        DataError: the file cannot be read, a column is missing, a text or label is no text, a
+            span is none, or there are no rows.
+        UsageError: the column that rules rewrite is protected.
 
     Example:
         >>> import tempfile, pathlib
@@ -190,6 +200,9 @@ def read_labelled(
     for name in (*filter(None, (column, label)), *also):
         require_column(dataset.names, name, where=path)
     chosen = column or _text_column(dataset.first, label=label, where=path)
+    protection = protection.of_format(dataset.format_name)
+    protection.check(dataset.names, column=chosen, also=also, where=path)
+    cells: dict[str, list[Any]] = {name: [] for name in protection.needed}
     rows: list[Mapping[str, str]] = []
     labels: list[tuple[str, ...]] = []
     for batch in dataset.batches():
@@ -198,9 +211,17 @@ def read_labelled(
             rows.append({name: _text(batch, name, index, where) for name in (chosen, *also)})
             if label is not None:
                 labels.append(label_alternatives(_value(batch, label, index), f"{where}: {label}"))
+        for name, values in cells.items():
+            values.extend(batch.columns.get(name, [None] * batch.rows))
     if not rows:
         raise DataError(f"{path} has no rows", help="give at least one row")
-    return LabelledRows(tuple(rows), chosen, tuple(labels) if label is not None else None, path)
+    guards = None
+    if protection:
+        texts = [row[chosen] for row in rows]
+        guards = Guards.of(texts, cells, column=chosen, protection=protection, where=path)
+    return LabelledRows(
+        tuple(rows), chosen, tuple(labels) if label is not None else None, path, guards=guards
+    )
 
 
 def read_texts(source: object, *, column: str | None = None, like: str | None = None) -> list[str]:

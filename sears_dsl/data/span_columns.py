@@ -73,6 +73,13 @@ class SpanColumn:
                 return cls(text_column, start=start, **{role: other})
         return cls(text_column, column=rest)
 
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        if self.column is not None:
+            return f"{self.text_column}={self.column}"
+        beside = f":{self.end}" if self.text is None else f"+{self.text}"
+        return f"{self.text_column}={self.start}{beside}"
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that hold the spans."""
@@ -173,21 +180,6 @@ def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_Place]
     return values, [_Place(values, spec.start, spec.end, text)]
 
 
-def value_spans(value: Any) -> list[tuple[int, int]]:
-    """The spans that a structured value holds, but for those before the text (-1: nowhere).
-
-    Raises:
-        DataError: it has none of the known forms.
-
-    Example:
-        >>> value_spans({"text": ["Paris"], "answer_start": [3]})
-        [(3, 8)]
-    """
-    if value is None or value == "":
-        return []
-    return _spans(_places(_structure(value)))
-
-
 def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]:
     """The spans of one row, but for those before the text (-1: nowhere).
 
@@ -195,6 +187,35 @@ def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]
         DataError: the row's values have none of the known forms.
     """
     return _spans(_of_row(spec, row)[1])
+
+
+def placed_spans(
+    spec: SpanColumn, row: Mapping[str, Any], text: str
+) -> tuple[list[tuple[int, int]], str, str]:
+    """The spans of one row that stand in its text; which one is nowhere, and which misplaced.
+
+    Returns:
+        The spans; why the first span before the text (-1: nowhere) does not stand there, and the
+        first other one, both empty where there is none.
+
+    Raises:
+        DataError: the row's values have none of the known forms.
+
+    Example:
+        >>> placed_spans(SpanColumn("text", "spans"), {"spans": [[0, 2], [5, 9]]}, "is red")
+        ([(0, 2)], '', 'the span 5:9 is not in the text of 6 characters')
+    """
+    standing: list[tuple[int, int]] = []
+    nowhere = misplaced = ""
+    for place in _of_row(spec, row)[1]:
+        problem, span = _problem(place, text), place.span()
+        if not problem:
+            standing.append(span)
+        elif span[0] < 0:
+            nowhere = nowhere or problem
+        else:
+            misplaced = misplaced or problem
+    return standing, nowhere, misplaced
 
 
 def _spans(places: Iterable[_Place]) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from typing import Any
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.labelled import label_alternatives
+from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
 
@@ -131,6 +132,27 @@ def read_table(
     if not rows:
         raise DataError(f"{dataset.path} has no rows", help="there is nothing to add to")
     return Table(columns, dataset.path, dataset.format_name)
+
+
+def guards_of(table: Table, protection: Protection, *, column: str) -> Guards | None:
+    """What has to stay in the texts of a column; None where nothing has to.
+
+    Args:
+        table: the rows; those of a SQuAD file have columns that point into the context.
+        protection: which columns say so.
+        column: of the texts.
+
+    Raises:
+        DataError: a column is missing, or holds something else.
+        UsageError: the column itself is protected.
+    """
+    own = protection.of_format(table.format)
+    if not own:
+        return None
+    own.check(tuple(table.columns), column=column, where=table.path)
+    return Guards.of(
+        table.texts(column), table.columns, column=column, protection=own, where=table.path
+    )
 
 
 def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:

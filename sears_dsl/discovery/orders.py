@@ -57,7 +57,7 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     base_rate, base_rows = _base_rate(search, right, paraphrases, known)
     changes = _changes(search, right, paraphrases, tokens)
     corpus = search.corpus(held_out)
-    judgements = _judged(search, changes, corpus, tokens)
+    judgements = _judged(search, right, changes, corpus, tokens)
     tried = _asked(search, right, tokens, judgements.passed, held_out=held_out, base_rate=base_rate)
     flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
     enough = flips >= search.settings.flips(len(right))
@@ -95,7 +95,7 @@ def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips
         return None
     shown = "trying known rules"
     search.on_progress(Progress(shown, 0, None))
-    done = applications_of(known.matcher, tokens)
+    done = applications_of(known.matcher, tokens, guards=right.guards)
 
     def flips_of(answers: Answers) -> KnownFlips:
         counted = done.where(answers.counted)
@@ -157,13 +157,16 @@ def _changes(
     return plain.joined_to(beside)
 
 
-def _judged(search: Search, changes: Candidates, corpus: Corpus, tokens: Tokens) -> Judgements:
+def _judged(
+    search: Search, right: RightRows, changes: Candidates, corpus: Corpus, tokens: Tokens
+) -> Judgements:
     """Which changes keep the meaning on text, narrowed where they have to be."""
-    least = search.settings.flips(len(tokens))
+    least, guards = search.settings.flips(len(tokens)), right.guards
     search.on_progress(Progress("judging rules on text", 0, len(changes)))
 
     def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
-        return apply_candidates(rules, tokens, tagger=search.tagger).changed >= least
+        done = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
+        return done.changed >= least
 
     return judge_rules(
         changes.rules, corpus, scorer=search.remembered, tau=search.tau,
@@ -191,7 +194,7 @@ def _asked(
                       name=known.ids[each])
             for each in np.flatnonzero(known.writable).tolist()
         ]  # fmt: skip
-    done = _applied(search, rules, tokens)
+    done = _applied(search, right, rules, tokens)
     acting = np.flatnonzero(done.changed >= search.settings.flips(len(right)))
     rules, done = [rules[each] for each in acting.tolist()], done.select(acting)
     left, kept = search.questions.left, 0
@@ -207,11 +210,13 @@ def _asked(
     return Tried(rules=rules, applications=done, answers=answers)
 
 
-def _applied(search: Search, rules: Sequence[TriedRule], tokens: Tokens) -> Applications:
+def _applied(
+    search: Search, right: RightRows, rules: Sequence[TriedRule], tokens: Tokens
+) -> Applications:
     search.on_progress(Progress("applying rules", 0, len(rules)))
     return apply_candidates(
         [each.rule for each in rules], tokens, tagger=search.tagger,
-        scopes=[each.scope for each in rules],
+        scopes=[each.scope for each in rules], guards=right.guards,
     )  # fmt: skip
 
 
@@ -273,7 +278,7 @@ def paper_order(search: Search, right: RightRows) -> Outcome:
     paraphrases, skipped = search.paraphrases(right)
     adversaries = search.adversaries(right, paraphrases)
     candidates = _candidates(search, right, paraphrases, adversaries, tokens)
-    done = _applied(search, list(map(TriedRule, candidates.rules)), tokens)
+    done = _applied(search, right, list(map(TriedRule, candidates.rules)), tokens)
     # Where time is limited those first that promise most.
     order = (
         _most_promising(done, candidates) if search.budget.limited else np.arange(len(done.texts))

@@ -125,7 +125,10 @@ class Search:
         )
 
     def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
-        """The paraphrases of each row, and how many rows there was no time for."""
+        """The paraphrases of each row, and how many rows there was no time for.
+
+        One that lacks what has to stay in its row is none.
+        """
         found = remembered_paraphrases(
             self.paraphraser,
             right.texts,
@@ -133,7 +136,14 @@ class Search:
             on_portion=self.shown("paraphrasing"),
             in_time=self.budget.stage("paraphrases"),
         )
-        return [each or [] for each in found], sum(each is None for each in found)
+        skipped, guards = sum(each is None for each in found), right.guards
+        if guards is None:
+            return [each or [] for each in found], skipped
+        staying = [
+            [text for text in each or () if guard.stays_in(text)]
+            for each, guard in zip(found, guards.rows, strict=True)
+        ]
+        return staying, skipped
 
     def adversaries(
         self, right: RightRows, paraphrases: list[list[str]], *, base: bool = True

@@ -16,6 +16,8 @@ from itertools import groupby, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.batch.guarding import guarded
+from sears_dsl.data.protection import Guards
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.rule import Options, Rule
@@ -132,6 +134,7 @@ def apply_candidates(
     *,
     tagger: Tagger,
     scopes: Sequence[Ruleset | None] = (),
+    guards: Guards | None = None,
     jobs: int = 1,
 ) -> Applications:
     r"""Apply each rule by itself to each row, at its first instance, with exact case.
@@ -142,6 +145,7 @@ def apply_candidates(
         tagger: the one that tagged them.
         scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
             known rule; None for a mined one. All are mined where none are given.
+        guards: what has to stay in the rows; None for nothing.
         jobs: threads for matching.
 
     Raises:
@@ -162,15 +166,19 @@ def apply_candidates(
     rulesets = [
         replace(part[0][1] or mined, rules=tuple(rule for rule, _ in part)) for part in parts
     ]
-    return applications_of(compile_rules(rulesets, tagger=tagger), tokens, jobs=jobs)
+    matcher = compile_rules(rulesets, tagger=tagger)
+    return applications_of(matcher, tokens, guards=guards, jobs=jobs)
 
 
-def applications_of(matcher: Matcher, tokens: Tokens, *, jobs: int = 1) -> Applications:
+def applications_of(
+    matcher: Matcher, tokens: Tokens, *, guards: Guards | None = None, jobs: int = 1
+) -> Applications:
     r"""Apply each compiled rule by itself to each row, at its first instance.
 
     Args:
         matcher: the rules, under their own options and sets.
         tokens: the rows, tagged if the rules need tags.
+        guards: what has to stay in the rows; None for nothing.
         jobs: threads for matching.
 
     Raises:
@@ -184,7 +192,10 @@ def applications_of(matcher: Matcher, tokens: Tokens, *, jobs: int = 1) -> Appli
         >>> applications_of(matcher, tagger.tag(["A Movie", "A play"])).texts
         ['A Film']
     """
-    return applications_in(matcher.rewrites(tokens, matcher.find(tokens, jobs=jobs)), tokens.texts)
+    protected = None if guards is None else guards.protected
+    matches = matcher.find(tokens, protected=protected, jobs=jobs)
+    done = matcher.rewrites(tokens, matches, protected=protected)
+    return applications_in(guarded(done, guards).rewrites, tokens.texts)
 
 
 def applications_in(rewrites: Rewrites, originals: Sequence[str]) -> Applications:

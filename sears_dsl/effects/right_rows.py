@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.data.protection import Guards
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import CachedPredictor, OnProgress
 from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal, row_key
@@ -233,6 +234,12 @@ class RightRows:
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    @property
+    def guards(self) -> Guards | None:
+        """What has to stay in the texts; None where nothing has to."""
+        guards = self._data.guards
+        return None if guards is None else guards.part(self.positions)
 
     def part(self, numbers: Sequence[int]) -> RightRows:
         """Some of the right rows, numbered anew in the order given."""

@@ -4,7 +4,8 @@
     rules × rows ──▶ `Applications` ──▶ answers after ──▶ `RuleEffect`, one a rule
 
 In: rulesets, labelled rows, a model, a tagger; if S is wanted, a scorer. Out: `Effects`. Always
-holds: a rule is applied to every row, whether the model has it right or not; a row is right when
+holds: a rule is applied to every row, whether the model has it right or not; what the data protects
+stays as it is, and a rewrite that touches a span does not count; a row is right when
 its answer is one of its labels under the comparison of its field, and where the data has no labels
 what the model says of the untouched row counts as right; a rule that changes nothing has an effect
 too, an empty one; what was not given or not asked for is NaN or None, never 0. Costs a prediction
@@ -22,6 +23,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in, by_rule
 from sears_dsl.engine.matcher import compile_rules
@@ -78,6 +80,7 @@ class RuleEffect:
         confidence_after: likewise.
         scores: float64: S of the pairs that were scored, NaN for the others; None without scorer.
         unrenderable: rows on which it could not fire, since a new word has no one inflection.
+        left_out: rewrites that are left out, since they touch a span.
         comparison: how answers are compared with labels.
     """
 
@@ -97,6 +100,7 @@ class RuleEffect:
     confidence_after: Floats | None
     scores: Floats | None
     unrenderable: int
+    left_out: int = 0
     comparison: Comparison = "exact"
 
     def __len__(self) -> int:
@@ -245,7 +249,11 @@ def rule_effects(
     )
     matcher = compile_rules(rulesets, tagger=tagger)
     on_stage("applying rules", 0, len(matcher.rules))
-    rewrites = matcher.apply(data.texts, scope=scope, unit=unit)
+    protected = None if data.guards is None else data.guards.protected
+    kept = guarded(
+        matcher.apply(data.texts, scope=scope, unit=unit, protected=protected), data.guards
+    )
+    rewrites = kept.rewrites
     table = applications_in(rewrites, data.texts)
     rows_of_rewrites = table.rows.tolist()
     asked = data.rewritten(rows_of_rewrites, table.texts)
@@ -295,6 +303,7 @@ def rule_effects(
                 if scorer is None
                 else _sampled(scorer, pairs, at_most=score_at_most, seed=seed, rule=name),
                 unrenderable=rewrites.unrenderable[number],
+                left_out=kept.left_out.get(number, 0),
                 comparison=comparison,
             )
         )

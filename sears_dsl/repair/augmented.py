@@ -2,7 +2,8 @@
 
 In: a `Table`, an `Expansion` of it, an `Amount` and a seed. Out: `Augmented`. Always holds: the
 rows that were there come first, untouched and in order; a new row differs from its source in the
-text, in the label where the rule says so, and in the id where there is one; ids stay distinct; a
+text, in what points into it, in the label where the rule says so, and in the id where there is
+one; ids stay distinct; a
 label keeps the type of its column. With provenance every row says which row and which rule of
 which ruleset it comes from. Costs a copy of the table's columns.
 """
@@ -52,6 +53,7 @@ class Augmented:
         wanted: how many were wanted; None for all that there are.
         of_rule: id of a rule → how many new rows count for it; rules without any too.
         relabelled: how many new rows have another label than their source.
+        changed: the columns in which a new row differs from its source.
     """
 
     table: Table
@@ -59,6 +61,7 @@ class Augmented:
     wanted: int | None
     of_rule: Mapping[str, int]
     relabelled: int
+    changed: tuple[str, ...] = ()
 
     @property
     def added(self) -> int:
@@ -118,6 +121,9 @@ def augmented(
     if columns.id is not None:
         names = [expansion.rule_ids[rule] for rule in rules]
         changed[columns.id] = _new_ids(table, columns.id, rows, names)
+    for name in {name: None for each in new for name in each.moved}:
+        values = table.columns[name]
+        changed[name] = [each.moved.get(name, values[each.row]) for each in new]
     extended = table.extended(rows, changed)
     if rulesets is not None:
         extended = _with_provenance(
@@ -130,6 +136,7 @@ def augmented(
         wanted=wanted,
         of_rule={name: counts[rule] for rule, name in enumerate(expansion.rule_ids)},
         relabelled=sum(each.label is not None for each in new),
+        changed=tuple(changed),
     )
 
 

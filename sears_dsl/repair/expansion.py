@@ -4,7 +4,8 @@ In: compiled rules, texts and their labels. Out: an `Expansion`. Always holds: e
 by itself to the untouched row; an equal text of an equal row is there once, with all the rules
 that write it; its label is the row's own (`expect: same`), the one that the rule names (`expect:
 label`), or, where there are two labels, the other one (`expect: flip`). Rewrites whose label cannot
-be known are left out and counted with the reason. Costs one run of the engine.
+be known are left out and counted with the reason, and so are those that touch a span. Costs one
+run of the engine.
 """
 
 from __future__ import annotations
@@ -12,16 +13,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from sears_dsl.batch.guarding import guarded
+from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import applications_in
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.rule import Expectation
 
 #: Why a rewrite is left out.
 MANY_LABELS = "the rule flips the label and there are more than two"
 NO_LABEL = "the rule flips the label and the row has none"
+TOUCHED = "it would touch a span"
 CONTRADICTORY = "two rules that write the same text expect different labels"
 
 
@@ -34,12 +41,14 @@ class Rewritten:
         text: the new text.
         rules: the rules that write it, by position.
         label: the label that it should have; None for the row's own.
+        moved: column → new value, of the columns that point into the text.
     """
 
     row: int
     text: str
     rules: tuple[int, ...]
     label: str | None = None
+    moved: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +105,7 @@ def expand(
     labels: Sequence[str] | None,
     known: Sequence[str] = (),
     rule_ids: Sequence[str] | None = None,
+    guards: Guards | None = None,
     scope: Scope = "first",
     unit: Unit = "text",
 ) -> Expansion:
@@ -107,6 +117,7 @@ def expand(
         labels: of each row; an empty one is no label. None where there are none.
         known: all labels that there are; without, those of the rows.
         rule_ids: what the rules are called, each by a name of its own; None for their ids.
+        guards: what has to stay in the texts; None for nothing.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once.
 
@@ -127,20 +138,39 @@ def expand(
     names = list(dict.fromkeys(known or filter(None, labels or ())))
     rule_ids = matcher.rule_ids if rule_ids is None else rule_ids
     _check(rule_ids, expectations, names if labels is not None else None)
-    done = applications_in(matcher.apply(texts, scope=scope, unit=unit), texts)
+    protected = None if guards is None else guards.protected
+    kept = guarded(matcher.apply(texts, scope=scope, unit=unit, protected=protected), guards)
+    moved = _moved(kept.rewrites, guards)
+    done = applications_in(kept.rewrites, texts)
     written: list[list[int]] = [[] for _ in done.texts]
     for rule, rewrite in zip(done.rules.tolist(), done.rewrites.tolist(), strict=True):
         written[rewrite].append(rule)
     left_out: Counter[str] = Counter()
+    if kept.left_out:
+        left_out[TOUCHED] = sum(kept.left_out.values())
     rewrites = []
-    for row, text, rules in zip(done.rows.tolist(), done.texts, written, strict=True):
+    for place, (row, text, rules) in enumerate(
+        zip(done.rows.tolist(), done.texts, written, strict=True)
+    ):
         own = "" if labels is None else labels[row]
         found = _label([expectations[rule] for rule in rules], own, names)
         if isinstance(found, _LeftOut):
             left_out[found.reason] += 1
         else:
-            rewrites.append(Rewritten(row, text, tuple(rules), None if found == own else found))
+            label = None if found == own else found
+            rewrites.append(Rewritten(row, text, tuple(rules), label, moved.get(place, {})))
     return Expansion(rewrites, rule_ids, Counter(done.rules.tolist()), left_out)
+
+
+def _moved(done: Rewrites, guards: Guards | None) -> dict[int, Mapping[str, Any]]:
+    """Of each distinct rewrite, by its number, the new values of columns that point into it."""
+    if guards is None or not guards.points:
+        return {}
+    moved: dict[int, Mapping[str, Any]] = {}
+    for number, rewrite in zip(done.distinct().ids.tolist(), done, strict=True):
+        if number not in moved:
+            moved[number] = guards.moved(rewrite.row, SpanMap(rewrite.edits).map)
+    return moved
 
 
 @dataclass(frozen=True, slots=True)

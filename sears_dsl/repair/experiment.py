@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.data.table import Table
+from sears_dsl.data.protection import Protection
+from sears_dsl.data.table import Table, guards_of
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
@@ -41,6 +42,7 @@ OnTraining: TypeAlias = Callable[[Variant, int, int, int], None]
 """Called before each training with variant, seed, how many are done and how many there are."""
 
 _Flags: TypeAlias = NDArray[np.bool_]
+_NOTHING = Protection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class RepairSettings:
         unit: what a rule sees at once.
         comparison: how answers are compared with labels.
         control: whether random copies are tried too.
+        protection: what has to stay in the texts of the training rows.
     """
 
     seeds: int = 5
@@ -66,6 +69,7 @@ class RepairSettings:
     unit: Unit = "text"
     comparison: Comparison = "exact"
     control: bool = True
+    protection: Protection = _NOTHING
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -174,7 +178,7 @@ def repair(
     Args:
         training: the rows to train on.
         held_out: labelled rows that nothing else has seen: neither the models nor whatever found
-            the rules.
+            the rules; their guards say what has to stay in them.
         matcher: the accepted rules.
         columns: those of the training rows; the text's is the same in the held-out rows.
         trainer: trains models.
@@ -199,8 +203,13 @@ def repair(
     rewritten_by = partial(
         expand, matcher, known=known, rule_ids=rule_ids, scope=settings.scope, unit=settings.unit
     )
-    added = rewritten_by(training.texts(columns.text), labels=labels)
-    asked = rewritten_by(held_out.texts, labels=[of_row[0] for of_row in held_out.labels])
+    added = rewritten_by(
+        training.texts(columns.text), labels=labels,
+        guards=guards_of(training, settings.protection, column=columns.text),
+    )  # fmt: skip
+    asked = rewritten_by(
+        held_out.texts, labels=[of_row[0] for of_row in held_out.labels], guards=held_out.guards
+    )
     added.require_some(training.path)
     asked.require_some(held_out.path)
     work = _Work(training, added, columns, settings)

@@ -75,6 +75,7 @@ def augmentation_record(
     data: str,
     choices: Mapping[str, Any],
     left_out: Mapping[str, int],
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """An augmentation as values that JSON knows.
 
@@ -85,7 +86,8 @@ def augmentation_record(
         tagger: name and version.
         data: SHA-256 of the rows before.
         choices: what the person chose.
-        left_out: reason → rewrites without a known label.
+        left_out: reason → rewrites that are left out for it.
+        notes: what a reader has to know.
     """
     return {
         "format": "sears-augmentation",
@@ -101,6 +103,7 @@ def augmentation_record(
         "added": done.added,
         "relabelled": done.relabelled,
         "left_out": dict(left_out),
+        "notes": list(notes),
         "rules": dict(done.of_rule),
     }
 

@@ -10,7 +10,7 @@ same choices gives the same bytes. Costs what the trainings cost.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,10 @@ from sears_dsl import __version__
 from sears_dsl.batch.recipes import rules_digest
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.data.table import Table, text_column
+from sears_dsl.data.protection import Guards, Protection
+from sears_dsl.data.table import Table, guards_of, text_column
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.augmented import Augmented, Columns, augmented, named_rules
 from sears_dsl.repair.choice import ALL, Amount
@@ -34,6 +34,7 @@ from sears_dsl.repair.trainers import Trainer
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
+_NOTHING = Protection()
 _SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."
 # What decides no answer, so that it may change when an interrupted run goes on.
 _FREE = ("seeds", "seed", "control", "comparison")
@@ -50,6 +51,7 @@ class AugmentationChoices:
         scope: rewrite the first instance of a rule in a unit, or all.
         unit: what a rule sees at once.
         only_new: whether the old rows are left out.
+        protection: what has to stay in the texts.
     """
 
     amount: Amount = ALL
@@ -58,6 +60,7 @@ class AugmentationChoices:
     scope: Scope = "first"
     unit: Unit = "text"
     only_new: bool = False
+    protection: Protection = _NOTHING
 
 
 def columns_of(
@@ -73,7 +76,6 @@ def columns_of(
 
     Raises:
         DataError: a column that is not there, or several texts that can be meant.
-        UsageError: the context of SQuAD.
 
     Example:
         >>> columns_of(Table({"id": [1], "text": ["a"]}, "a.csv", "csv"), text=None, label=None)
@@ -83,11 +85,6 @@ def columns_of(
     for name in filter(None, (label, id_column)):
         require_column(names, name, where=table.path)
     chosen = text_column(table, chosen=text, label=label)
-    if table.format == "squad" and chosen == "context":
-        raise UsageError(
-            "the answers of SQuAD point into the context, and would point beside it in new rows",
-            help="rewrite the question: --column question",
-        )
     own = "id" if "id" in names and "id" not in (chosen, label) else None
     return Columns(text=chosen, label=label, id=id_column or own)
 
@@ -114,9 +111,11 @@ def augment_table(
     Raises:
         DataError: no rule changes a row.
     """
+    guards = guards_of(table, choices.protection, column=columns.text)
     made = expand(
         matcher,
         table.texts(columns.text),
+        guards=guards,
         labels=None if columns.label is None else table.labels(columns.label),
         scope=choices.scope,
         unit=choices.unit,
@@ -145,10 +144,20 @@ def augment_table(
                 name: getattr(choices, name)
                 for name in ("only_new", "balanced", "seed", "scope", "unit")
             },
+            **_protected(guards),
         },
         left_out=made.left_out,
+        notes=() if guards is None else guards.notes,
     )
     return done, record
+
+
+def _protected(guards: Guards | None) -> Mapping[str, Any]:
+    """What a record says of protection; nothing where there is none."""
+    if guards is None:
+        return {}
+    protection = guards.protection
+    return {"protect": list(protection.columns), "spans": list(map(str, protection.spans))}
 
 
 def repair_model(
@@ -192,7 +201,11 @@ def repair_model(
         trainer=trainer.identity,
         training=training.digest,
         held_out=held_out.digest,
-        notes=(*notes, *([_SEEDLESS] if seedless else ())),
+        notes=(
+            *notes,
+            *_guard_notes(training, held_out, columns, settings),
+            *([_SEEDLESS] if seedless else ()),
+        ),
     )
     with RunJournal(folder / "journal.sqlite3", task=_task(participants, settings)) as journal:
         done = repair(
@@ -207,6 +220,16 @@ def repair_model(
             on_training=on_training,
         )
     return done, participants
+
+
+def _guard_notes(
+    training: Table, held_out: LabelledRows, columns: Columns, settings: RepairSettings
+) -> Iterator[str]:
+    """What a reader has to know of values that are not in their texts."""
+    guards = guards_of(training, settings.protection, column=columns.text)
+    for rows, path in ((guards, training.path), (held_out.guards, held_out.path)):
+        for sentence in () if rows is None else rows.notes:
+            yield f"{path}: {sentence}."
 
 
 def _task(participants: Participants, settings: RepairSettings) -> str:

@@ -24,7 +24,7 @@ from sears_dsl.data.dataset import (
     require_column,
     row_ids,
 )
-from sears_dsl.data.span_columns import SpanColumn, moved_spans, value_spans
+from sears_dsl.data.span_columns import SpanColumn, moved_spans, row_spans
 from sears_dsl.errors import DataError, SearsError, UsageError
 
 MATCHER = WordMatcher(FILM)
@@ -121,7 +121,7 @@ def test_spans_move_in_the_form_that_they_have(value: Any, as_text: bool) -> Non
     assert isinstance(moved, dict)
     assert json.dumps(written) == before
     assert type(moved["spans"]) is type(written)
-    assert value_spans(moved["spans"]) == [(103, 106)]
+    assert row_spans(spec, moved) == [(103, 106)]
     text = moved["spans"] if as_text else json.dumps(moved["spans"])
     assert text.replace("10", "").replace("3", "").replace("6", "") == json.dumps(value).replace(
         "3", ""
@@ -153,7 +153,7 @@ def test_a_span_column_that_says_too_little_is_refused(written: str) -> None:
 @pytest.mark.parametrize("value", ["no json", [["a"]], [3], 7, [{"start": 1}]])
 def test_what_is_no_span_is_refused(value: Any) -> None:
     with pytest.raises(DataError):
-        value_spans(value)
+        row_spans(SpanColumn("text", "spans"), {"spans": value})
 
 
 # ---------------------------------------------------------------- in memory

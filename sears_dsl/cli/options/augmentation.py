@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.options.model import protection_options
 from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.screen.console import imports_option
 from sears_dsl.cli.warm_up import quietly
@@ -26,6 +27,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     imports_option,
     click.option("--column", help="The column that rules rewrite."),
     click.option("--label", help="The column of labels."),
+    *protection_options,
     click.option("--amount", default="all", show_default=True,
                  help="New rows: 20% of the rows, 2x their number, 500, or all rewrites."),
     click.option("--balance/--no-balance", "balanced", default=True, show_default=True,

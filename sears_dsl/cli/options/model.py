@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
 
 _BEAM_WIDTH = 30
+protection_options: tuple[Callable[[Any], Any], ...] = (
+    click.option("--protect", multiple=True, metavar="COLUMN",
+                 help="A column whose content must stay intact in the rewritten text; repeatable."),
+    click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",
+                 help="A column of spans that follows its text: TEXT=COLUMN, TEXT=START:END or "
+                 "TEXT=START+SPANTEXT. What touches one is left out; repeatable."),
+)  # fmt: skip
 _DATA: tuple[Callable[[Any], Any], ...] = (
     click.option("--model", required=True, metavar="SPEC",
                  help="module:object, sklearn:FILE, hf:FOLDER, http://…, file:PREDICTIONS, or "
@@ -38,6 +45,7 @@ _DATA: tuple[Callable[[Any], Any], ...] = (
     click.option("--label", help="The column of labels; without, the model's own answers count."),
     click.option("--also", multiple=True, metavar="COLUMN",
                  help="A further column that the model reads; repeatable."),
+    *protection_options,
     click.option("--compare", type=click.Choice(["exact", "squad"]), default="exact",
                  show_default=True, help="How an answer is compared with the label."),
     click.option("--format", "input_format", help="Format of the data, where its name does not "
@@ -152,12 +160,14 @@ def read_data(options: dict[str, Any]) -> LabelledRows:
     """The rows that the options name."""
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.labelled import read_labelled
+    from sears_dsl.data.protection import Protection
 
     data = read_labelled(
         options["data"],
         column=options["column"],
         label=options["label"],
         also=options["also"],
+        protection=Protection.parse(options["protect"], options["spans"]),
         format_name=options["input_format"],
         options=ReadOptions(limit=options["limit"]),
     )
@@ -217,6 +227,12 @@ def noting(options: dict[str, Any]) -> Callable[[str], None]:
     return note
 
 
+def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
+    """Say which protected values are not in their texts."""
+    for sentence in () if data.guards is None else data.guards.notes:
+        note(f"note: {data.path}: {sentence}")
+
+
 @contextmanager
 def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iterator[Workplace]:
     """`asking`, and what rewords sentences and scores pairs."""
@@ -225,6 +241,7 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
     choice, note = parts_choice(options), noting(options)
     own = choice.own()
     with asking(output, options, show=show) as asked:
+        tell_of_protection(asked.data, note)
         check_rows(
             asked.data, asked.predictor, own, comparison=options["compare"], show=show, note=note
         )

@@ -290,6 +290,7 @@ class HeldOutRows:
             self._tokens,
             tagger=self._tagger,
             scopes=[each.scope for each in rules],
+            guards=self._right.guards,
         )
 
 

@@ -13,6 +13,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.data.protection import Protection
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.settings import Order
 from sears_dsl.errors import DataError
@@ -33,13 +35,35 @@ class _Format(BaseModel):
 
 
 class DataIdentity(_Record):
-    """The rows of the run: SHA-256 of texts and labels, how many, which columns."""
+    """The rows of the run: SHA-256 of texts and labels, how many, which columns, what stayed."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     rows: int = Field(ge=0)
     column: str
     label: str | None
     also: tuple[str, ...] = ()
+    protect: tuple[str, ...] = ()
+    spans: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, data: LabelledRows, *, label: str | None, also: tuple[str, ...]) -> DataIdentity:
+        """Of labelled rows.
+
+        Args:
+            data: the rows.
+            label: the column of labels; None for none.
+            also: further columns that the model reads.
+        """
+        protection = Protection() if data.guards is None else data.guards.protection
+        return cls(
+            sha256=data.digest,
+            rows=len(data.rows),
+            column=data.column,
+            label=label,
+            also=also,
+            protect=protection.columns,
+            spans=tuple(map(str, protection.spans)),
+        )
 
 
 class SettingsRecord(_Record):

@@ -169,13 +169,7 @@ def _manifest(
     settings, data = discovery.settings, discovery.data
     return Manifest(
         ruleset_sha256=digest,
-        data=DataIdentity(
-            sha256=data.digest,
-            rows=len(data.rows),
-            column=data.column,
-            label=participants.label,
-            also=participants.also,
-        ),
+        data=DataIdentity.of(data, label=participants.label, also=participants.also),
         model=participants.model,
         pivots=participants.pivots,
         paraphraser=participants.paraphraser,

@@ -224,7 +224,7 @@ class Workbench:
         """
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_rules([scoped], tagger=self.tagger)
-        done = applications_of(matcher, self.tokens)
+        done = applications_of(matcher, self.tokens, guards=self.data.guards)
         count = len(done.texts)
         return RuleTable(
             rules=tuple(rules),

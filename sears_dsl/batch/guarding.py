@@ -1,0 +1,134 @@
+"""Proof that what had to stay stayed, and rewrites without those that touch a span.
+
+In: texts, what rules made of them, what had to stay. Out: the rewrites that count. Always holds: a
+protected place is byte for byte where its characters went, or there is no row at all but an error:
+the engine promises this, and it is looked at here once more. Costs a look at each edit of the rows
+that protect something.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sears_dsl.data.protection import Guards, Spans
+from sears_dsl.engine.matches import Rewrite
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.engine.rewrite.span_map import SpanMap
+from sears_dsl.errors import InternalError
+
+
+class CharacterPlaces(Protocol):
+    """Where the characters of a text went."""
+
+    def map(self, start: int, end: int) -> tuple[int, int] | None:
+        """The new place of a span; None if it was touched."""
+        ...
+
+
+def require_intact(
+    original: str, rewritten: str, places: CharacterPlaces, protected: Spans, *, rule: str
+) -> None:
+    """Refuse a rewrite that changed what was protected.
+
+    Args:
+        original: the text before.
+        rewritten: the text after.
+        places: where its characters went.
+        protected: places in the original.
+        rule: what changed it, for the message.
+
+    Raises:
+        InternalError: a protected place is not byte for byte where its characters went.
+
+    Example:
+        >>> from sears_dsl.engine.matches import Edit
+        >>> require_intact("is red", "was red", SpanMap([Edit(0, 2, "is", "was")]), [(3, 6)],
+        ...                rule="past")
+    """
+    for start, end in protected:
+        if start >= end:
+            continue
+        place = places.map(start, end)
+        if place is None or rewritten[slice(*place)] != original[start:end]:
+            raise InternalError(
+                f"rule {rule} changed {original[start:end]!r} at {start}, which is protected, in "
+                f"{original[:60]!r}",
+                help="this is a fault of sears; please report it with the rule and the text",
+            )
+
+
+def require_all_intact(
+    rewrites: Iterable[Rewrite], protected: Sequence[Spans], rule_ids: Sequence[str]
+) -> None:
+    """Refuse rewrites of which one changed what was protected.
+
+    Args:
+        rewrites: of texts.
+        protected: for each text the places in it.
+        rule_ids: for the message.
+
+    Raises:
+        InternalError: a protected place is not byte for byte where its characters went.
+    """
+    for rewrite in rewrites:
+        spans = protected[rewrite.row]
+        if spans:
+            require_intact(
+                rewrite.original, rewrite.text, SpanMap(rewrite.edits), spans,
+                rule=rule_ids[rewrite.rule],
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Rewrites that leave what must stay.
+
+    Attributes:
+        rewrites: those that touch no span.
+        left_out: position of a rule → its rewrites that touched one, and do not count.
+    """
+
+    rewrites: Rewrites
+    left_out: Mapping[int, int]
+
+
+def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
+    """The rewrites of some texts that leave what must stay in them.
+
+    Args:
+        rewrites: made with ``guards.protected`` protected.
+        guards: what must stay; None for nothing.
+
+    Raises:
+        InternalError: a protected place was changed.
+    """
+    if guards is None or not len(rewrites):
+        return Guarded(rewrites, {})
+    protecting = np.array([bool(guard.protected) for guard in guards.rows], np.bool_)
+    if protecting[rewrites.rows].any():
+        require_all_intact(rewrites, guards.protected, rewrites.rule_ids)
+    if not any(guard.carried for guard in guards.rows):
+        return Guarded(rewrites, {})
+    left_out: Counter[int] = Counter()
+    kept: list[int] = []
+    for number, rewrite in enumerate(rewrites):
+        carry = SpanMap(rewrite.edits)
+        if all(carry.map(*span) is not None for span in guards.rows[rewrite.row].carried):
+            kept.append(number)
+        else:
+            left_out[rewrite.rule] += 1
+    if not left_out:
+        return Guarded(rewrites, {})
+    return Guarded(
+        Rewrites(
+            rewrites.columns.select(np.array(kept, np.int32)),
+            rule_ids=lambda: rewrites.rule_ids,
+            unrenderable=rewrites.unrenderable,
+        ),
+        left_out,
+    )

@@ -1,0 +1,356 @@
+"""What has to stay intact in a text: protected values, and spans that follow the text.
+
+In: the columns that a person names, and the rows. Out: a `Guard` for each text, all of them
+`Guards`. Always holds: this is the one place that says which characters of a text no rule may
+change, for files, frames, audits and trainings alike; a row whose spans are not where they say is
+protected as a whole, since nobody knows what they mean; a value that its text lacks protects
+nothing, and is counted. Costs a look at each value, and a search for each text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from sears_dsl.data.dataset import require_column
+from sears_dsl.data.span_columns import (
+    CharacterMap,
+    SpanColumn,
+    moved_spans,
+    occurrences,
+    placed_spans,
+    row_spans,
+    standing_spans,
+)
+from sears_dsl.data.squad import SQUAD_SPANS
+from sears_dsl.errors import DataError, UsageError
+
+#: Places in a text: start, and one past the end, in characters.
+Spans: TypeAlias = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What has to stay in one text.
+
+    Attributes:
+        text: the text.
+        protected: places in which no rule may change a character.
+        carried: places that follow the text; a rewrite that touches one does not count.
+        absent: which protected value the text does not contain; empty where it contains all.
+        misplaced: which span is not where the row says; empty where all are.
+
+    Example:
+        >>> guard = Guard("It is red.", protected=[(6, 9)])
+        >>> guard.stays_in("Red it is, red."), guard.stays_in("It is rose.")
+        (True, False)
+    """
+
+    text: str
+    protected: Spans = ()
+    carried: Spans = ()
+    absent: str = ""
+    misplaced: str = ""
+
+    def stays_in(self, text: str) -> bool:
+        """Whether a rewording, made by no rule, holds all that must stay, as often as it stood.
+
+        Of a row with a misplaced span nothing does, since nobody knows what must stay.
+        """
+        if self.misplaced:
+            return False
+        places = {*self.protected, *self.carried}
+        words = Counter(self.text[start:end] for start, end in places if start < end)
+        return all(len(occurrences(text, word)) >= count for word, count in words.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """What the protected columns of a row say of one text.
+
+    Attributes:
+        spans: places in which no rule may change a character.
+        absent: which value the text does not contain; empty where it contains all.
+        misplaced: which span is not where the row says; empty where all are.
+    """
+
+    spans: Spans
+    absent: str = ""
+    misplaced: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """Which columns say what has to stay intact.
+
+    Attributes:
+        columns: columns of values. Of texts (or lists of texts) every place where the value occurs
+            in the rewritten text is protected; of spans these spans.
+        spans: columns that point into a text and are carried along to the rewritten text.
+
+    Example:
+        >>> protection = Protection(("answer",))
+        >>> protection.protected({"answer": "red"}, column="text", text="It is red, very red.")
+        Protected(spans=[(6, 9), (16, 19)], absent='', misplaced='')
+        >>> protection.protected({"answer": "blue"}, column="text", text="It is red.").absent
+        "'blue' is not in the text"
+    """
+
+    columns: tuple[str, ...] = ()
+    spans: tuple[SpanColumn, ...] = ()
+
+    @classmethod
+    def parse(cls, columns: Iterable[str], spans: Iterable[str]) -> Protection:
+        """What a person wrote: names of columns, and spans as `SpanColumn.parse` takes them.
+
+        Raises:
+            UsageError: one of the spans says nothing.
+        """
+        return cls(tuple(dict.fromkeys(columns)), tuple(map(SpanColumn.parse, spans)))
+
+    def __bool__(self) -> bool:
+        return bool(self.columns or self.spans)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Every column that is looked at."""
+        names = (name for spec in self.spans for name in spec.columns)
+        return tuple(dict.fromkeys([*self.columns, *names]))
+
+    def of_format(self, format_name: str) -> Protection:
+        """The same for files of a format, whose own columns may point into a text."""
+        if format_name != "squad":
+            return self
+        own = (spec for spec in SQUAD_SPANS if spec not in self.spans)
+        return Protection(self.columns, (*self.spans, *own))
+
+    def check(
+        self, names: Sequence[str], *, column: str, also: Sequence[str] = (), where: str
+    ) -> None:
+        """Whether all columns are there and mean something.
+
+        Args:
+            names: the columns that there are.
+            column: the column that rules rewrite.
+            also: further columns that a model reads.
+            where: the dataset, for messages.
+
+        Raises:
+            DataError: a column is missing.
+            UsageError: the rewritten column is protected, or a model reads places in it.
+        """
+        for name in (*self.needed, *(spec.text_column for spec in self.spans)):
+            require_column(names, name, where=where)
+        if column in self.columns:
+            raise UsageError(
+                f"nothing to rewrite: {column} is protected",
+                help="name another column with --column",
+            )
+        pointing = [spec for spec in self.spans if spec.text_column == column]
+        read = [name for spec in pointing for name in spec.columns if name in also]
+        if read:
+            raise UsageError(
+                f"--also {read[0]}: it says where something stands in {column}, which is rewritten",
+                help="a model can be given the text of an answer, and not its place",
+            )
+
+    def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> Protected:
+        """What the protected columns say of one text.
+
+        Spans of a column of ``spans`` are taken as they are: whether they stand in the text is for
+        those who carry them along to see.
+
+        Args:
+            cells: the row's values, by column.
+            column: the column of the text.
+            text: it.
+
+        Raises:
+            DataError: a value that has none of the known forms; its column is named.
+        """
+        found: list[tuple[int, int]] = []
+        absent = misplaced = ""
+        for name in self.columns:
+            declared = next((spec for spec in self.spans if name in spec.columns), None)
+            try:
+                if declared is None:
+                    of_value = _protected_by(cells[name], name, text)
+                    absent, misplaced = absent or of_value.absent, misplaced or of_value.misplaced
+                    found += of_value.spans
+                elif declared.text_column == column:
+                    found += row_spans(declared, cells)
+            except DataError as error:
+                raise _in_column(name, error) from error
+        if misplaced:  # nobody knows what such a span means
+            found = [(0, len(text))]
+        return Protected(found, absent, misplaced)
+
+    def guard(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
+        """All that has to stay in one text; a row with a misplaced span stays as a whole.
+
+        Args:
+            cells: the row's values of all columns that are `needed`.
+            column: the column of the text.
+            text: it.
+
+        Raises:
+            DataError: a value that has none of the known forms; its column is named.
+        """
+        own = self.protected(cells, column=column, text=text)
+        carried: list[tuple[int, int]] = []
+        misplaced = own.misplaced
+        for spec in self.spans:
+            if spec.text_column == column:
+                try:
+                    standing = standing_spans(spec, cells, text)
+                except DataError as error:
+                    raise _in_column("/".join(spec.columns), error) from error
+                if isinstance(standing, str):
+                    misplaced = misplaced or standing
+                else:
+                    carried += standing
+        if misplaced:
+            return Guard(text, [(0, len(text))], (), own.absent, misplaced)
+        return Guard(text, own.spans, carried, own.absent)
+
+
+def _in_column(column: str, error: DataError) -> DataError:
+    return DataError(f"column {column}: {error.message}", help=error.help)
+
+
+def _protected_by(value: Any, column: str, text: str) -> Protected:
+    """What one value protects."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if value is None or value != value:  # noqa: PLR0124 - not a number is missing
+        return Protected(())
+    if isinstance(value, (list, dict)) and not _are_texts(value):
+        return Protected(*placed_spans(SpanColumn("", column), {column: value}, text))
+    places: list[tuple[int, int]] = []
+    lacking: list[str] = []
+    for each in value if isinstance(value, list) else [str(value)]:
+        found = occurrences(text, each)
+        places += found
+        if each and not found:
+            lacking.append(each)
+    return Protected(places, f"{lacking[0]!r} is not in the text" if lacking else "")
+
+
+def _are_texts(value: list[Any] | dict[Any, Any]) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+@dataclass(frozen=True, eq=False)
+class Guards:
+    """What has to stay in the texts of some rows.
+
+    Attributes:
+        protection: which columns say so.
+        column: the column of the texts.
+        rows: for each row what has to stay.
+        cells: for each row its values of the columns that are `Protection.needed`.
+
+    Example:
+        >>> guards = Guards.of(["It is red."], {"answer": ["red"]}, column="text",
+        ...                    protection=Protection(("answer",)), where="a.csv")
+        >>> guards.protected, guards.notes
+        ([[(6, 9)]], ())
+    """
+
+    protection: Protection
+    column: str
+    rows: Sequence[Guard]
+    cells: Sequence[Mapping[str, Any]] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[str],
+        columns: Mapping[str, Sequence[Any]],
+        *,
+        column: str,
+        protection: Protection,
+        where: str,
+    ) -> Guards:
+        """Of all rows of a table.
+
+        Args:
+            texts: those that are rewritten.
+            columns: columns of the same rows, those among them that are `Protection.needed`.
+            column: the column of the texts.
+            protection: which columns say what stays.
+            where: the table, for messages.
+
+        Raises:
+            DataError: a value that has none of the known forms.
+        """
+        guards: list[Guard] = []
+        cells: list[Mapping[str, Any]] = []
+        for row, text in enumerate(texts):
+            own = {name: columns[name][row] for name in protection.needed}
+            try:
+                guards.append(protection.guard(own, column=column, text=text))
+            except DataError as error:
+                place = f"{where}: row {row + 1}"
+                raise DataError(f"{place}, {error.message}", help=error.help) from error
+            cells.append(own)
+        return cls(protection, column, guards, cells)
+
+    @cached_property
+    def protected(self) -> list[Spans]:
+        """For each row the places in which no rule may change a character."""
+        return [guard.protected for guard in self.rows]
+
+    @property
+    def points(self) -> bool:
+        """Whether a column points into the texts, and is to be moved with them."""
+        return any(spec.text_column == self.column for spec in self.protection.spans)
+
+    def part(self, places: Iterable[int]) -> Guards:
+        """Of some rows, in the order given."""
+        chosen = list(places)
+        rows, cells = self.rows, self.cells
+        return Guards(
+            self.protection,
+            self.column,
+            [rows[place] for place in chosen],
+            [cells[place] for place in chosen],
+        )
+
+    def moved(self, row: int, carry: CharacterMap) -> dict[str, Any]:
+        """The new values of the span columns of a row whose text was rewritten.
+
+        Args:
+            row: which.
+            carry: where the characters of its text went; no span was touched.
+
+        Raises:
+            DataError: a span was touched after all.
+        """
+        new: dict[str, Any] = {}
+        for spec in self.protection.spans:
+            if spec.text_column == self.column:
+                moved = moved_spans(spec, self.cells[row], self.rows[row].text, carry)
+                if isinstance(moved, str):
+                    raise DataError(f"row {row + 1}: {moved}")
+                new |= moved
+        return new
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a person has to know of values that are not in their text: sentences."""
+        notes = []
+        for kind, consequence in (
+            ("absent", "a protected value that its text does not contain"),
+            ("misplaced", "a span that is not where it says, and no rule rewrites them"),
+        ):
+            whys = [(row, getattr(guard, kind)) for row, guard in enumerate(self.rows)]
+            told = [(row, why) for row, why in whys if why]
+            if told:
+                row, why = told[0]
+                rows = "1 row has" if len(told) == 1 else f"{len(told):,} rows have"
+                notes.append(f"{rows} {consequence}: row {row + 1}, {why}")
+        return tuple(notes)

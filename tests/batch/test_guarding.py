@@ -1,0 +1,88 @@
+"""What is protected is looked at once more when rules are through: a fault is never a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from sears_dsl.batch.guarding import guarded, require_intact
+from sears_dsl.batch.memory import apply_to
+from sears_dsl.batch.tally import Tally
+from sears_dsl.data.protection import Guards, Protection
+from sears_dsl.data.span_columns import SpanColumn
+from sears_dsl.engine.chain import ChainedRow
+from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.engine.rewrite.span_map import SpanMap
+from sears_dsl.errors import InternalError
+from sears_dsl.language.loader import parse
+from sears_dsl.tagging.pinned import PinnedTagger
+
+
+class Careless:
+    """A matcher that forgets what is protected."""
+
+    rule_ids = ("careless",)
+
+    def apply(self, texts: Sequence[str], **_: Any) -> list[Rewrite]:
+        return [
+            Rewrite(0, row, text, "x" + text[1:], (Edit(0, 1, text[0], "x"),))
+            for row, text in enumerate(texts)
+        ]
+
+    def chain(self, texts: Sequence[str], **_: Any) -> list[ChainedRow]:
+        return [
+            ChainedRow(text, "x" + text[1:], ((0, (Edit(0, 1, text[0], "x"),)),)) for text in texts
+        ]
+
+
+@pytest.mark.parametrize("mode", ["each", "chain"])
+def test_a_matcher_that_changes_what_is_protected_gives_no_row(mode: Any) -> None:
+    rows = [{"text": "red car", "answer": "car"}, {"text": "red car", "answer": "red"}]
+    assert apply_to(rows[:1], Careless(), column="text", protect=["answer"], mode=mode)
+    with pytest.raises(InternalError, match="careless changed 'red' at 0, which is protected"):
+        apply_to(rows, Careless(), column="text", protect=["answer"], mode=mode)
+
+
+def test_a_place_has_to_hold_the_same_characters_and_not_only_be_there() -> None:
+    moved = SpanMap([Edit(0, 0, "", "a ")])
+    require_intact("red car", "a red car", moved, [(0, 3), (4, 7), (5, 5)], rule="a")
+    with pytest.raises(InternalError):
+        require_intact("red car", "a rad car", moved, [(0, 3)], rule="a")
+    with pytest.raises(InternalError):
+        require_intact("red car", "a car", SpanMap([Edit(0, 3, "red", "a")]), [(0, 3)], rule="a")
+
+
+def test_rewrites_that_touch_a_span_are_left_out_and_counted() -> None:
+    texts = ["a red car", "a red bus"]
+    guards = Guards.of(texts, {"spans": [[[2, 5]], [[6, 9]]]}, column="text", where="a",
+                       protection=Protection((), (SpanColumn.parse("text=spans"),)))  # fmt: skip
+    done = parse("red -> blue\na -> the").compile(tagger=PinnedTagger()).apply(texts)
+    kept = guarded(done, guards)
+    assert [rewrite.text for rewrite in kept.rewrites] == [
+        "the red car",
+        "a blue bus",
+        "the red bus",
+    ]
+    assert kept.left_out == {0: 1}
+    assert guarded(done, None).rewrites is done
+    assert isinstance(kept.rewrites, Rewrites)
+
+
+def test_values_that_the_text_lacks_are_counted_and_misplaced_rows_stay() -> None:
+    matcher = parse("car -> bus").compile(tagger=PinnedTagger())
+    rows = [
+        {"text": "a red car", "answer": "blue"},
+        {"text": "a red car", "answer": [{"text": "red", "answer_start": 1}]},
+        {"text": "a red car", "answer": "red"},
+    ]
+    for mode in ("each", "chain"):
+        tally = Tally()
+        apply_to(rows, matcher, column="text", protect=["answer"], mode=mode, tally=tally)  # type: ignore[arg-type]
+        assert (tally.changed, tally.absent, tally.misplaced) == (2, 1, 1)
+        assert tally.reasons == [
+            ("1", "'blue' is not in the text"),
+            ("2", "the text at 1 is not 'red'"),
+        ]

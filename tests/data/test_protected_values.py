@@ -1,0 +1,109 @@
+"""What has to stay in a text: by values that occur in it, by spans, told where it is not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sears_dsl.data.labelled import read_labelled
+from sears_dsl.data.protection import Guards, Protection
+from sears_dsl.data.span_columns import SpanColumn
+from sears_dsl.errors import DataError, UsageError
+
+TEXT = "Paris is in France; Paris."
+
+
+def guard(value: Any) -> Any:
+    return Protection(("answers",)).guard({"answers": value}, column="text", text=TEXT)
+
+
+@pytest.mark.parametrize(
+    ("value", "places"),
+    [
+        ("Paris", [(0, 5), (20, 25)]),
+        (["France", "Paris"], [(12, 18), (0, 5), (20, 25)]),
+        ([{"text": "Paris", "answer_start": 20}], [(20, 25)]),
+        ({"text": ["France"], "answer_start": [12]}, [(12, 18)]),
+        ([[0, 5]], [(0, 5)]),
+        (None, []),
+        ("", []),
+        ([], []),
+        (float("nan"), []),
+    ],
+)
+def test_values_protect_where_they_stand(value: Any, places: list[tuple[int, int]]) -> None:
+    found = guard(value)
+    assert list(found.protected) == places
+    assert not found.absent
+    assert not found.misplaced
+
+
+def test_a_value_that_the_text_lacks_is_told() -> None:
+    assert guard("Rome").absent == "'Rome' is not in the text"
+    assert list(guard(["Paris", "Rome"]).protected) == [(0, 5), (20, 25)]
+    assert guard(["Paris", "Rome"]).absent == "'Rome' is not in the text"
+    assert guard([{"text": "Rome", "answer_start": -1}]).absent
+
+
+def test_a_row_with_a_misplaced_span_stays_as_a_whole() -> None:
+    found = guard([{"text": "Paris", "answer_start": 1}])
+    assert list(found.protected) == [(0, len(TEXT))]
+    assert found.misplaced == "the text at 1 is not 'Paris'"
+    assert not found.stays_in(TEXT)
+
+
+def test_spans_of_another_text_protect_nothing_here() -> None:
+    spans = (SpanColumn.parse("question=start:end"),)
+    protection = Protection(("start",), spans)
+    cells = {"start": 0, "end": 5}
+    assert not protection.guard(cells, column="text", text=TEXT).protected
+    assert list(protection.guard(cells, column="question", text=TEXT).protected) == [(0, 5)]
+
+
+def test_a_rewording_keeps_what_must_stay_as_often_as_it_stood() -> None:
+    found = guard("Paris")
+    assert found.stays_in("In France is Paris, Paris!")
+    assert not found.stays_in("It is in France: Paris.")
+
+
+def test_rows_of_a_squad_file_protect_their_own_answers_alone() -> None:
+    def question(name: str, text: str, start: int) -> dict[str, Any]:
+        return {
+            "id": name,
+            "question": "Where?",
+            "answers": [{"text": text, "answer_start": start}],
+        }
+
+    rows = [
+        {"context": TEXT, **question("1", "Paris", 20)},
+        {"context": TEXT, **question("2", "France", 12)},
+    ]
+    data = read_labelled(rows, column="context", protection=Protection(("answers",)))
+    assert data.guards is not None
+    assert [list(spans) for spans in data.guards.protected] == [[(20, 25)], [(12, 18)]]
+
+
+def test_what_cannot_be_protected_is_refused() -> None:
+    rows = [{"text": TEXT, "start": "3", "end": "x"}]
+    spans = (SpanColumn.parse("text=start:end"),)
+    with pytest.raises(UsageError, match="nothing to rewrite: text is protected"):
+        read_labelled(rows, column="text", protection=Protection(("text",)))
+    with pytest.raises(DataError, match="has no column 'answer'"):
+        read_labelled(rows, column="text", protection=Protection(("answer",)))
+    with pytest.raises(DataError, match="row 1, column start/end: 'x' is no position"):
+        read_labelled(rows, column="text", protection=Protection((), spans))
+    with pytest.raises(UsageError, match="--also start: it says where something stands in text"):
+        read_labelled(rows, column="text", also=["start"], protection=Protection((), spans))
+
+
+def test_notes_count_the_rows() -> None:
+    guards = Guards.of(
+        ["a red car", "a car", "a bus"], {"answer": ["red", "red", "blue"]}, column="text",
+        protection=Protection(("answer",)), where="a.csv",
+    )  # fmt: skip
+    assert guards.notes == (
+        "2 rows have a protected value that its text does not contain: row 2, 'red' is not in the "
+        "text",
+    )
+    assert guards.part([0]).notes == ()
