@@ -136,6 +136,9 @@ def audit(
     robust = robustness(
         effects, gates=gates, tolerance=circumstances.tolerance, seed=circumstances.seed
     )
+    plain = {
+        name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
+    }
     return AuditDocument(
         verdict=decide(effects, judgements, whole, gates, robust),
         model=circumstances.model,
@@ -167,7 +170,7 @@ def audit(
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
         versions=package_versions(),
         robustness=robust,
-        columns=column_accuracies(effects, columns or {}),
+        columns=column_accuracies(effects, plain),
     )
 
 
