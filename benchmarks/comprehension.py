@@ -48,7 +48,7 @@ def main() -> None:
     data = _sample(read_squad(data_file("squad/dev-v1.1.json")))
     predictor = CachedPredictor(CallablePredictor(model), batch_size=4096)
     tagger = load_tagger("spacy")
-    team = load_team(Recipe(scorer="strict"), jobs=JOBS)
+    team = load_team(Recipe(), jobs=JOBS)
     found = discover(
         data,
         predictor,

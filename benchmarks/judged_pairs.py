@@ -71,7 +71,10 @@ class Judged:
 
 
 def load_set(name: str, *, pairs: int) -> Judged:
-    """A set by name, a seeded sample of so many pairs."""
+    """A set by name, a seeded sample of so many pairs.
+
+    With `FURTHER` behind the name: of its pairs that differ by more than 4 words.
+    """
     if name == MADE:
         rows = [
             (old, new, float(meaning == "kept"))
@@ -79,10 +82,11 @@ def load_set(name: str, *, pairs: int) -> Judged:
             for meaning, _, old, new in substitutions("fit", texts)
         ]
         return _judged(name, "made here, on public-domain and CC BY-SA sentences", rows, 1, 1)
-    terms, read, grade, strict = _SETS[name]
-    near = [row for row in read() if 1 <= word_edits(row[0], row[1], most=4) <= 4]
-    random.Random(_SEED).shuffle(near)
-    return _judged(name, terms, near[:pairs], grade, strict)
+    terms, read, grade, strict = _SETS[name.removesuffix(FURTHER)]
+    edits = range(5, 6) if name.endswith(FURTHER) else range(1, 5)
+    rows = [row for row in read() if word_edits(row[0], row[1], most=4) in edits]
+    random.Random(_SEED).shuffle(rows)
+    return _judged(name, terms, rows[:pairs], grade, strict)
 
 
 def substitutions(use: str, texts: list[str]) -> list[tuple[str, str, str, str]]:
@@ -112,7 +116,7 @@ def reviews() -> list[str]:
 
 
 def word_edits(one: str, other: str, *, most: int) -> int:
-    """Edit distance over words and punctuation, ignoring case; more than ``most`` is not exact."""
+    """Edit distance over words and punctuation, ignoring case; ``most`` + 1 where it is more."""
     left, right = (re.findall(r"\w+|[^\w\s]", text.lower()) for text in (one, other))
     if abs(len(left) - len(right)) > most:
         return most + 1
@@ -124,7 +128,7 @@ def word_edits(one: str, other: str, *, most: int) -> int:
                 row[column],
                 min(row[column] + 1, row[column - 1] + 1, diagonal + (word != against)),
             )
-    return row[-1]
+    return min(row[-1], most + 1)
 
 
 def _books() -> list[str]:
@@ -196,6 +200,8 @@ _SETS: dict[str, tuple[str, _Reader, float, float]] = {
         1,
     ),
 }
+#: Behind the name of a set: its pairs that differ by more than 4 words.
+FURTHER = ", further"
 #: The set that was made for the purpose.
 MADE = "substitutions"
 #: The sets that the shipped numbers are fitted on.

@@ -6,8 +6,11 @@ DEFAULT_TAGGER = "fast"
 """The name of the tagger. Chosen by how often the shipped rules fire where they should
 (`python -m benchmarks.taggers`); ``spacy`` is the other one."""
 
-SCORER_NAMES = ("judge", "strict", "combined", "pivot", "minilm")
+SCORER_NAMES = ("judge", "meaning", "pivot", "minilm")
 """The scores of meaning that there are, as `load_scorer` describes them."""
 
 DEFAULT_SCORER = "judge"
-"""The one that discovery and audits ask."""
+"""The one that all commands and functions ask."""
+
+INSTEAD_OF = {"strict": "judge", "combined": "meaning"}
+"""Scorers that there were, and which one does now what each was for."""

@@ -1,11 +1,11 @@
 """Makes the judge: ``python -m training.judge --data FOLDER [--keep FOLDER]``.
 
 In: the judgements of `training.judgements`. Out: ``judge.npz``, what was learned about contents,
-and ``judge.json``, the curves of all evidence with their provenance; a line about each step. Always
-holds: the same files, versions and seed give the same judge (to rounding). A fifth of the targets
-of SWORDS, one in ten rules and swaps takes no part: its figures are printed last, and are for the
-model card. Costs: reading all places with the encoder, some ten minutes on one core, which
-``--keep`` keeps; learning, two minutes.
+and ``judge.json``, the curves of all evidence with their provenance; ``readings.json`` and
+``sentence_meaning.json``; a line about each step. Always holds: the same files, versions and seed
+give the same judge (to rounding). A fifth of the targets of SWORDS, one in ten rules and swaps
+takes no part: its figures are printed last, and are for the model card. Costs: reading all places
+with the encoder, some ten minutes on one core, which ``--keep`` keeps; learning, two minutes.
 
 1. Content (`sears_dsl.judge.content`), in two folds, so that the curves see log-odds of changes
 that it did not learn from. Words of the PPDB sample, without context, are its second task. 2. The
@@ -15,7 +15,8 @@ substitutes do not mean the same by "acceptable". 3. The intercept, with a slope
 rules do: substitutes as a thesaurus gives them (one in eight is acceptable), with accepted and
 spoiled rewrites at the same rate. 4. The cheap curves likewise, without what the encoder sees, then
 moved until they reject at τ one in a hundred of what the full ones accept. 5. What readers accept
-of each change beyond that (`training.readings`), into ``readings.json``.
+of each change beyond that (`training.readings`), into ``readings.json``. 6. The curves of whole
+sentences, on graded sentences and made substitutions alone, into ``sentence_meaning.json``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoTokenizer
 
-from benchmarks.judged_pairs import load_set
+from benchmarks.judged_pairs import FURTHER, MADE, load_set
 from benchmarks.judged_rewrites import FILE, READ, JudgedRewrite, read_judged_rewrites
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.content import Content
@@ -58,10 +59,13 @@ from sears_dsl.judge.encoder import (
     places_of,
     turned,
 )
+from sears_dsl.judge.evidence import Curves, content_columns, single_words
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
-from sears_dsl.judge.judge import VERSION, Curves, content_columns, single_words
+from sears_dsl.judge.judge import VERSION
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.meaning.sentence_encoder import carried_encoder
+from sears_dsl.meaning.sentence_meaning import ABOUT_FEW, ABOUT_MANY, FEW, chances
+from sears_dsl.meaning.sentence_meaning import VERSION as MEANING_VERSION
 from sears_dsl.runtime.writing import write_atomically
 from training.judgements import (
     Judgement,
@@ -459,7 +463,10 @@ class Weighed:
 
 
 def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
-    """All evidence about some of the judgements, given the log-odds of all changes."""
+    """All evidence about some of the judgements, given the log-odds of all changes.
+
+    Of whole sentences that the judge is not fitted on, grammar is not read.
+    """
     drawn = np.random.default_rng(5).permutation(len(of.judgements))
     rows = np.sort(drawn[: SAMPLED.get(name, len(drawn))])
     judgements = [of.judgements[row] for row in rows.tolist()]
@@ -473,7 +480,7 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     columns = {
         **{key: cheap[:, at] for at, key in enumerate((*SURFACE, *SUPPORT, *ALONE))},
         **{key: values[rows] for key, values in content.items()},
-        **read_grammar(name, pairs, models),
+        **({} if name in GRADED_ALONE else read_grammar(name, pairs, models)),
     }
     show(f"{name}: {len(rows)} judgements with all evidence")
     return Weighed(judgements, columns)
@@ -497,8 +504,9 @@ def examples_of(reads: Mapping[str, Read], chosen: Mapping[str, NDArray[np.bool_
 
 
 def joined(columns: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-    """The columns of several sets, one after another."""
-    return {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
+    """The columns that several sets have, one after another."""
+    shared = [name for name in columns[0] if all(name in each for each in columns)]
+    return {name: np.concatenate([each[name] for each in columns]) for name in shared}
 
 
 def odds_of(curves: Curves, columns: Mapping[str, Floats]) -> Floats:
@@ -506,10 +514,10 @@ def odds_of(curves: Curves, columns: Mapping[str, Floats]) -> Floats:
     return curves.intercept - curves.parts(columns).sum(1)
 
 
-def at_base_rate(good: NDArray[np.bool_]) -> Floats:
-    """What each judgement counts, so that `BASE_RATE` of them are good, in all 1."""
+def weighed_at(rate: float, good: NDArray[np.bool_]) -> Floats:
+    """What each judgement counts, so that a share of them is good, in all 1."""
     share = good.mean()
-    return np.where(good, BASE_RATE / share, (1 - BASE_RATE) / (1 - share)) / len(good)
+    return np.where(good, rate / share, (1 - rate) / (1 - share)) / len(good)
 
 
 def calibrate(odds: Floats, good: NDArray[np.bool_], weights: Floats) -> tuple[float, float]:
@@ -630,6 +638,14 @@ FITTED = {
     "STS-B train": (0.1, 2),
     "PAWS half 0": (0.05, 3),
 }
+#: What the curves of whole sentences are fitted on, likewise. Made substitutions have the negations
+#: and opposites that graded sentences hardly have.
+MEANT = {
+    "STS-B train": (0.5, 0),
+    f"STS-B train{FURTHER}": (0.05, 0),
+    "PAWS half 0": (0.3, 1),
+    MADE: (0.2, 2),
+}
 #: What the intercept is fitted on, each at the base rate, and how much that counts.
 CALIBRATED = {
     ("swords",): 0.15,
@@ -676,13 +692,40 @@ def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
         rows = np.isin(names, together)
         # Refused rewrites that were written to be hard are no sample of what mining gives.
         rows &= good | ~np.array(["enriched" in one or "hard" in one for one in sources])
-        counted[rows] = weight * at_base_rate(good[rows])
+        counted[rows] = weight * weighed_at(BASE_RATE, good[rows])
     full = scaled(full, *calibrate(odds_of(full, evidence), good, counted))
     accepted = good & (odds_of(full, evidence) >= 0)
     # Generous: of what the full curves rightly accept it may lose one in a hundred.
     lost = float(np.quantile(odds_of(cheap, evidence)[accepted], 0.01))
     cheap = scaled(cheap, 1.0, -lost)
     return cheap, full
+
+
+def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
+    """The curves of whole sentences that differ in few words, and in many, calibrated.
+
+    Args:
+        sets: those of `MEANT`, by name.
+    """
+    evidence, same, kinds, weights, judgements = gathered(sets, MEANT)
+    sources = np.array([one.source for one in judgements])
+    words = evidence["words changed"]
+    found = []
+    for about, rows in (
+        (ABOUT_FEW, words <= FEW),
+        # The other sets have hardly any such pairs.
+        (ABOUT_MANY, (words > FEW) & np.isin(sources, ("STS-B train", f"STS-B train{FURTHER}"))),
+    ):
+        columns = {name: evidence[name][rows] for name in about}
+        curves = fit_curves(columns, same[rows], kinds[rows], weights[rows], penalty=2.0)
+        counted = np.zeros(rows.sum())
+        for source in {*sources[rows].tolist()}:
+            inside = sources[rows] == source
+            counted[inside] = weighed_at(0.5, same[rows][inside] >= 0.5)
+        slope, intercept = calibrate(odds_of(curves, columns), same[rows] >= 0.5, counted)
+        found.append(scaled(curves, slope, intercept))
+    few, many = found
+    return few, many
 
 
 def frequencies_of(texts: Iterable[str], folder: Path) -> Any:
@@ -728,6 +771,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
     parser.add_argument("--keep", type=Path, required=True, help="a folder for what was read")
     parser.add_argument("--out", type=Path, default=Path("sears_dsl/judge/judge.json"))
+    parser.add_argument(
+        "--meaning", type=Path, default=Path("sears_dsl/meaning/sentence_meaning.json"),
+        help="the file of the curves of whole sentences",
+    )  # fmt: skip
     parser.add_argument("--folds", type=int, default=FOLDS)
     parser.add_argument(
         "--readings", type=Path, nargs="+", default=[FILE, READ], metavar="FILE",
@@ -764,14 +811,16 @@ def main() -> None:
         "phrases": in_context(told, [*originals, *english[:9000]], most=1)[:3000],
         "mined": mined([one for file in arguments.readings for one in read_judged_rewrites(file)]),
     }  # fmt: skip
-    for name, count in GRADED.items():
+    for name, count in (GRADED | GRADED_ALONE).items():
         pairs = load_set(name, pairs=count)
         sets[name] = graded(name, pairs.pairs, pairs.equivalent.tolist())
     reads = {name: read(name, some, models) for name, some in sets.items()}
     alone = read("ppdb", told, models, context=False)
     content, judged, shipped = fit(reads, alone, models, frequencies, folds=arguments.folds)
     cheap, full = fit_all(judged)
+    whole = {name: judged.pop(name) for name in GRADED_ALONE}
     write(content, cheap, full, judged, out=arguments.out, files=files, data=data)
+    write_meaning(content, {**judged, **whole}, out=arguments.meaning)
     out_of_fold, as_shipped = (
         np.concatenate([scores_of(cheap, full, some[name].columns) for name in READ_BEFORE])
         for some in (judged, shipped)
@@ -832,11 +881,46 @@ def write(
     write_atomically(out, (json.dumps(document, indent=1) + "\n").encode())
 
 
+def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -> None:
+    """The curves of whole sentences, with their provenance and figures."""
+    few, many = fit_meaning(sets)
+    found = {}
+    for name in ("STS-B dev", "PAWS half 1", "QQP", "SICK trial"):
+        each = sets[name]
+        scores = chances(few, many, each.columns)
+        found[name] = {
+            "pairs": len(scores),
+            "equivalent": int((each.shares >= 0.5).sum()),
+            "area": round(area(scores, each.shares >= 0.5), 3),
+        }
+        show(f"whole sentences, {name}: {found[name]}")
+    document = {
+        "version": MEANING_VERSION,
+        "tau": 0.5,
+        "sha256": hashlib.sha256(content.to_bytes()).hexdigest(),
+        "provenance": {
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "command": "python -m training.judge --data FOLDER --keep FOLDER",
+            "criterion": "share of people who call pairs the same, one in 2 the same",
+            "models": "all-MiniLM-L6-v2",
+            "sets": {name: _digest(sets[name].judgements) for name in MEANT},
+            "judgements": {name: len(sets[name].judgements) for name in MEANT},
+            "figures": found,
+        },
+        "few": described(few),
+        "many": described(many),
+    }
+    write_atomically(out, (json.dumps(document, indent=1) + "\n").encode())
+
+
 #: Pairs of sentences and how many are read; those that are not fitted are for figures alone.
 GRADED = {
     "STS-B train": 2000, "PAWS half 0": 500, "STS-B dev": 400, "PAWS half 1": 250, "QQP": 300,
     "SICK trial": 300,
 }  # fmt: skip
+
+#: Pairs of sentences that the judge is not fitted on, only the curves of whole sentences.
+GRADED_ALONE = {f"STS-B train{FURTHER}": 1200, MADE: 700}
 
 if __name__ == "__main__":
     main()

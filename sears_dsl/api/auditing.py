@@ -256,7 +256,6 @@ def audit(
     slices: Sequence[str] = (),
     scorer: AnyScorer | None = AS_FOUND,
     tau: float | None = None,
-    floor: float | None = None,
     pivots: Sequence[str] = (),
     device: str = "cpu",
     jobs: int | None = None,
@@ -305,7 +304,6 @@ def audit(
             that scored the rules when they were found, by the manifest beside their file, with its
             τ; and the judge where there is none.
         tau: S from which on texts count as equivalent; None for the scorer's own.
-        floor: of the scorer ``strict``: least S of the paper's score.
         pivots: languages to translate through.
         device: ``cpu`` or ``cuda``.
         jobs: processes that score; None for as many as cores, eight at most.
@@ -364,7 +362,7 @@ def audit(
         )  # fmt: skip
         choice = PartsChoice(
             scorer=_named(scorer), paraphrases=False, tau=tau,
-            floor=floor, pivots=tuple(pivots), device=device, jobs=jobs,
+            pivots=tuple(pivots), device=device, jobs=jobs,
         )  # fmt: skip
         rulesets = rulesets_of(rules)
         recorded = None

@@ -253,7 +253,6 @@ def discover(
     budget_seconds: float | None = None,
     paper: bool = False,
     scorer: AnyScorer = DEFAULT_SCORER,
-    floor: float | None = None,
     paraphraser: AnyParaphraser | None = None,
     pivots: Sequence[str] = (),
     beam: int | None = None,
@@ -300,9 +299,8 @@ def discover(
         budget_seconds: time for the search; the best found until then comes back.
         paper: the order and the settings of the paper (ACL 2018); what differs from the defaults
             above counts.
-        scorer: what says whether meaning is kept: ``judge``, ``strict``, ``combined``, ``pivot``,
-            ``minilm``, or a function of pairs (original, rewrite) that gives numbers from 0 to 1.
-        floor: of the scorer ``strict``: least S of the paper's score.
+        scorer: what says whether meaning is kept: ``judge``, ``meaning``, ``pivot``, ``minilm``,
+            or a function of pairs (original, rewrite) that gives numbers from 0 to 1.
         paraphraser: rewordings of your own in the place of translation models: a function of
             sentences, a mapping, a file of pairs.
         pivots: languages to translate through and back; none for the pair that packages carry.
@@ -363,7 +361,7 @@ def discover(
             **{name: value for name, value in chosen.items() if name != "scorer"},
         )  # fmt: skip
         choice = PartsChoice(
-            scorer=chosen["scorer"], paraphraser=paraphraser, tau=chosen["tau"], floor=floor,
+            scorer=chosen["scorer"], paraphraser=paraphraser, tau=chosen["tau"],
             pivots=tuple(pivots), beam=beam, device=device, jobs=jobs,
         )  # fmt: skip
         data = read_once(data)
@@ -421,7 +419,6 @@ def adversaries(
     seed: int = 0,
     budget_seconds: float | None = None,
     scorer: AnyScorer = DEFAULT_SCORER,
-    floor: float | None = None,
     paraphraser: AnyParaphraser | None = None,
     pivots: Sequence[str] = (),
     beam: int | None = None,
@@ -453,7 +450,6 @@ def adversaries(
         seed: of the sample.
         budget_seconds: time for the search.
         scorer: what says whether meaning is kept.
-        floor: of the scorer ``strict``.
         paraphraser: rewordings of your own in the place of translation models.
         pivots: languages to translate through and back.
         beam: width of the search for paraphrases; None is 30.
@@ -491,7 +487,7 @@ def adversaries(
     with in_python():
         settings = Settings(tau=tau, comparison=comparison, budget_seconds=budget_seconds)
         choice = PartsChoice(
-            scorer=scorer, paraphraser=paraphraser, tau=tau, floor=floor, pivots=tuple(pivots),
+            scorer=scorer, paraphraser=paraphraser, tau=tau, pivots=tuple(pivots),
             beam=beam, device=device, jobs=jobs,
         )  # fmt: skip
         rows = labelled_rows(

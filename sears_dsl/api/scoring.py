@@ -93,7 +93,6 @@ def score(
     rewrite: str | None = None,
     scorer: AnyScorer = DEFAULT_SCORER,
     tau: float | None = None,
-    floor: float | None = None,
     pivots: Sequence[str] = (),
     device: str | None = None,
 ) -> ScoreResult:
@@ -106,10 +105,9 @@ def score(
             a Hugging Face dataset, a list of dictionaries, the path of a file.
         original: the column of originals; None for the one that can be meant.
         rewrite: the column of rewrites; likewise.
-        scorer: ``judge``, ``strict``, ``combined``, ``pivot``, ``minilm``, or a function of pairs
-            that gives numbers from 0 to 1.
+        scorer: ``judge``, for rewrites that change a few words; ``meaning``, for whole sentences;
+            ``pivot``, ``minilm``, or a function of pairs that gives numbers from 0 to 1.
         tau: S from which on texts count as equivalent; None for the scorer's own.
-        floor: of the scorer ``strict``: least S of the paper's score.
         pivots: languages to translate through; none for the pair that packages carry.
         device: ``cpu`` or ``cuda``; None for the CPU.
 
@@ -142,7 +140,7 @@ def score(
             for batch in source.batches()
             for pair in pairs_of(batch, columns, where=source.path)
         ]
-        chosen = load_chosen_scorer(scorer, pivots=pivots, floor=floor, tau=tau, device=device)
+        chosen = load_chosen_scorer(scorer, pivots=pivots, tau=tau, device=device)
         scores = chosen.scores(found) if found else np.zeros(0)
         has_tau = not isinstance(chosen, OwnScorer) or chosen.has_tau
         return ScoreResult(

@@ -22,7 +22,7 @@ from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.batch.provenance import FoundScoring, found_scoring
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.defaults import SCORER_NAMES
+from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.effects.rule_effects import OnStage, rule_effects
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Scope, Unit
@@ -107,6 +107,12 @@ def as_found(
     name = re.split(r"[^a-z]", first.scorer)[0]
     if any((each.scorer, each.tau) != (first.scorer, first.tau) for each in recorded):
         note(f"note: the rules were scored in different ways; {choice.scorer} scores them here")
+    elif name in INSTEAD_OF:
+        note(
+            f"note: the rules were scored by {name} ({first.manifest}), which there is not any "
+            f"more; {choice.scorer} scores them here. Find them anew, or choose --scorer "
+            f"{INSTEAD_OF[name]}, which does what it was for"
+        )
     elif name not in SCORER_NAMES:
         own = first.scorer.partition(" ")[0]
         note(

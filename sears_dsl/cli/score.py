@@ -36,13 +36,11 @@ def _pairs_options(command: Callable[..., None]) -> Callable[..., None]:
         (
             scorer_option(
                 "scorer_name",
-                text="judge: the chance that most readers would accept the rewrite; pivot: "
-                "the paper's score through translation; minilm: the cosine of a sentence encoder; "
-                "combined: both and word order, calibrated; strict: combined, and 0 where pivot is "
-                "below a floor; or one of your own.",
+                text="judge: the chance that most readers would accept a rewrite, which changes a "
+                "few words; meaning: the chance that people call two whole sentences the same; "
+                "pivot: the paper's score through translation; minilm: the cosine of a sentence "
+                "encoder; or one of your own.",
             ),
-            click.option("--floor", type=click.FloatRange(0, 1, min_open=True),
-                         help="The floor of strict; the calibrated τ of pivot by default."),
             pivot_option,
             click.option("--original", help="The column of the original texts."),
             click.option("--rewrite", help="The column of the rewrites."),
@@ -72,7 +70,6 @@ def score_command(
     pairs: str,
     *,
     scorer_name: str,
-    floor: float | None,
     pivots: tuple[str, ...],
     original: str | None,
     rewrite: str | None,
@@ -110,7 +107,7 @@ def score_command(
         form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
     else:
         form = format_of(output, output_format, reading=False)
-    scorer = load_chosen_scorer(scorer_name, pivots=pivots, floor=floor)
+    scorer = load_chosen_scorer(scorer_name, pivots=pivots)
     threshold = scorer.tau if default_tau else tau
     parts = (
         form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)
@@ -158,7 +155,6 @@ def calibrate_command(
     pairs: str,
     *,
     scorer_name: str,
-    floor: float | None,
     pivots: tuple[str, ...],
     original: str | None,
     rewrite: str | None,
@@ -173,15 +169,13 @@ def calibrate_command(
     """Find the threshold τ that human judgements ask for, and how well a scorer agrees with them.
 
     PAIRS is a file with two columns of text and one of judgements. τ is the value that minimizes
-    the entropy of the two sides into which it splits the judgements. Of the scorer strict it is the
-    τ of the combined score among pairs that reach the floor, which is a τ of the scorer pivot.
+    the entropy of the two sides into which it splits the judgements.
     """
     need_discovery()
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.calibration import calibrated
     from sears_dsl.meaning.judgements import read_judgements
-    from sears_dsl.meaning.strict import StrictScorer
 
     judged = read_judgements(
         pairs,
@@ -194,18 +188,14 @@ def calibrate_command(
         options=ReadOptions(header=not no_header),
     )
     contradicting = judged.contradicting
-    scorer = load_chosen_scorer(scorer_name, pivots=pivots, floor=floor)
+    scorer = load_chosen_scorer(scorer_name, pivots=pivots)
     scores = scorer.scores(judged.pairs)
     found = calibrated(scores, judged.equivalent, tau=tau)
-    reached = None
-    if isinstance(scorer, StrictScorer):
-        reached = {"floor": scorer.floor, "pairs_that_reach_it": int((scores > 0).sum())}
     if as_json:
         echo_json(
             {
                 "scorer": scorer.name,
                 "identity": scorer.identity,
-                **(reached or {}),
                 "data": {
                     "path": judged.path,
                     "sha256": judged.digest,
@@ -228,11 +218,6 @@ def calibrate_command(
                 f"{sum(contradicting.values()):,} judgements: each of these counts, so no τ is "
                 f"right about all; such as {' | '.join(text[:_SHOWN] for text in example)!r}",
                 markup=False,
-            )
-        if reached is not None:
-            console().print(
-                f"\n{reached['pairs_that_reach_it']:,} of {counted(found.pairs, 'pair')} reach the "
-                f"floor of {reached['floor']:.3g}, the others score 0; --scorer pivot fits a floor"
             )
 
 

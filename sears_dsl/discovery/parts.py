@@ -63,7 +63,6 @@ class PartsChoice:
             through translation models.
         paraphrases: whether anything is reworded at all.
         tau: S from which on texts count as equivalent; None for the scorer's own.
-        floor: of the scorer ``strict``: least S of the paper's score; None for the shipped one.
         pivots: languages to translate through; none for the pair that packages carry.
         beam: width of the search for paraphrases; None for `BEAM_WIDTH`.
         device: ``cpu`` or ``cuda``.
@@ -74,7 +73,6 @@ class PartsChoice:
     paraphraser: AnyParaphraser | None = None
     paraphrases: bool = True
     tau: float | None = None
-    floor: float | None = None
     pivots: tuple[str, ...] = ()
     beam: int | None = None
     device: str = "cpu"
@@ -90,9 +88,7 @@ class PartsChoice:
             ModelError: a part cannot be imported.
         """
         searched = self.paraphrases and self.paraphraser is None
-        scorer = _own_scorer(
-            self.scorer, pivots=self.pivots, floor=self.floor, tau=self.tau, searched=searched
-        )
+        scorer = _own_scorer(self.scorer, pivots=self.pivots, tau=self.tau, searched=searched)
         if scorer is not None:
             _ = scorer.tau  # says so where it has none, before anything else is done
         if self.paraphraser is None:
@@ -221,7 +217,6 @@ def open_parts(
         paraphrases=choice.paraphrases and own.paraphraser is None,
         beam=BEAM_WIDTH if choice.beam is None else choice.beam,
         tau=choice.tau,
-        floor=choice.floor,
         device=choice.device,
     )
     team = load_team(
@@ -298,7 +293,6 @@ def load_chosen_scorer(
     name: AnyScorer,
     *,
     pivots: Sequence[str] = (),
-    floor: float | None = None,
     tau: float | None = None,
     device: str | None = None,
 ) -> Scorer:
@@ -307,7 +301,6 @@ def load_chosen_scorer(
     Args:
         name: as `as_scorer` takes it.
         pivots: languages to translate through; none for the pair that packages carry.
-        floor: of the scorer ``strict``.
         tau: the threshold; None for its own.
         device: where to compute; None for the CPU.
 
@@ -315,25 +308,24 @@ def load_chosen_scorer(
         UsageError: there is no such scorer, or a choice means nothing with it.
         ModelError: it cannot be loaded.
     """
-    own = _own_scorer(name, pivots=pivots, floor=floor, tau=tau)
+    own = _own_scorer(name, pivots=pivots, tau=tau)
     if own is not None:
         return own
     # Torch and transformers, which take seconds: whatever can go wrong without them is behind us.
     from sears_dsl.meaning.scorers import load_scorer  # noqa: PLC0415
 
     if not pivots:
-        return load_scorer(str(name), floor=floor, tau=tau, device=device)
+        return load_scorer(str(name), tau=tau, device=device)
     from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
     loaded = load_pivots(tuple(pivots), device=device)
-    return load_scorer(str(name), pivots=loaded, floor=floor, tau=tau, device=device)
+    return load_scorer(str(name), pivots=loaded, tau=tau, device=device)
 
 
 def _own_scorer(
     given: AnyScorer,
     *,
     pivots: Sequence[str],
-    floor: float | None,
     tau: float | None,
     searched: bool = False,
 ) -> Scorer | None:
@@ -342,7 +334,6 @@ def _own_scorer(
     Args:
         given: as the user chose it.
         pivots: languages to translate through.
-        floor: of the scorer strict.
         tau: the threshold, where one is given.
         searched: whether paraphrases are searched by translation, which pivots are for as well.
     """
@@ -351,6 +342,4 @@ def _own_scorer(
     name = given if isinstance(given, str) else getattr(given, "name", type(given).__name__)
     if pivots and not searched and not translates(name):
         raise UsageError(f"{name} has no pivot", help="leave --pivot out, or choose another scorer")
-    if floor is not None and given != "strict":
-        raise UsageError(f"the scorer {name} has no floor", help="leave it out, or choose strict")
     return None if given in SCORER_NAMES else as_scorer(given, tau=tau)

@@ -155,12 +155,7 @@ class PivotScorer:
             return np.ones(len(pairs), bool)
         if tau > 1:
             return np.zeros(len(pairs), bool)
-        return self.above(pairs, np.full(len(pairs), math.log(tau)))
-
-    def above(
-        self, pairs: Sequence[tuple[str, str]], floors: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """Whether log S of each pair is at least a floor of its own, none above 0."""
+        least = math.log(tau)
         pairs = differing_parts(pairs)
         decisions = np.zeros(len(pairs), bool)
         count = len(self.pivots)
@@ -168,8 +163,7 @@ class PivotScorer:
             originals = self._read(group)
             base = _log_sum([read.totals for read in originals])[group.rows]
             numbers = np.array(group.numbers)
-            least = floors[numbers]
-            # A mean reaches its floor only if one of its members does.
+            # A mean reaches the least only if one of its members does.
             found = [
                 self._totals(group, number, read, floors=base + least - math.log(count))
                 for number, read in enumerate(originals)
@@ -180,7 +174,7 @@ class PivotScorer:
                 left_over = np.isfinite(found).any(0) & ~sure
                 open_pairs = [pairs[number] for number in numbers[left_over]]
                 ratios = np.minimum(0.0, self.log_ratios(open_pairs))
-                decisions[numbers[left_over]] = ratios >= least[left_over]
+                decisions[numbers[left_over]] = ratios >= least
         return decisions
 
     def translations(self, sentences: Sequence[str]) -> list[list[str]]:

@@ -16,14 +16,14 @@ class Scorer(Protocol):
     """Says how far a rewrite still means what its original means.
 
     Attributes:
-        name: ``pivot``, ``minilm``, ``combined``.
+        name: ``judge``, ``meaning``, ``pivot``, ``minilm``, or of one's own.
         identity: what it is made of, for manifests and cache keys.
         tau: its shipped threshold.
     """
 
     @property
     def name(self) -> str:
-        """``pivot``, ``minilm``, ``combined``."""
+        """``judge``, ``meaning``, ``pivot``, ``minilm``, or of one's own."""
 
     @property
     def identity(self) -> str:

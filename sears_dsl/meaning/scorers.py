@@ -1,8 +1,9 @@
 """Scorers by name, with the numbers that they are shipped with.
 
-In: a name. Out: a `Scorer` ready to use. What always holds: weights and thresholds come from
-``scorers.json`` beside this module, which `python -m benchmarks.agreement --fit` writes; nothing
-is downloaded; importing this module loads no network. Cost: loading the models, a second or two.
+In: a name. Out: a `Scorer` ready to use. What always holds: thresholds come from the files of
+numbers: those of ``judge`` and ``meaning``, which `python -m training.judge` writes, and
+``scorers.json``, which `python -m benchmarks.agreement --fit` writes; nothing is downloaded;
+importing this module loads no network. Cost: loading the models, a second or two.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.defaults import SCORER_NAMES
+from sears_dsl.defaults import DEFAULT_SCORER, INSTEAD_OF, SCORER_NAMES
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorer import Scorer
 
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
     from sears_dsl.translation.pivots import Pivot
 
-_TRANSLATING = frozenset({"pivot", "combined", "strict"})
+_FITTED_ANEW = {
+    "judge": ("sears_dsl.judge", "judge.json"),
+    "meaning": ("sears_dsl.meaning", "sentence_meaning.json"),
+}
 
 
 def spread_of(scorer: Scorer) -> Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]] | None:
@@ -51,13 +55,11 @@ class Shipped:
 
     Attributes:
         tau: its threshold.
-        weights: of the combination; None for the others.
-        provenance: how the numbers were found: the criterion, the date, and of each set of
-            judgements its name, its terms, how many pairs, and the SHA-256 of pairs and judgements.
+        provenance: how the numbers were found: the criterion, the date, and what is known of each
+            set of judgements.
     """
 
     tau: float
-    weights: Mapping[str, float] | None
     provenance: Mapping[str, Any]
 
 
@@ -68,43 +70,42 @@ def shipped(name: str) -> Shipped:
         UsageError: there is no such scorer.
 
     Example:
-        >>> 0 < shipped("combined").tau < 1
+        >>> 0 < shipped("judge").tau < 1
         True
     """
     if name not in SCORER_NAMES:
+        former = INSTEAD_OF.get(name)
         raise UsageError(
-            f"there is no scorer {name!r}", help=f"the scorers are {', '.join(SCORER_NAMES)}"
+            f"there is no scorer {name!r}{' any more' if former else ''}",
+            help=f"choose {former}, which does what it was for"
+            if former
+            else f"the scorers are {', '.join(SCORER_NAMES)}",
         )
-    if name == "judge":
-        entry = json.loads(files("sears_dsl.judge").joinpath("judge.json").read_text("utf-8"))
-        return Shipped(entry["tau"], None, entry["provenance"])
-    content = files(__package__).joinpath("scorers.json").read_text("utf-8")
-    entry = json.loads(content)["combined" if name == "strict" else name]
-    return Shipped(entry["tau"], entry.get("weights"), entry["provenance"])
+    package, file = _FITTED_ANEW.get(name, (__package__, "scorers.json"))
+    entry = json.loads(files(package).joinpath(file).read_text("utf-8"))
+    numbers = entry if name in _FITTED_ANEW else entry[name]
+    return Shipped(numbers["tau"], numbers["provenance"])
 
 
 def load_scorer(
-    name: str = "combined",
+    name: str = DEFAULT_SCORER,
     *,
     pivots: Sequence[Pivot] | None = None,
     tau: float | None = None,
-    floor: float | None = None,
     device: str | torch.device | None = None,
 ) -> Scorer:
     """A scorer by name.
 
     Args:
-        name: ``judge``, the chance that most readers would accept a rewrite; ``pivot``, the paper's
-            score; ``minilm``, the cosine of a sentence encoder;
-            ``combined``, the calibrated combination of both with word order and negation;
-            ``strict``, the combination with the paper's score as a floor.
+        name: ``judge``, the chance that most readers would accept a rewrite; ``meaning``, that
+            people call two whole sentences the same; ``pivot``, the paper's score;
+            ``minilm``, the cosine of a sentence encoder.
         pivots: the pivot languages; the pair that packages carry if None.
         tau: another threshold than the shipped one.
-        floor: of ``strict`` another least S of the paper's score than that score's shipped τ.
         device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
 
     Raises:
-        UsageError: there is no such scorer, or one without a floor is given a floor.
+        UsageError: there is no such scorer.
         ModelError: a model is not installed.
 
     Example:
@@ -113,8 +114,6 @@ def load_scorer(
     """
     numbers = shipped(name)
     threshold = numbers.tau if tau is None else tau
-    if floor is not None and name != "strict":
-        raise UsageError(f"the scorer {name} has no floor", help="leave it out, or choose strict")
     # Each brings networks of its own, which take seconds, so it is imported when it is asked for.
     from sears_dsl.meaning.sentence_encoder import (  # noqa: PLC0415
         EmbeddingScorer,
@@ -126,22 +125,16 @@ def load_scorer(
         from sears_dsl.judge.judge import load_judge  # noqa: PLC0415
 
         return load_judge(carried_encoder(), tau=tau, device=device)
+    if name == "meaning":
+        from sears_dsl.meaning.sentence_meaning import load_sentence_meaning  # noqa: PLC0415
+
+        return load_sentence_meaning(carried_encoder(), tau=tau, device=device)
     if name == "minilm":
         return EmbeddingScorer(MiniLM(device=device), tau=threshold)
-    from sears_dsl.meaning.combined import CombinedScorer, Weights  # noqa: PLC0415
     from sears_dsl.meaning.pivot_score import PivotScorer  # noqa: PLC0415
-    from sears_dsl.meaning.strict import StrictScorer  # noqa: PLC0415
     from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
-    pivot = PivotScorer(load_pivots(device=device) if pivots is None else pivots, tau=threshold)
-    if numbers.weights is None:
-        return pivot
-    combined = CombinedScorer(
-        pivot, MiniLM(device=device), weights=Weights(**numbers.weights), tau=threshold
-    )
-    if name == "combined":
-        return combined
-    return StrictScorer(combined, floor=shipped("pivot").tau if floor is None else floor)
+    return PivotScorer(load_pivots(device=device) if pivots is None else pivots, tau=threshold)
 
 
 def translates(name: str) -> bool:
@@ -151,7 +144,7 @@ def translates(name: str) -> bool:
         >>> translates("pivot"), translates("minilm")
         (True, False)
     """
-    return name in _TRANSLATING
+    return name == "pivot"
 
 
 def search_tau(scorer: Scorer, tau: float | None = None) -> float:
@@ -162,13 +155,12 @@ def search_tau(scorer: Scorer, tau: float | None = None) -> float:
         tau: the threshold of the run; None for the scorer's own.
 
     Returns:
-        Of the paper's score the threshold itself; of ``strict`` its floor; for scorers that ask
-        something else the shipped τ of the paper's score.
+        Of the paper's score the threshold itself; for scorers that ask something else the shipped
+        τ of the paper's score.
     """
     if scorer.name == "pivot":
         return scorer.tau if tau is None else tau
-    floor = getattr(scorer, "floor", None) if scorer.name == "strict" else None
-    return shipped("pivot").tau if floor is None else floor
+    return shipped("pivot").tau
 
 
 def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
@@ -189,7 +181,7 @@ def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> s
         'the numbers of the scorer pivot were fitted with other translation models'
     """
     fitted_with = shipped(name).provenance["models"]
-    asks_none = not translates(name) or (name == "pivot" and tau is not None)
+    asks_none = not translates(name) or tau is not None
     if asks_none or all(pivot in fitted_with for pivot in pivots):
         return ""
     return (

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset
-from sears_dsl.defaults import SCORER_NAMES
+from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.meaning.judgements import pair_columns, pairs_of
 from sears_dsl.meaning.scorer import Scorer
-from sears_dsl.meaning.scorers import load_scorer
+from sears_dsl.meaning.scorers import load_scorer, shipped
 from sears_dsl.models.objects import is_object_name, listed, load_object, object_name, told_error
 from sears_dsl.paraphrasing.remembered import (
     BoundedSource,
@@ -387,6 +387,8 @@ def as_scorer(given: AnyScorer, *, tau: float | None = None) -> Scorer:
     if isinstance(given, str):
         if given in SCORER_NAMES:
             return load_scorer(given, tau=tau)
+        if given in INSTEAD_OF:
+            shipped(given)  # says which one to choose instead
         found, identity = _named(given, SCORERS, "scorer")
         return OwnScorer(found, name=given, identity=identity, tau=tau)
     own = type(given).__module__.partition(".")[0] == _PACKAGE

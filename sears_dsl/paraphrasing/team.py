@@ -48,7 +48,6 @@ class Recipe:
         paraphrases: whether sentences are reworded.
         beam: prefixes that the search keeps.
         tau: the threshold of the run; None for the scorer's own. The search follows it.
-        floor: of the scorer ``strict``; None for the shipped one.
         device: where to compute.
     """
 
@@ -57,7 +56,6 @@ class Recipe:
     paraphrases: bool = True
     beam: int = 30
     tau: float | None = None
-    floor: float | None = None
     device: str = "cpu"
 
     @property
@@ -117,7 +115,7 @@ class _Member:
             return None
         return load_scorer(
             recipe.scorer, pivots=self.pivots if translates(recipe.scorer) else None,
-            tau=recipe.tau, floor=recipe.floor, device=recipe.device,
+            tau=recipe.tau, device=recipe.device,
         )  # fmt: skip
 
     @cached_property
@@ -127,8 +125,8 @@ class _Member:
             return None
         from sears_dsl.meaning.pivot_score import PivotScorer  # noqa: PLC0415
 
-        inner = getattr(self.scorer, "pivot", self.scorer) if self._scores_by_pivots else None
-        return inner if isinstance(inner, PivotScorer) else PivotScorer(self.pivots)
+        scorer = self.scorer if self._scores_by_pivots else None
+        return scorer if isinstance(scorer, PivotScorer) else PivotScorer(self.pivots)
 
     @cached_property
     def paraphraser(self) -> Paraphraser | None:

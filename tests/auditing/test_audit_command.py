@@ -209,15 +209,26 @@ def scored_as(*more: str, **manifest: object) -> tuple[PartsChoice, str]:
 
 
 def test_an_audit_scores_as_the_manifest_beside_the_rules_says(folder: Path) -> None:
-    found = {"scorer": "strict(combined(pivot-a,minilm-b,1),0.0008)", "settings": {"tau": 0.25}}
+    found = {"scorer": "pivot-a-best_translations", "settings": {"tau": 0.25}}
     choice, told = scored_as(**found)
-    assert (choice.scorer, choice.tau, told) == ("strict", 0.25, "")
+    assert (choice.scorer, choice.tau, told) == ("pivot", 0.25, "")
     choice, _ = scored_as("--tau", "0.5", **found)
-    assert (choice.scorer, choice.tau) == ("strict", 0.5)
+    assert (choice.scorer, choice.tau) == ("pivot", 0.5)
     choice, _ = scored_as("--scorer", "minilm", **found)
     assert (choice.scorer, choice.tau) == ("minilm", None)
     choice, _ = scored_as(validated_with=["fast 1"])
     assert (choice.scorer, choice.tau) == ("judge", None)
+
+
+def test_rules_of_a_scorer_that_there_was_are_scored_by_the_default_and_it_is_said(
+    folder: Path,
+) -> None:
+    choice, told = scored_as(
+        scorer="strict(combined(pivot-a,minilm-b,1),0.0008)", settings={"tau": 0.7}
+    )
+    assert choice.scorer == "judge"
+    assert "scored by strict" in told
+    assert "--scorer judge" in told
 
 
 def test_a_scorer_of_ones_own_is_the_users_to_name(folder: Path) -> None:

@@ -14,7 +14,8 @@ from sears_dsl.errors import ModelError
 from sears_dsl.judge import judge as shipped
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import places_of
-from sears_dsl.judge.judge import READ, Curves, Judge, content_columns, load_judge, single_words
+from sears_dsl.judge.evidence import Curves, content_columns, single_words
+from sears_dsl.judge.judge import READ, Judge, load_judge
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.meaning.sentence_encoder import carried_encoder
 
@@ -188,7 +189,7 @@ def test_chances_are_those_of_the_naive_sum(judge: Judge) -> None:
 
 def test_a_judge_of_another_version_is_refused_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "judge.json").write_text(json.dumps({"version": 99}))
-    with pytest.raises(ModelError, match=r"a judge of version 99.*version 1"):
+    with pytest.raises(ModelError, match=r"is of version 99.*version 1"):
         load_judge(carried_encoder(), numbers=tmp_path / "judge.json")
 
 

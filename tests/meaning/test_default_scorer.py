@@ -47,24 +47,45 @@ def test_score_shows_what_discovery_asks(tmp_path: Path) -> None:
     assert [float(row["score"]) for row in rows] == pytest.approx(scores, abs=1e-5)
 
 
-def test_calibrate_fits_a_threshold_above_a_floor_that_it_names(judged: str) -> None:
-    done = CliRunner().invoke(sears, ["calibrate", judged, "--scorer", "strict", "--json"])
+def test_calibrate_fits_a_threshold_to_judgements(judged: str) -> None:
+    done = CliRunner().invoke(sears, ["calibrate", judged, "--scorer", "meaning", "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    assert found["floor"] == shipped("pivot").tau
-    assert found["pairs_that_reach_it"] == 3
-    assert found["shipped_tau"] == shipped("strict").tau
-    assert found["precision"]["value"] == found["recall"]["value"] == 1
-    asked = ["calibrate", judged, "--scorer", "strict", "--floor", "1e-30", "--json"]
-    loose = json.loads(CliRunner().invoke(sears, asked).stdout)
-    assert loose["pairs_that_reach_it"] == 4
-    printed = CliRunner().invoke(sears, ["calibrate", judged, "--scorer", "strict"]).stdout
-    assert "3 of 4 pairs reach the floor" in printed
+    assert found["shipped_tau"] == shipped("meaning").tau
+    assert found["pairs"] == len(PAIRS)
+    assert 0.5 < found["area"]["value"] <= 1
 
 
-def test_a_floor_is_of_the_scorer_strict_alone() -> None:
-    with pytest.raises(UsageError, match="pivot has no floor"):
-        load_scorer("pivot", floor=0.1)
+@pytest.mark.parametrize(("former", "instead"), [("strict", "judge"), ("combined", "meaning")])
+def test_of_a_scorer_that_there_was_it_is_said_which_one_to_choose(
+    judged: str, former: str, instead: str
+) -> None:
+    for command in ("calibrate", "score"):
+        done = CliRunner().invoke(sears, [command, judged, "--scorer", former])
+        assert isinstance(done.exception, UsageError)
+        assert f"there is no scorer '{former}' any more" in str(done.exception)
+        assert f"choose {instead}" in str(done.exception.help)
+    with pytest.raises(UsageError, match="any more"):
+        load_scorer(former)
+
+
+def test_the_scorer_without_a_name_is_the_default() -> None:
+    assert load_scorer().name == DEFAULT_SCORER
+
+
+def test_shipped_numbers_say_where_they_come_from() -> None:
+    for name in SCORER_NAMES:
+        numbers = shipped(name)
+        assert 0 < numbers.tau < 1
+        assert numbers.provenance["date"]
+        assert numbers.provenance["command"].startswith("python -m ")
+    for name in ("pivot", "minilm"):
+        assert shipped(name).provenance["criterion"] == "minimum entropy of the induced splits"
+        for each in shipped(name).provenance["sets"]:
+            assert 0 < each["equivalent"] < each["pairs"]
+            assert len(each["sha256"]) == 64
+    with pytest.raises(UsageError, match="no scorer 'bleu'"):
+        shipped("bleu")
 
 
 @pytest.mark.parametrize(
@@ -79,8 +100,6 @@ def test_all_commands_know_all_scorers(command: str) -> None:
 def test_the_search_goes_as_far_as_the_run_asks() -> None:
     assert search_tau(load_scorer("pivot")) == shipped("pivot").tau
     assert search_tau(load_scorer("pivot", tau=1e-6)) == 1e-6
-    assert search_tau(load_scorer("strict", floor=1e-3)) == 1e-3
-    assert search_tau(load_scorer("strict", tau=0.2)) == shipped("pivot").tau
     assert search_tau(load_scorer("minilm")) == shipped("pivot").tau
 
 
@@ -99,6 +118,5 @@ def test_numbers_that_were_fitted_with_other_models_are_said_to_be() -> None:
     other = ("opus-mt-en-fr-0123456789abcdef", "opus-mt-fr-en-0123456789abcdef")
     for name in SCORER_NAMES:
         assert unfitted(name, own) == ""
-        assert ("sears calibrate" in unfitted(name, other)) == (name not in ("judge", "minilm"))
+        assert ("sears calibrate" in unfitted(name, other)) == (name == "pivot")
     assert unfitted("pivot", other, tau=0.001) == "", "no shipped number is asked"
-    assert unfitted("strict", other, tau=0.5) != "", "its weights and floor are"

@@ -363,7 +363,7 @@ def test_with_own_parts_no_network_is_loaded(place: Path) -> None:
         (("--paraphrases", "own_parts:reword", "--scorer", "own_parts:score", "--tau", ".5",
           "--pivot", "fr"), "own_parts:score has no pivot"),
         (("--paraphrases", "own_parts:reword", "--beam", "8"), "--beam is of the search"),
-        (("--scorer", "own_parts:score", "--tau", ".5", "--floor", ".1"), "has no floor"),
+        (("--scorer", "strict"), "there is no scorer 'strict' any more"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_said(options: Sequence[str], message: str) -> None:

@@ -65,8 +65,6 @@ pivot_option = click.option(
 _SCORING: tuple[Callable[[Any], Any], ...] = (
     click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
                  "equivalent; the scorer's calibrated one by default."),
-    click.option("--floor", type=click.FloatRange(0, 1, min_open=True), help="Of the scorer "
-                 "strict: least S of the paper's score; its calibrated τ by default."),
     pivot_option,
     click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
     click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "

@@ -53,5 +53,5 @@ def parts_choice(options: dict[str, Any]) -> PartsChoice:
         paraphraser=options.get("paraphrases"),
         paraphrases="paraphrases" in options,
         beam=options.get("beam") if given is ParameterSource.COMMANDLINE else None,
-        **{name: options[name] for name in ("tau", "floor", "pivots", "device", "jobs")},
+        **{name: options[name] for name in ("tau", "pivots", "device", "jobs")},
     )

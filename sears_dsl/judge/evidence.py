@@ -1,0 +1,237 @@
+"""Evidence about rewrites, and the calibrated sums of it that scorers are.
+
+In: pairs (original, rewrite) with what differs in them. Out: columns of evidence by name, each (N,)
+(`Evidence`), and chances out of columns (`Curves`). Always holds: more of any kind of evidence
+against a pair never raises a chance; a column that is missing only can. Costs: the encoder (see
+`sears_dsl.judge.encoder`); the rest some 100 microseconds a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+from unicodedata import normalize
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sears_dsl.errors import ModelError
+from sears_dsl.judge.changes import Change, changes_of
+from sears_dsl.judge.content import Content, load_content
+from sears_dsl.judge.encoder import ALONE, Encoder, places_of, turned
+from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
+from sears_dsl.runtime.documents import parse_json
+
+Pair = tuple[str, str]
+Floats = NDArray[np.float64]
+AnyDevice: TypeAlias = str | torch.device | None
+
+CONTENT = ("another word", "other words", "other words, further changes", "sentence")
+"""What `content_columns` gives: how far the worst change is from certain, apart for texts that
+differ in one place, where content words are replaced; how far all others are; how far the vector of
+the whole sentence turns."""
+
+_REPLACED = SURFACE.index("content words replaced")
+# Log-odds of content from which on nothing speaks against a change.
+_CERTAIN = 4.0
+# exp of 700 is the largest that float64 holds well.
+_MOST = 700.0
+_LEARNED = Path(__file__).with_name("judge.npz")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """A calibrated sum of evidence.
+
+    Attributes:
+        intercept: log-odds of a rewrite without any evidence.
+        names: of the columns that are weighed.
+        points: for each column the evidence at which its curve bends, rising.
+        taken: for each column what is taken there; between them it is linear, outside constant.
+    """
+
+    intercept: float
+    names: tuple[str, ...]
+    points: tuple[Floats, ...]
+    taken: tuple[Floats, ...]
+
+    def parts(self, columns: Mapping[str, Floats]) -> Floats:
+        """What each kind of evidence takes, (N, names); of one that is not there the least."""
+        count = len(next(iter(columns.values())))
+        return np.stack(
+            [
+                np.interp(columns[name], points, taken)
+                if name in columns
+                else np.full(count, taken.min())
+                for name, points, taken in zip(self.names, self.points, self.taken, strict=True)
+            ],
+            axis=1,
+        )
+
+    def chances(self, columns: Mapping[str, Floats]) -> Floats:
+        """The chance of acceptance, (N,); at most that where columns are missing."""
+        parts = self.parts(columns)
+        odds = np.full(len(parts), self.intercept)
+        # In a fixed order, so that rounding is the same in any company, and a bound stays one.
+        for part in parts.T:
+            odds = odds - part
+        return np.asarray(1 / (1 + np.exp(-np.clip(odds, -_MOST, _MOST))))
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Curves:
+        """The curves of an entry of judge.json."""
+        curves = entry["curves"]
+        return cls(
+            intercept=float(entry["intercept"]),
+            names=tuple(curves),
+            points=tuple(np.array(curve["points"], np.float64) for curve in curves.values()),
+            taken=tuple(np.array(curve["taken"], np.float64) for curve in curves.values()),
+        )
+
+
+class Evidence:
+    """Columns of evidence about rewrites, by name, each (N,).
+
+    Args:
+        encoder: gives the vectors of changed words.
+        content: makes log-odds of these.
+    """
+
+    def __init__(self, encoder: Encoder, content: Content) -> None:
+        self._encoder = encoder
+        self._content = content
+
+    def cheap(
+        self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
+    ) -> dict[str, Floats]:
+        """What lists, tables and the words alone say."""
+        columns = surface_columns(pairs)
+        alone = [self._encoder.alone(each) for each in changes]
+        columns.update(named(ALONE, np.array(alone, np.float64)))
+        return columns
+
+    def content(
+        self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
+    ) -> dict[str, Floats]:
+        """What the encoder sees."""
+        places = [places_of(*pair, each) for pair, each in zip(pairs, changes, strict=True)]
+        counts = np.array([len(each) for each in places])
+        flat = [one for each in places for one in each]
+        seen = self._encoder.seen(flat)
+        return content_columns(
+            self._content.log_odds(seen), turned(flat, seen), counts, single_words(pairs, changes)
+        )
+
+
+def content_columns(
+    odds: Floats, angles: Floats, counts: NDArray[np.int64], single: NDArray[np.bool_]
+) -> dict[str, Floats]:
+    """The evidence of content of texts out of that of their changes.
+
+    Args:
+        odds: of all changes, those of a text one after another.
+        angles: likewise how far each turns the vector of its window.
+        counts: how many changes each text has, at least 1.
+        single: which texts differ in one place, where content words are replaced.
+    """
+    against = np.maximum(0.0, _CERTAIN - odds)
+    starts = np.cumsum(counts) - counts
+    worst = np.maximum.reduceat(against, starts)
+    further = np.add.reduceat(against, starts) - worst
+    turned_most = np.maximum.reduceat(angles, starts)
+    columns = np.where(single, worst, 0.0), np.where(single, 0.0, worst), further, turned_most
+    return dict(zip(CONTENT, columns, strict=True))
+
+
+def single_words(pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> NDArray[np.bool_]:
+    """Which pairs differ in one place, where content words are replaced, (N,)."""
+    replaced = surface_evidence(pairs)[:, _REPLACED] > 0
+    alone = [len(each) == 1 and bool(each[0].old) and bool(each[0].new) for each in changes]
+    return np.asarray(replaced & np.array(alone, bool))
+
+
+def differences(original: str, rewrite: str) -> tuple[Change, ...]:
+    """What differs; characters that are composed otherwise do not."""
+    same = not original.isascii() and normalize("NFC", original) == normalize("NFC", rewrite)
+    return () if same else changes_of(original, rewrite)
+
+
+def surface_columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
+    """What lists and tables say."""
+    return {
+        **named(SURFACE, surface_evidence(pairs)),
+        **named(SUPPORT, support_evidence(pairs)),
+    }
+
+
+def named(names: Sequence[str], columns: Floats) -> dict[str, Floats]:
+    """The columns of an array by name."""
+    return {name: columns[:, place] for place, name in enumerate(names)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """What a scorer was fitted to be.
+
+    Attributes:
+        entry: the content of the file.
+        curves: those of each name that was asked for.
+        content: the file.
+    """
+
+    entry: Mapping[str, Any]
+    curves: tuple[Curves, ...]
+    content: bytes
+
+
+def read_numbers(
+    file: Path, *, version: int, curves: Sequence[str], evidence: Collection[str], advice: str
+) -> Numbers:
+    """The curves of a file of numbers.
+
+    Args:
+        file: JSON.
+        version: the one that is read here.
+        curves: names of entries that hold curves.
+        evidence: names of the columns that there are.
+        advice: what to do about a file that cannot be used.
+
+    Raises:
+        ModelError: it cannot be read, is of another version, or weighs what there is not.
+    """
+    try:
+        content = file.read_bytes()
+        entry = parse_json(content.decode("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file} cannot be read: {error}", help=advice) from error
+    found = entry.get("version") if isinstance(entry, dict) else None
+    if found != version:
+        raise ModelError(
+            f"{file} is of version {found}, and this package reads version {version}", help=advice
+        )
+    read = tuple(Curves.of(entry[name]) for name in curves)
+    strange = sorted({name for each in read for name in each.names} - set(evidence))
+    if strange:
+        raise ModelError(f"{file} weighs evidence that there is not: {strange[0]}", help=advice)
+    return Numbers(entry, read, content)
+
+
+def load_evidence(
+    folder: Path, *, sha256: str, learned: Path | None = None, device: AnyDevice = None
+) -> Evidence:
+    """What reads rewrites.
+
+    Args:
+        folder: of the sentence encoder all-MiniLM-L6-v2.
+        sha256: of the file of what was learned about contents.
+        learned: that file; the shipped ``judge.npz`` if None.
+        device: where to compute; the CPU if None.
+
+    Raises:
+        ModelError: the file cannot be read, or is another one than it should be.
+    """
+    content = load_content(_LEARNED if learned is None else learned, sha256)
+    return Evidence(Encoder(folder, content.frequencies, device=device), content)

@@ -1,0 +1,172 @@
+"""The chance that people call two whole sentences the same in meaning.
+
+In: pairs (original, rewrite). Out: S in [0, 1] for each. Always holds: S(x, x) = 1, and so where
+only white space differs; more of any kind of evidence against a pair never raises S within a set of
+curves; `SentenceMeaning.at_least` takes the decisions of `SentenceMeaning.scores`. Costs: one pass
+of the sentence encoder for each distinct text (see `sears_dsl.judge.encoder`); decisions ask it
+only where lists and tables leave them open.
+
+    S = 1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
+
+The evidence is the judge's, as far as it is about meaning: people who grade pairs of sentences
+forgive a lost article or another number of a noun, for which a reader of a rule refuses its
+rewrites. Curves are apart for pairs that differ in few words, where the changed words and their
+order count, and in many, where the vector of the whole sentence does. Both are fitted on graded
+sentences by `training.judge`, and calibrated so that of pairs with S = .5 people call one in two
+the same, if that is so of one in two pairs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sears_dsl.judge.evidence import (
+    CONTENT,
+    Curves,
+    Evidence,
+    differences,
+    load_evidence,
+    read_numbers,
+    surface_columns,
+)
+from sears_dsl.judge.surface import SUPPORT, SURFACE
+from sears_dsl.translation.long_texts import differing_parts
+
+Pair = tuple[str, str]
+Floats = NDArray[np.float64]
+
+VERSION = 1
+"""Of sentence_meaning.json."""
+
+FEW = 6
+"""Pairs that differ in at most so many words differ in few."""
+
+ABOUT_FEW = (
+    "sentence", "another word", "other words", "other words, further changes",
+    "content words exchanged", "words moved", "negation", "opposite", "number", "name",
+)  # fmt: skip
+"""Evidence that is weighed where few words differ."""
+
+ABOUT_MANY = ("sentence", "share of words changed", "negation", "opposite", "number", "name")
+"""Evidence that is weighed where many words differ."""
+
+_FILE = Path(__file__).with_name("sentence_meaning.json")
+_ANEW = "install the package again, or fit it anew: python -m training.judge"
+
+
+def chances(few: Curves, many: Curves, columns: Mapping[str, Floats]) -> Floats:
+    """The chance that people call pairs the same, out of evidence, (N,); at most that if missing.
+
+    Args:
+        few: curves of pairs that differ in few words.
+        many: those of others.
+        columns: evidence by name, each (N,), with those of `SURFACE`.
+    """
+    in_few = columns["words changed"] <= FEW
+    return np.where(in_few, few.chances(columns), many.chances(columns))
+
+
+class SentenceMeaning:
+    """A scorer of whole sentences.
+
+    Args:
+        few: the curves of pairs that differ in at most `FEW` words.
+        many: those of others.
+        evidence: what is known about pairs.
+        identity: of all models and numbers.
+        tau: the least S that counts as the same meaning.
+
+    Example:
+        >>> from sears_dsl.meaning.scorers import load_scorer
+        >>> scorer = load_scorer("meaning")
+        >>> pairs = [
+        ...     ("A man is playing a guitar.", "Someone plays the guitar."),
+        ...     ("The dog chased the cat.", "The cat chased the dog."),
+        ... ]
+        >>> scorer.at_least(pairs, scorer.tau).tolist()
+        [True, False]
+    """
+
+    name = "meaning"
+
+    def __init__(
+        self, few: Curves, many: Curves, *, evidence: Evidence, identity: str, tau: float
+    ) -> None:
+        self.few = few
+        self.many = many
+        self.evidence = evidence
+        self.identity = identity
+        self.tau = tau
+
+    def scores(self, pairs: Sequence[Pair]) -> Floats:
+        """S of each pair, in [0, 1]."""
+        return self._at_least(pairs, 0.0)
+
+    def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
+        """Whether S ≥ ``tau``; the encoder is asked about pairs that lists leave open."""
+        return self._at_least(pairs, tau) >= tau
+
+    def _at_least(self, pairs: Sequence[Pair], tau: float) -> Floats:
+        """S of each pair; of one that is under ``tau`` for sure perhaps more, yet under it."""
+        pairs = differing_parts(pairs)
+        changes = [differences(*pair) for pair in pairs]
+        found = np.ones(len(pairs))
+        rows = np.flatnonzero([bool(each) for each in changes])
+        if not len(rows):
+            return found
+        columns = surface_columns([pairs[row] for row in rows.tolist()])
+        found[rows] = chances(self.few, self.many, columns)
+        # Evidence that is missing only takes: who is below τ without it is below τ with it.
+        open_ = np.flatnonzero(found[rows] >= tau)
+        if len(open_):
+            asked = rows[open_]
+            columns = {name: values[open_] for name, values in columns.items()}
+            columns.update(
+                self.evidence.content(
+                    [pairs[row] for row in asked.tolist()],
+                    [changes[row] for row in asked.tolist()],
+                )
+            )
+            found[asked] = chances(self.few, self.many, columns)
+        return found
+
+
+def load_sentence_meaning(
+    folder: Path,
+    *,
+    tau: float | None = None,
+    device: str | torch.device | None = None,
+    numbers: Path | None = None,
+) -> SentenceMeaning:
+    """The shipped scorer of whole sentences.
+
+    Args:
+        folder: of the sentence encoder all-MiniLM-L6-v2.
+        tau: another threshold than the shipped one.
+        device: where to compute; the CPU if None.
+        numbers: another file than the shipped sentence_meaning.json.
+
+    Raises:
+        ModelError: a file cannot be read, belongs to another version, or is damaged.
+    """
+    found = read_numbers(
+        _FILE if numbers is None else numbers,
+        version=VERSION,
+        curves=("few", "many"),
+        evidence={*SURFACE, *SUPPORT, *CONTENT},
+        advice=_ANEW,
+    )
+    few, many = found.curves
+    return SentenceMeaning(
+        few,
+        many,
+        evidence=load_evidence(folder, sha256=found.entry["sha256"], device=device),
+        identity=f"meaning-{hashlib.sha256(found.content).hexdigest()[:16]}",
+        tau=float(found.entry["tau"]) if tau is None else tau,
+    )

