@@ -28,6 +28,9 @@ def apply(
     spans: Sequence[str] = (),
     keep: str | Sequence[str] = (),
     id_column: str | None = None,
+    share: str = "100%",
+    with_originals: bool = False,
+    seed: int = 0,
     tagger: Tagger | None = None,
 ) -> Any:
     """Apply rules to a dataset.
@@ -46,6 +49,11 @@ def apply(
             ``"TEXT=START+SPANTEXT"``; a rule that would touch one is left out of its row.
         keep: other columns that the records carry, such as the label; ``all`` for all of them.
         id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
+        share: about how many of the texts are rewritten; each decides for itself by its number, so
+            that what ``"10%"`` takes, ``"25%"`` takes too.
+        with_originals: mode chain: the rows as they were come first, then all rows once more as the
+            rules leave them, with ``~rewritten`` behind their ids.
+        seed: of that number, and of what rules draw.
         tagger: None for the default one.
 
     Returns:
@@ -67,6 +75,7 @@ def apply(
     """
     from sears_dsl.batch.memory import apply_to
     from sears_dsl.batch.provenance import tagger_findings
+    from sears_dsl.batch.share import Share
     from sears_dsl.engine.matcher import compile_rules
 
     with in_python(column="column"):
@@ -76,7 +85,7 @@ def apply(
                 help="give texts as a list: sears.apply([text], rules)",
             )
         rulesets = rulesets_of(ruleset)
-        matcher = compile_rules(rulesets, tagger=tagger)
+        matcher = compile_rules(rulesets, tagger=tagger, seed=seed)
         for finding in tagger_findings(rulesets, lambda: matcher.tagger):
             remark(finding.render())
         return apply_to(
@@ -90,4 +99,6 @@ def apply(
             spans=protection_of((), spans).spans,
             keep=keep,
             id_column=id_column,
+            share=Share.parse(share, seed=seed),
+            with_originals=with_originals,
         )

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,7 +32,7 @@ from sears_dsl.batch.requests import (
     plan_of,
 )
 from sears_dsl.batch.tally import RuleTally, Tally
-from sears_dsl.batch.workers import Crew, Task
+from sears_dsl.batch.workers import ADDED, Crew, Task
 from sears_dsl.data.batches import Batch, Format, Frame
 from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
 from sears_dsl.data.streams import STANDARD_STREAM, compressed
@@ -130,7 +131,9 @@ def apply_file(
     plan = plan_of(request, dataset)
     form = output_format(request, dataset)
     alike = form.name == dataset.format.name or (form.binary and dataset.format.binary)
-    patched = request.mode == "chain" and alike
+    # Twice the rows are written anew: what one row ends with, the next one may not begin after.
+    doubles = not request.with_originals or form.binary or form.name == "squad"
+    patched = request.mode == "chain" and alike and doubles
     names = output_names(request.mode, plan, dataset)
     with_header = request.mode == "chain" and not patched and form.name in _WITH_HEADER
     task = Task(
@@ -140,6 +143,7 @@ def apply_file(
         encoding=dataset.encoding if patched else "utf-8",
         patched=patched,
         names=names if with_header else (),
+        with_originals=request.with_originals,
     )
     frame = Frame(
         names,
@@ -194,7 +198,7 @@ def _collecting_little() -> Iterator[None]:
 def _written(run: _Run, form: Format, frame: Frame) -> ApplyReport:
     request = run.request
     if is_stream(request.output):
-        stopped = not _write_stream(request, form, frame, run.parts(0))
+        stopped = not _write_stream(request, form, frame, chain(run.originals(), run.parts(0)))
         if not stopped:
             run.check_input()
         return run.report(stopped=stopped)
@@ -207,7 +211,7 @@ def _written(run: _Run, form: Format, frame: Frame) -> ApplyReport:
 
         def write(file: BinaryIO) -> None:
             with compressed(file, request.output) as stream:
-                form.assemble(partial.parts(), stream, frame)
+                form.assemble(chain(run.originals(), partial.parts()), stream, frame)
             run.check_input()
 
         partial.complete(write)
@@ -240,6 +244,14 @@ class _Run:
         self.tally = Tally()
         self.latest = Tally()
 
+    def originals(self) -> Iterator[bytes]:
+        """The rows as they were, where they are wanted too; they are read once more."""
+        if self.task.with_originals:
+            again = Dataset(
+                self.request.input, format_name=self.request.format, options=self.request.reading
+            )
+            yield from map(self.task.original, again.batches())
+
     def parts(self, finished: int) -> Iterator[bytes]:
         """The parts after the finished ones; ``latest`` is the tally of the part just given."""
         batches = self._crew.finished(self._unfinished(finished), self._matcher)
@@ -255,12 +267,17 @@ class _Run:
         """All rows are read and their ids compared, but finished batches are not worked on."""
         plan = self.task.plan
         checked = plan.id_column is not None and (
-            self.task.mode == "each" or self.request.id_column is not None
+            self.task.mode == "each"
+            or self.task.with_originals
+            or self.request.id_column is not None
         )
         ledger = IdLedger(self.dataset.path)
         for number, batch in enumerate(self.dataset.batches()):
             if checked:
-                ledger.add(row_ids(batch, plan.id_column), first=batch.first)
+                names = row_ids(batch, plan.id_column)
+                ledger.add(names, first=batch.first)
+                if self.task.with_originals:
+                    ledger.add([name + ADDED for name in names], first=batch.first)
             if number >= finished:
                 yield batch
 

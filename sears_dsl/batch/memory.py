@@ -15,10 +15,12 @@ from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, TextMatcher, Touched
 from sears_dsl.batch.requests import kept_columns
+from sears_dsl.batch.share import Share
 from sears_dsl.batch.tally import Tally
+from sears_dsl.batch.workers import renamed
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset, IdLedger, default_column, require_column, row_ids
-from sears_dsl.data.frames import MemoryFrame, Records, memory_frame
+from sears_dsl.data.frames import Copies, MemoryFrame, Records, memory_frame
 from sears_dsl.data.sources import frame_of
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
@@ -41,6 +43,8 @@ def apply_to(
     scope: Scope = "first",
     unit: Unit = "text",
     id_column: str | None = None,
+    share: Share = Share(),  # noqa: B008 - a frozen value
+    with_originals: bool = False,
     tally: Tally | None = None,
 ) -> Any:
     """Apply compiled rules to a dataset.
@@ -61,6 +65,9 @@ def apply_to(
         scope: the ``first`` instance of each rule, or ``all``.
         unit: what a rule sees at once: the ``text`` or a ``sentence``.
         id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
+        share: which texts are rewritten; the others stay as they are.
+        with_originals: mode chain: the rows as they were come first, then all rows once more as the
+            rules leave them, with `ADDED` to their ids.
         tally: is added the counts of what was done.
 
     Returns:
@@ -96,6 +103,8 @@ def apply_to(
     rows: list[int] = []
     changes: dict[int, Mapping[str, Any]] = {}
     dropped: set[int] = set()
+    copied: list[tuple[int, Mapping[str, Any]]] = []
+    columns_of: dict[str, list[Any]] = {}
     for batch in frame.batches():
         if plan is None:
             columns = wanted or _default(frame, batch)
@@ -111,6 +120,7 @@ def apply_to(
                 protect=protected,
                 spans=(*spans, *_format_spans(dataset)),
                 on_touched=on_touched,
+                share=share,
             )
             _require(frame, batch, plan)
         if mode == "each":
@@ -124,17 +134,43 @@ def apply_to(
         elif mode == "chain":
             changed = rewrite_chain(matcher, replace(batch, groups={}), plan)
             done = changed.tally
+            if with_originals:
+                new = renamed(batch, changed.values, plan.id_column, as_text=True)
+                copied += [
+                    (batch.first + row, new.get(row, {}))
+                    for row in range(batch.rows)
+                    if row not in changed.dropped
+                ]
             changes.update((batch.first + row, new) for row, new in changed.values.items())
             dropped.update(batch.first + row for row in changed.dropped)
         else:
             raise UsageError(f"there is no mode {mode!r}", help="write each or chain")
+        if with_originals:
+            for name, of_batch in batch.columns.items():
+                columns_of.setdefault(name, []).extend(of_batch)
         counts.add(done)
+    if with_originals and mode != "chain":
+        raise UsageError(
+            "mode each writes the original beside each rewritten text",
+            help="leave out --with-originals, or --mode chain",
+        )
+    if with_originals:
+        return frame.extended(_copies(copied, columns_of))
     if mode == "chain":
         return frame.rewritten(changes, dropped)
     sources = {name: name for name in plan.keep} if plan is not None else {}
     if plan is not None and plan.id_column is not None:
         sources["id"] = plan.id_column
     return frame.records(Records(records, rows, sources))
+
+
+def _copies(
+    copied: Sequence[tuple[int, Mapping[str, Any]]], columns: Mapping[str, Sequence[Any]]
+) -> Copies:
+    """Rows once more, with what is new in them."""
+    names = {name: None for _, new in copied for name in new}
+    changed = {name: [new.get(name, columns[name][row]) for row, new in copied] for name in names}
+    return Copies([row for row, _ in copied], changed, {})
 
 
 def _names(option: str, given: object) -> tuple[str, ...]:

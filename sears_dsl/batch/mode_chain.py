@@ -61,8 +61,7 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
     tally = Tally(rows=batch.rows)
     columns = [_Column(matcher, batch, plan, name) for name in plan.rewritten]
     for column in columns:
-        count_texts(tally, matcher, batch, column.texts)
-        tally.missing -= sum(len(rows) - 1 for rows in column.rows)
+        count_texts(tally, matcher, column.texts, missing=column.missing)
         count_unrenderable(tally, matcher.rule_ids, column.unrenderable)
     if len(columns) > 1 and any(column.leaves_out for column in columns):
         _agree(columns)
@@ -119,7 +118,8 @@ class _Column:
     """The texts of one column, each shared one once, and what the rules make of them.
 
     Attributes:
-        texts: the texts.
+        texts: the texts that rules may rewrite.
+        missing: rows of the batch without a text.
         rows: for each the rows of the batch that have it.
         results: for each what the matcher gave.
         misplaced: rows with a span that does not stand where it says, and which.
@@ -134,6 +134,14 @@ class _Column:
         self._name = name
         self._specs = [spec for spec in plan.spans if spec.text_column == name]
         present, members = _shared(batch, name)
+        self.missing = batch.rows - (
+            len(present.rows) if members is None else sum(map(len, members))
+        )
+        taken = present.taken(plan.share)
+        if members is not None and taken is not present:
+            members_of = dict(zip(present.rows, members, strict=True))
+            members = [members_of[row] for row in taken.rows]
+        present = taken
         self.texts = present.texts
         self.rows = [(row,) for row in present.rows] if members is None else members
         self.misplaced: dict[int, str] = {}

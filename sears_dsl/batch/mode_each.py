@@ -73,7 +73,9 @@ def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
     spans = _Spans(batch, plan, matcher.rule_ids)
     for column in plan.rewritten:
         texts = present_texts(batch, column)
-        count_texts(tally, matcher, batch, texts.texts)
+        missing = batch.rows - len(texts.texts)
+        texts = texts.taken(plan.share)
+        count_texts(tally, matcher, texts.texts, missing=missing)
         protected = protected_spans(batch, plan, column, texts)
         rewrites = matcher.apply(
             texts.texts, scope=plan.scope, protected=protected.spans, unit=plan.unit

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from sears_dsl.batch.guarding import CharacterPlaces
+from sears_dsl.batch.share import Share
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.protection import Protection, Spans
@@ -102,6 +103,7 @@ class Plan:
             every column; ``drop``: the row is dropped; ``error``: it is an error. In mode each the
             rewrite is not written, under keep and drop alike.
         keep: other columns that records of mode each carry.
+        share: which texts are rewritten; the others stay as they are.
 
     Names that are given twice count once.
 
@@ -117,6 +119,7 @@ class Plan:
     spans: tuple[SpanColumn, ...] = ()
     on_touched: Touched = "keep"
     keep: tuple[str, ...] = ()
+    share: Share = Share()  # noqa: RUF009 - a frozen value
 
     def __post_init__(self) -> None:
         for name in ("columns", "protect", "spans", "keep"):
@@ -152,6 +155,13 @@ class Texts:
 
     texts: list[str]
     rows: Sequence[int]
+
+    def taken(self, share: Share) -> Texts:
+        """Those of a share."""
+        places = [place for place, text in enumerate(self.texts) if share.takes(text)]
+        if len(places) == len(self.texts):
+            return self
+        return Texts([self.texts[place] for place in places], [self.rows[p] for p in places])
 
 
 def present_texts(batch: Batch, column: str) -> Texts:
@@ -297,10 +307,10 @@ def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
     return DataError(f"{place}: {error.message}", help=error.help)
 
 
-def count_texts(tally: Tally, matcher: TextMatcher, batch: Batch, texts: Sequence[str]) -> None:
+def count_texts(tally: Tally, matcher: TextMatcher, texts: Sequence[str], *, missing: int) -> None:
     """Count the texts of a column, and those in which rules may miss characters in parts."""
     tally.characters += sum(map(len, texts))
-    tally.missing += batch.rows - len(texts)
+    tally.missing += missing
     if getattr(matcher, "composed", False):
         tally.decomposed += sum(not unicodedata.is_normalized("NFC", text) for text in texts)
 

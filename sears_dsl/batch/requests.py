@@ -16,6 +16,7 @@ from typing import Any
 
 from sears_dsl import __version__
 from sears_dsl.batch.plan import Mode, Plan, Touched
+from sears_dsl.batch.share import Share
 from sears_dsl.batch.workers import MatcherRecipe, Task
 from sears_dsl.data.batches import Format, ReadOptions
 from sears_dsl.data.dataset import (
@@ -60,6 +61,9 @@ class ApplyRequest:
         reading: encoding, header, limit and the size of batches.
         jobs: processes that work.
         resume: go on with an interrupted run of the same request.
+        share: which texts are rewritten; the others stay as they are.
+        with_originals: mode chain: the rows as they were come first, then all rows once more as the
+            rules leave them, with `ADDED` to their ids.
     """
 
     recipe: MatcherRecipe
@@ -79,6 +83,8 @@ class ApplyRequest:
     reading: ReadOptions = field(default_factory=ReadOptions)
     jobs: int = 1
     resume: bool = False
+    share: Share = Share()  # noqa: RUF009 - a frozen value
+    with_originals: bool = False
 
 
 def check_paths(request: ApplyRequest) -> None:
@@ -94,6 +100,13 @@ def check_paths(request: ApplyRequest) -> None:
         )
     if request.keep and request.mode == "chain":
         raise UsageError("mode chain keeps every column", help="leave out --keep, or --mode chain")
+    if request.with_originals and request.mode != "chain":
+        raise UsageError(
+            "mode each writes the original beside each rewritten text",
+            help="leave out --with-originals, or --mode chain",
+        )
+    if request.with_originals and reads == STANDARD_STREAM:
+        raise UsageError("the originals are read twice, which a stream is not", help="name a file")
     if STANDARD_STREAM in (reads, writes):
         return
     if os.path.isdir(writes):
@@ -131,6 +144,7 @@ def plan_of(request: ApplyRequest, dataset: Dataset) -> Plan:
         spans=spans,
         on_touched=request.on_touched,
         keep=() if nothing else kept_columns(request.keep, names, columns, id_column),
+        share=request.share,
     )
     if not nothing:
         pointed = (spec.text_column for spec in spans)
@@ -226,5 +240,6 @@ def manifest_of(request: ApplyRequest, task: Task, dataset: Dataset) -> dict[str
         }
     manifest |= {name: str(value) for name, value in request.recipe.identity().items()}
     manifest |= {"format": dataset.format.name, "output format": task.output_format}
+    manifest |= {"originals": task.with_originals}
     manifest |= {"mode": task.mode, **asdict(task.plan), **asdict(request.reading)}
     return manifest

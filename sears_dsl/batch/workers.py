@@ -22,10 +22,13 @@ from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.columnar import Columnar, columns_named
 from sears_dsl.data.dataset import format_named
+from sears_dsl.data.plain_text import encoded
 from sears_dsl.errors import DataError, SearsError
 from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.processes import Process
 
+#: What stands behind the id of a row that is written a second time.
+ADDED = "~rewritten"
 # Batches a process, finished or not, that wait for those before them.
 _MOST_WAITING = 4
 
@@ -56,6 +59,7 @@ class Task:
         encoding: of the text that is written.
         patched: rows are written back into the format that they were read from.
         names: the columns that every row has to have, where the output begins with their names.
+        with_originals: the rows as they were stand before these, whose ids are told apart.
     """
 
     mode: Mode
@@ -64,6 +68,19 @@ class Task:
     encoding: str
     patched: bool
     names: tuple[str, ...] = ()
+    with_originals: bool = False
+
+    def original(self, batch: Batch) -> bytes:
+        """The part of one batch as it was."""
+        form = format_named(self.output_format)
+        if self.patched:
+            return form.patch(batch, {}, frozenset(), self.encoding)
+        if not batch.rows and not form.binary:
+            return b""
+        columns = with_changes(batch, {}, frozenset())
+        if self.names:
+            columns = _under_header(columns, self.names, batch, batch.rows)
+        return form.encode(columns, self.encoding)
 
     def run(self, matcher: TextMatcher, batch: Batch) -> Finished:
         """Make the part of one batch."""
@@ -80,12 +97,18 @@ class Task:
         if not self.patched:
             batch = replace(batch, groups={})  # each row is written with a text of its own
         changed = rewrite_chain(matcher, batch, self.plan)
+        values, written = changed.values, changed.tally.records
+        if self.with_originals:
+            values = renamed(batch, values, self.plan.id_column, as_text=not form.binary)
+            changed.tally.records += batch.rows
         if self.patched:
-            part = form.patch(batch, changed.values, changed.dropped, self.encoding)
-        elif changed.tally.records or form.binary:
-            columns = with_changes(batch, changed.values, changed.dropped)
+            part = form.patch(batch, values, changed.dropped, self.encoding)
+            if self.with_originals and form.name == "squad":
+                part = _after_others(part, self.encoding)
+        elif written or form.binary:
+            columns = with_changes(batch, values, changed.dropped)
             if self.names:
-                columns = _under_header(columns, self.names, batch, changed.tally.records)
+                columns = _under_header(columns, self.names, batch, written)
             part = form.encode(columns, self.encoding)
         else:
             part = b""
@@ -99,6 +122,45 @@ class Task:
         if self.mode == "each":
             columns = columns_named(columns, self.plan.needed)
         return replace(batch, columns=columns, source=None)
+
+
+def renamed(
+    batch: Batch,
+    values: Mapping[int, Mapping[str, Any]],
+    id_column: str | None,
+    *,
+    as_text: bool,
+) -> dict[int, dict[str, Any]]:
+    """Changes under which every row has another id as well, where rows have ids.
+
+    Args:
+        batch: the rows.
+        values: row → column → new value.
+        id_column: the column of ids; None for none.
+        as_text: whether ids that are numbers may become text.
+
+    Raises:
+        DataError: they are numbers and may not.
+    """
+    new = {row: dict(of_row) for row, of_row in values.items()}
+    if id_column is None:
+        return new
+    for row, name in enumerate(batch.columns[id_column]):
+        if not (as_text or isinstance(name, str)):
+            raise DataError(
+                f"row {batch.row_number(row)}: the id {name!r} is a number, to which nothing can "
+                "be added to tell the rewritten row from its original",
+                help="write csv or jsonl",
+            )
+        new.setdefault(row, {})[id_column] = f"{name}{ADDED}"
+    return new
+
+
+def _after_others(part: bytes, encoding: str) -> bytes:
+    """Articles that follow others: the first of a file has no comma before it."""
+    text = part.decode(encoding)
+    follows = not text or text.lstrip().startswith(",")
+    return part if follows else encoded(f",{text}", encoding)
 
 
 def with_changes(

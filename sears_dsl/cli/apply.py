@@ -63,6 +63,12 @@ _FEW_REASONS = 3
               show_default=True, help="What a rule sees at once.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Of what rules draw; another seed, other noise.")  # fmt: skip
+@click.option("--share", default="100%", show_default=True, metavar="SHARE",
+              help="Rewrite about this share of the texts; each decides for itself by its number, "
+              "so that what 10% takes, 25% takes too.")  # fmt: skip
+@click.option("--with-originals", is_flag=True,
+              help="mode chain: write the rows as they were, and after them all rows as the rules "
+              "leave them, with ~rewritten behind their ids.")  # fmt: skip
 @click.option("--id-column", help="The column of row ids; `id` where there is one.")
 @click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
 @click.option("--output-format", help="Format of the output, where its name does not tell.")
@@ -94,6 +100,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     from sears_dsl.batch.files import apply_file
     from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.batch.requests import ApplyRequest
+    from sears_dsl.batch.share import Share
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn
@@ -132,6 +139,8 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         ),
         jobs=options["jobs"],
         resume=options["resume"],
+        share=Share.parse(options["share"], seed=options["seed"]),
+        with_originals=options["with_originals"],
     )
     watched = not quiet and sys.stderr.isatty()
     report = _with_progress(request) if watched else apply_file(request)

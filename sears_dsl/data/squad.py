@@ -94,7 +94,7 @@ def _changed(
             if row not in dropped:
                 kept.append(question)
             paragraph["context"] = new.get("context", paragraph["context"])
-            for name in ("question", "answers", "plausible_answers"):
+            for name in ("id", "question", "answers", "plausible_answers"):
                 if name in new:
                     question[name] = new[name]
             row += 1
