@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sears_dsl.api.given import (
     AnyRules,
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from sears_dsl.models.predictor import Comparison
     from sears_dsl.paraphrasing.plugins import AnyScorer
     from sears_dsl.tagging.tagger import Tagger
+
+AnyOracle: TypeAlias = Callable[[Sequence[Mapping[str, str]]], Sequence[bool]] | str | Path
+"""A function of a list of rewrites, ``module:function``, or the journal of a reviewer."""
 
 AS_FOUND = "as found"
 """Of an audit where nobody chooses: the scorer that scored the rules when they were found."""
@@ -250,6 +253,7 @@ def audit(
     max_rows_flipped: float | str | None = None,
     gates: Sequence[str] = (),
     tolerance: float | str | None = None,
+    oracle: AnyOracle | None = None,
     judge_by: Literal["rate", "evidence", "proof"] = "rate",
     min_support: int = 20,
     require_support: bool = False,
@@ -293,6 +297,9 @@ def audit(
             ``"robust:tag:negation=5%"``.
         tolerance: τ: judge semantic robustness; accuracy on what the rules make of the rows may
             fall by this much.
+        oracle: what rejects rewrites before the model is asked: a function of a list of rewrites,
+            dictionaries from column to text, that says of each whether it is kept;
+            ``module:function``; or the journal of a reviewer.
         judge_by: when a rule fails: its rate is above the limit, there is evidence that it is, or
             there is no proof that it is not.
         min_support: with fewer rows to test on, a rule is not judged.
@@ -351,6 +358,7 @@ def audit(
     )
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
+    from sears_dsl.vetting.oracle import open_oracle
 
     with in_python():
         demanded = Gates(
@@ -387,6 +395,7 @@ def audit(
                 predictor,
                 tagger=chosen,
                 scorer=measure,
+                oracle=None if oracle is None else open_oracle(oracle, rulesets),
                 gates=demanded,
                 choices=AuditChoices(
                     label=used_label(data, label), also=tuple(also), comparison=comparison,

@@ -68,6 +68,7 @@ class Circumstances:
         sure_from: confidence from which on the model counts as sure.
         examples: how many to keep of each rule.
         tolerance: τ, by which semantic robustness is judged; None where nobody wants to know.
+        oracle: identity of what rejected rewrites; None for nothing.
     """
 
     rulesets: tuple[Ruleset, ...]
@@ -85,6 +86,7 @@ class Circumstances:
     sure_from: float = SURE_FROM
     examples: int = 10
     tolerance: float | None = None
+    oracle: str | None = None
 
 
 def audit(
@@ -166,11 +168,16 @@ def audit(
         together=whole,
         rules=records,
         slices=slices,
-        notes=(*_notes(effects, gates, slices), *_doubts(records)),
+        notes=(
+            *_notes(effects, gates, slices),
+            *_rejections(effects, circumstances.oracle),
+            *_doubts(records),
+        ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
         versions=package_versions(),
         robustness=robust,
         columns=column_accuracies(effects, plain),
+        oracle=circumstances.oracle,
     )
 
 
@@ -212,6 +219,7 @@ def _record(
         confidence=_confidence(effect, circumstances.sure_from),
         meaning=_meaning(effect, circumstances.tau),
         unrenderable=effect.unrenderable,
+        rejected=effect.rejected,
         examples=_examples(effect, effects, circumstances.examples),
         rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
         outcomes=_outcomes(effect),
@@ -367,6 +375,21 @@ def _refusals(effects: Effects) -> Iterator[str]:
             f"The model refused {rows:,} of {len(effects.answers):,} rows, which count as wrong; "
             f"{effects.refused:,} rewrites are left out since it refused them or their row."
         )
+
+
+def _rejections(effects: Effects, oracle: str | None) -> Iterator[str]:
+    """What an oracle took out, since every number is about the rest alone."""
+    if oracle is None:
+        return
+    rejecting = sorted((each for each in effects.rules if each.rejected), key=lambda e: -e.rejected)
+    some = sum(each.rejected for each in rejecting)
+    whole = some + sum(map(len, effects.rules)) + effects.refused
+    listed = ", ".join(f"{each.id} {each.rejected:,}" for each in rejecting[:_SHOWN])
+    more = ", …" if len(rejecting) > _SHOWN else ""
+    yield (
+        f"The oracle {oracle} rejected {some:,} of {whole:,} rewrites before the model was asked"
+        f"{f': {listed}{more}' if some else ''}."
+    )
 
 
 def _unknown_labels(effects: Effects) -> Iterator[str]:

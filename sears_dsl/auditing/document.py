@@ -141,6 +141,7 @@ class RuleRecord:
         confidence: None where the model does not say how sure it is.
         meaning: None where nothing was scored.
         unrenderable: rows on which it could not fire for want of a single inflection.
+        rejected: rewrites that the oracle rejected; nothing else counts them.
         examples: failures first.
         rows: numbers of the rows that it changes, from 1, with spaces between.
         outcomes: a letter for each.
@@ -165,6 +166,7 @@ class RuleRecord:
     examples: tuple[Example, ...]
     rows: str
     outcomes: str
+    rejected: int = 0
 
     @property
     def name(self) -> str:
@@ -251,6 +253,7 @@ class AuditDocument(_Record):
     versions: dict[str, str]
     robustness: Robustness | None = None
     columns: tuple[ColumnAccuracy, ...] = ()
+    oracle: str | None = None
 
 
 def write_audit(document: AuditDocument, path: Path) -> None:

@@ -23,6 +23,7 @@ from sears_dsl.auditing.gates import Gates
 from sears_dsl.batch.provenance import FoundScoring, found_scoring
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
+from sears_dsl.effects.oracle import Oracle
 from sears_dsl.effects.rule_effects import OnStage, rule_effects
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Scope, Unit
@@ -168,6 +169,7 @@ def audit_rules(
     *,
     tagger: Tagger,
     scorer: Scorer | None,
+    oracle: Oracle | None = None,
     gates: Gates = Gates(),  # noqa: B008 - a frozen value
     choices: AuditChoices = AuditChoices(),
     columns: Mapping[str, Sequence[Any] | Computed] | None = None,
@@ -181,13 +183,15 @@ def audit_rules(
         predictor: the model.
         tagger: tags the rows.
         scorer: S; None leaves meaning out.
+        oracle: rejects rewrites before the model is asked; None keeps all.
         gates: what is demanded.
         choices: everything else.
         columns: what to slice by, as `read_slicings` gives it.
         on_stage: told how far each stage is.
 
     Raises:
-        ModelError: the model fails.
+        ModelError: the model or the oracle fails.
+        DataError: the oracle rejects every rewrite.
     """
     score_at_most = None if scorer is None else choices.score_at_most
     effects = rule_effects(
@@ -197,6 +201,7 @@ def audit_rules(
         tagger=tagger,
         scorer=scorer,
         score_at_most=score_at_most,
+        oracle=oracle,
         comparison=choices.comparison,
         scope=choices.scope,
         unit=choices.unit,
@@ -220,5 +225,6 @@ def audit_rules(
         sure_from=choices.sure_from,
         examples=choices.examples,
         tolerance=choices.tolerance,
+        oracle=None if oracle is None else oracle.identity,
     )
     return audit(effects, circumstances=circumstances, gates=gates, columns=columns)

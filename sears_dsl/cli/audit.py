@@ -69,6 +69,9 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--tolerance", callback=_rate, metavar="RATE",
               help="Judge semantic robustness: accuracy on what the rules make of the rows may "
               "fall by this much.")  # fmt: skip
+@click.option("--oracle", metavar="MODULE:FUNCTION|JOURNAL",
+              help="What rejects rewrites before the model is asked: a function of a list of them, "
+              "or what a person rejected in `sears vet`.")  # fmt: skip
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
               show_default=True, help="A rule fails when its rate is above the limit; when there "
               "is evidence that it is; when there is no proof that it is not.")  # fmt: skip
@@ -112,6 +115,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.vetting.oracle import open_oracle
 
     gates, note = _gates(options), noting(options)
     if options["scorer"] != "none":
@@ -119,6 +123,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
     check_rules(rulesets, gates, tagger=load_tagger(options["tagger"]))
+    oracle = None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
     choice, recorded = chosen_scoring(rulesets, options)
     own = choice.own()
     columns = read_slicings(
@@ -138,6 +143,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
             asked.predictor,
             tagger=asked.tagger,
             scorer=scorer,
+            oracle=oracle,
             gates=gates,
             choices=_choices(options, choice),
             columns=columns,

@@ -14,6 +14,7 @@ a row and one for each distinct rewrite, and a score for each sampled pair.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in, by_rule
+from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit, Scope, Unit
 from sears_dsl.language.printer import print_rule
@@ -81,6 +83,7 @@ class RuleEffect:
         scores: float64: S of the pairs that were scored, NaN for the others; None without scorer.
         unrenderable: rows on which it could not fire, since a new word has no one inflection.
         left_out: rewrites that are left out, since they touch a span.
+        rejected: rewrites that are left out, since an oracle rejected them.
         comparison: how answers are compared with labels.
     """
 
@@ -101,6 +104,7 @@ class RuleEffect:
     scores: Floats | None
     unrenderable: int
     left_out: int = 0
+    rejected: int = 0
     comparison: Comparison = "exact"
 
     def __len__(self) -> int:
@@ -199,6 +203,7 @@ def rule_effects(
     tagger: Tagger,
     scorer: PairScorer | None = None,
     score_at_most: int | None = None,
+    oracle: Oracle | None = None,
     comparison: Comparison = "exact",
     scope: Scope = "first",
     unit: Unit = "text",
@@ -214,6 +219,7 @@ def rule_effects(
         tagger: tags the rows.
         scorer: S, which says whether a rewrite keeps the meaning; None leaves that out.
         score_at_most: rewrites of a rule that are scored, drawn at random; None for all.
+        oracle: rejects rewrites before the model is asked about anything; None keeps all.
         comparison: how an answer is compared with a label.
         scope: rewrite the ``first`` instance in a unit, or ``all``.
         unit: what a rule sees at once, the ``text`` or each ``sentence``.
@@ -221,7 +227,8 @@ def rule_effects(
         on_stage: told how far each stage is.
 
     Raises:
-        ModelError: the model fails.
+        ModelError: the model or the oracle fails.
+        DataError: the oracle rejects every rewrite.
         CompileError: rules that cannot run together or on this text.
 
     Example:
@@ -238,6 +245,16 @@ def rule_effects(
         >>> [(each.text, each.rows.tolist(), each.flipped.tolist()) for each in found.rules]
         [('movie -> film', [0], [True]), ('play -> show', [1], [False])]
     """
+    matcher = compile_rules(rulesets, tagger=tagger)
+    on_stage("applying rules", 0, len(matcher.rules))
+    protected = None if data.guards is None else data.guards.protected
+    kept = guarded(
+        matcher.apply(data.texts, scope=scope, unit=unit, protected=protected), data.guards
+    )
+    rewrites, rejected = kept.rewrites, Counter[int]()
+    if oracle is not None:
+        on_stage("asking the oracle", 0, len(rewrites))
+        rewrites, rejected = accepted(rewrites, data, oracle)
     answers = _asked(predictor, data.rows, "asking about rows", on_stage)
     labels = data.labels or tuple((answer.label,) for answer in answers)
     right = np.array(
@@ -247,13 +264,6 @@ def rule_effects(
         ],
         np.bool_,
     )
-    matcher = compile_rules(rulesets, tagger=tagger)
-    on_stage("applying rules", 0, len(matcher.rules))
-    protected = None if data.guards is None else data.guards.protected
-    kept = guarded(
-        matcher.apply(data.texts, scope=scope, unit=unit, protected=protected), data.guards
-    )
-    rewrites = kept.rewrites
     table = applications_in(rewrites, data.texts)
     rows_of_rewrites = table.rows.tolist()
     asked = data.rewritten(rows_of_rewrites, table.texts)
@@ -304,6 +314,7 @@ def rule_effects(
                 else _sampled(scorer, pairs, at_most=score_at_most, seed=seed, rule=name),
                 unrenderable=rewrites.unrenderable[number],
                 left_out=kept.left_out.get(number, 0),
+                rejected=rejected[number],
                 comparison=comparison,
             )
         )

@@ -25,6 +25,12 @@ def predict(texts):
 def better(texts):
     return ["yes"] * len(texts)
 
+def short(rows):
+    return [row["text"][-1] not in "37" for row in rows]
+
+def none(rows):
+    return [False for row in rows]
+
 def failing(texts):
     if any("film 5" in text for text in texts) and not pathlib.Path("room").exists():
         raise MemoryError("no room")
@@ -103,6 +109,23 @@ def test_what_is_tolerated_is_judged_and_told_and_demands_nothing(folder: Path) 
     assert (record["gap"], record["robust"]) == (-0.2, False)
 
 
+def test_what_an_oracle_rejects_is_told_and_asked_of_no_model(folder: Path) -> None:
+    done = audit("--oracle", "brittle_films:short")
+    assert done.exit_code == 0, done.output
+    document = found(folder)
+    assert (document["rules"][0]["changed"], document["rules"][0]["rejected"]) == (32, 8)
+    assert document["oracle"].startswith("brittle_films:short (")
+    assert any("rejected 8 of 40 rewrites before the model was asked: film 8." in note
+               for note in document["notes"])  # fmt: skip
+    assert "film 3" not in (folder / "asked.txt").read_text()
+
+
+def test_an_oracle_that_rejects_all_is_told_before_the_model_is_asked(folder: Path) -> None:
+    done = audit("--oracle", "brittle_films:none")
+    assert "rejects all 40 rewrites" in str(done.exception)
+    assert not (folder / "asked.txt").exists()
+
+
 def test_json_is_all_that_is_printed_on_standard_output(folder: Path) -> None:
     done = audit("--json", "--quiet")
     assert json.loads(done.stdout) == found(folder)
@@ -135,6 +158,8 @@ def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
     [(["--gate", "flim=5%"], UsageError, "the gate flim has no rule"),
      (["--gate", "5%"], UsageError, "is no gate"),
      (["--slice", "prat"], DataError, "did you mean 'part'"),
+     (["--oracle", "brittle_films:shrot"], UsageError, "has no 'shrot'"),
+     (["--oracle", "missing.jsonl"], UsageError, "there is no such journal"),
      (["--label", "lable"], DataError, "did you mean 'label'")],
 )  # fmt: skip
 def test_wrong_use_is_told(

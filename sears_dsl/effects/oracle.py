@@ -1,0 +1,155 @@
+"""What rejects rewrites before a model is asked about them: the oracle of semantic robustness.
+
+    rewrites ──▶ what is rewritten, one a rewrite ──▶ keep or not ──▶ those that are kept
+
+In: rewrites and the rows that they were made of. Out: those that are kept, and how many of each
+rule are rejected. Always holds: an oracle sees every rewrite before the model sees any; one that
+answers something else than yes or no for each is an error, and so is one that keeps none. Costs
+what the oracle costs.
+
+After E. La Malfa and M. Kwiatkowska, "The King is Naked" (AAAI 2022), definitions 3 and 4: an
+oracle solves the task and rejects what is no instance of it; a rule generates only what it keeps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.models.objects import listed, object_name, told_error
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A rewrite that a model may be asked about.
+
+    Attributes:
+        row: column → text of its row, after the rewrite.
+        original: the text before.
+        text: the text after.
+        rule: the id of the rule.
+    """
+
+    row: Mapping[str, str]
+    original: str
+    text: str
+    rule: str
+
+
+class Oracle(Protocol):
+    """Says of rewrites whether they are instances of the task, with the label that they expect."""
+
+    @property
+    def identity(self) -> str:
+        """What it is, with its version."""
+
+    def keeps(self, candidates: Sequence[Candidate]) -> Sequence[bool]:
+        """For each rewrite whether it is kept."""
+
+
+class FunctionOracle:
+    """A function of one's own as an oracle; its answers are checked.
+
+    Args:
+        function: takes a list of rewrites and gives for each whether it is kept. A rewrite is a
+            dictionary: the columns of its row after the rewrite and, where no column is called
+            so, ``original``, the text before, and ``rule``, the id of the rule.
+        identity: how to know it again; None for its name.
+
+    Raises:
+        UsageError: it cannot be called.
+        ModelError: when asked: it raised, or gave something else than yes or no for each.
+
+    Example:
+        >>> no_book = FunctionOracle(lambda rows: ["book" not in row["text"] for row in rows])
+        >>> texts = ["A film.", "A book."]
+        >>> no_book.keeps([Candidate({"text": text}, "A play.", text, "x") for text in texts])
+        [True, False]
+    """
+
+    def __init__(self, function: object, *, identity: str | None = None) -> None:
+        if isinstance(function, type) or not callable(function):
+            raise UsageError(
+                f"{object_name(function)} is no oracle: it is no function",
+                help="give a function of a list of rewrites that says of each whether it is kept",
+            )
+        self._function: Callable[[Sequence[Mapping[str, str]]], object] = function
+        self.identity = identity or object_name(function)
+
+    def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
+        """For each rewrite whether it is kept."""
+        items = [{"original": each.original, "rule": each.rule, **each.row} for each in candidates]
+        wanted = f"give one true or false for each of them, here {len(items):,}"
+        try:
+            given = listed(self._function(items))
+        except Exception as error:
+            raise ModelError(
+                f"the oracle {self.identity} raised {told_error(error)}",
+                help="it is called with a list of dictionaries from column to text",
+            ) from error
+        if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+            raise ModelError(
+                f"the oracle {self.identity} gave {type(given).__name__} for {len(items):,} "
+                "rewrites",
+                help=wanted,
+            )
+        if len(given) != len(items):
+            raise ModelError(
+                f"the oracle {self.identity} gave {len(given):,} answers for {len(items):,} "
+                "rewrites",
+                help=wanted,
+            )
+        wrong = [each for each in given if not isinstance(each, bool | np.bool_)]
+        if wrong:
+            raise ModelError(
+                f"the oracle {self.identity} gave {wrong[0]!r} for a rewrite", help=wanted
+            )
+        return [bool(each) for each in given]
+
+
+def accepted(
+    rewrites: Rewrites, data: LabelledRows, oracle: Oracle
+) -> tuple[Rewrites, Counter[int]]:
+    """The rewrites that an oracle keeps.
+
+    Args:
+        rewrites: of the rows.
+        data: the rows.
+        oracle: says what is kept.
+
+    Returns:
+        Those that are kept, and for the position of each rule how many of its are not.
+
+    Raises:
+        ModelError: the oracle fails.
+        DataError: it keeps none.
+    """
+    if not len(rewrites):
+        return rewrites, Counter()
+    ids, texts = rewrites.rule_ids, rewrites.texts
+    rows = data.rewritten(rewrites.rows.tolist(), texts)
+    columns = zip(rows, rewrites.originals, texts, rewrites.rules.tolist(), strict=True)
+    keep = np.array(
+        oracle.keeps(
+            [Candidate(row, original, text, ids[rule]) for row, original, text, rule in columns]
+        ),
+        np.bool_,
+    )
+    if not keep.any():
+        raise DataError(
+            f"the oracle {oracle.identity} rejects all {len(rewrites):,} rewrites, so there is "
+            "nothing to ask the model about",
+            help="it should say true of a rewrite that is kept, and false of one that is not",
+        )
+    chosen = np.flatnonzero(keep).astype(np.int32)
+    some = Rewrites(
+        rewrites.columns.select(chosen), rule_ids=ids, unrenderable=rewrites.unrenderable
+    )
+    return some, Counter(rewrites.rules[~keep].tolist())

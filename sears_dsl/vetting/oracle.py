@@ -1,0 +1,100 @@
+"""A vetting journal as an oracle: what a person rejected there, a model is not asked about.
+
+In: a journal, and the rules that are audited. Out: `JournalOracle`. Always holds: a pair that was
+marked as differing is rejected whichever rule writes it, and so is all that a rejected rule writes;
+what nobody judged is kept; verdicts on rules count only where the journal is about this version of
+them, since an id may by now mean another rule. Costs a look-up a rewrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from pathlib import Path
+
+from sears_dsl.effects.oracle import Candidate, FunctionOracle, Oracle
+from sears_dsl.errors import UsageError
+from sears_dsl.language.printer import distinct_ids
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.models.objects import is_object_name, load_object
+from sears_dsl.vetting.decisions import Pair, replay
+from sears_dsl.vetting.journal import read_journal, ruleset_digest
+
+
+class JournalOracle:
+    """Rejects the pairs and the rules that a reviewer rejected.
+
+    Args:
+        identity: which journal it is.
+        differing: pairs (original, rewritten) that were marked as differing.
+        rejected: ids of rules that were rejected, or that others were written instead of.
+
+    Example:
+        >>> oracle = JournalOracle("of ana", {("a movie", "a film")}, set())
+        >>> oracle.keeps([Candidate({"text": "a film"}, "a movie", "a film", "film")])
+        [False]
+    """
+
+    def __init__(self, identity: str, differing: Set[Pair], rejected: Set[str]) -> None:
+        self.identity = identity
+        self._differing = differing
+        self._rejected = rejected
+
+    def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
+        """For each rewrite whether it is kept."""
+        return [
+            each.rule not in self._rejected and (each.original, each.text) not in self._differing
+            for each in candidates
+        ]
+
+
+def open_oracle(given: object, rulesets: Sequence[Ruleset]) -> Oracle:
+    """An oracle from whatever a person gave.
+
+    Args:
+        given: a function of a list of rewrites, ``module:function``, or a vetting journal.
+        rulesets: the rules that are audited.
+
+    Raises:
+        UsageError: no function, or there is none of this name.
+        ModelError: its module raised while it was imported.
+        DataError: a journal that cannot be read, or is damaged.
+    """
+    if not isinstance(given, str | Path):
+        return FunctionOracle(given)
+    if isinstance(given, str) and is_object_name(given):
+        found = load_object(given, kind="oracle")
+        return FunctionOracle(found.value, identity=found.identity)
+    if not Path(given).exists():
+        raise UsageError(
+            f"{given} is no oracle: there is no such journal",
+            help="write module:function, or name a journal of sears vet",
+        )
+    return read_oracle(Path(given), rulesets)
+
+
+def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
+    """A journal as an oracle.
+
+    Args:
+        path: the journal.
+        rulesets: the rules that are audited.
+
+    Raises:
+        DataError: it cannot be read, or is damaged.
+    """
+    header, entries = read_journal(path)
+    state = replay(entries)
+    out = {each.rule for each in state.with_verdict("reject", "edit")}
+    # An id may by now mean another rule: only this version of the rules was judged.
+    judged = [ruleset_digest(ruleset) == header.sha256 for ruleset in rulesets]
+    plain = [
+        each if here else None
+        for ruleset, here in zip(rulesets, judged, strict=True)
+        for each in ruleset.rule_ids
+    ]
+    rejected = {
+        name for each, name in zip(plain, distinct_ids(rulesets), strict=True) if each in out
+    }
+    differing = {pair for pair, same in state.pairs.items() if not same}
+    identity = f"journal of {header.reviewer}, {len(entries):,} entries"
+    return JournalOracle(identity, differing, rejected)

@@ -1,0 +1,70 @@
+"""A reviewer's journal as an oracle: pairs by their texts, rules by the version that was judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sears_dsl.effects.oracle import Candidate, FunctionOracle
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.loader import parse
+from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.oracle import open_oracle, read_oracle
+
+RULES = parse("rule film: movie -> film\nrule tape: movie -> tape\n", path="words.sear")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    path = tmp_path / "words.ana.vetting.jsonl"
+    with Journal(path, ruleset=RULES, reviewer="ana") as opened:
+        opened.append("reject", {"rule": "tape"})
+        for text, same in (("film 1", False), ("film 2", True), ("film 3", False)):
+            opened.append("pair", {"original": text.replace("film", "movie"), "rewritten": text,
+                                   "same": same})  # fmt: skip
+        opened.append("undo", {"undone": 4})
+    return path
+
+
+def candidate(text: str, rule: str) -> Candidate:
+    original = f"movie {text[-1]}"
+    return Candidate({"text": text}, original, text, rule)
+
+
+CANDIDATES = [candidate(f"film {number}", "film") for number in (1, 2, 3)] + [
+    candidate("tape 1", "tape")
+]
+
+
+def test_differing_pairs_and_rejected_rules_are_out_and_what_was_taken_back_is_in(
+    journal: Path,
+) -> None:
+    oracle = open_oracle(str(journal), [RULES])
+    assert oracle.keeps(CANDIDATES) == [False, True, True, False]
+    assert oracle.identity == "journal of ana, 5 entries"
+
+
+def test_of_another_version_of_the_rules_only_the_pairs_count(journal: Path) -> None:
+    newer = parse("rule film: movie -> film\nrule tape: movie -> video\n", path="words.sear")
+    assert read_oracle(journal, [newer]).keeps(CANDIDATES) == [False, True, True, True]
+
+
+def test_rules_are_found_by_the_names_that_they_have_beside_others(journal: Path) -> None:
+    other = parse("rule tape: play -> tape\n", path="plays.sear")
+    oracle = read_oracle(journal, [other, RULES])
+    kept = oracle.keeps([candidate("tape 1", "words/tape"), candidate("tape 1", "plays/tape")])
+    assert kept == [False, True]
+
+
+def test_functions_are_oracles_too() -> None:
+    assert isinstance(open_oracle(lambda rows: [True for _ in rows], []), FunctionOracle)
+    assert open_oracle("builtins:sorted", []).identity.startswith("builtins:sorted")
+
+
+def test_what_is_neither_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such journal"):
+        open_oracle(str(tmp_path / "nothing.jsonl"), [])
+    (tmp_path / "rows.csv").write_text("text\na\n")
+    with pytest.raises(DataError, match="no journal of sears vet"):
+        open_oracle(str(tmp_path / "rows.csv"), [])
