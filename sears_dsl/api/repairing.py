@@ -232,7 +232,7 @@ def augment(
         data = read_once(data)
         rulesets = rulesets_of(rules)
         chosen = tagger_of(tagger, rulesets)
-        matcher = compile_rules(rulesets, tagger=chosen)
+        matcher = compile_rules(rulesets, tagger=chosen, seed=seed)
         table = read_table(data)
         columns = columns_of(table, text=text, label=used_label(data, label), id_column=id_column)
         done, record = augment_table(
@@ -356,7 +356,7 @@ def fix(
             gate = RepairGate(fall=min_fall, margin=margin, support=min_support)
         rulesets = rulesets_of(rules)
         chosen = tagger_of(tagger, rulesets)
-        matcher = compile_rules(rulesets, tagger=chosen)
+        matcher = compile_rules(rulesets, tagger=chosen, seed=seed)
         table = read_table(training)
         columns = columns_of(table, text=text, label=named)
         rows = read_labelled(

@@ -16,7 +16,9 @@ from typing import Protocol
 import numpy as np
 
 from sears_dsl.data.protection import Guards, Spans
-from sears_dsl.engine.matches import Rewrite
+from sears_dsl.engine.chain import ChainedRow
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matches import Rewrite, Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import InternalError
@@ -132,3 +134,43 @@ def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
         ),
         left_out,
     )
+
+
+def chained(
+    matcher: Matcher,
+    texts: Sequence[str],
+    guards: Guards | None,
+    *,
+    scope: Scope = "first",
+    unit: Unit = "text",
+) -> Sequence[ChainedRow]:
+    """All rules on each text, one after another, and what must stay stays.
+
+    A rule that would touch a span is left out of that text.
+
+    Args:
+        matcher: the rules.
+        texts: the texts.
+        guards: what must stay in them; None for nothing.
+        scope: rewrite the first instance of a rule in a unit, or all.
+        unit: what a rule sees at once.
+
+    Raises:
+        InternalError: a protected place was changed.
+    """
+    if guards is None:
+        return matcher.chain(texts, scope=scope, unit=unit)
+    every = range(len(matcher.rules))
+    done = matcher.chain(
+        texts,
+        scope=scope,
+        unit=unit,
+        protected=guards.protected,
+        intact=[guard.carried for guard in guards.rows],
+        without=[every if guard.misplaced else () for guard in guards.rows],
+    )
+    for row, guard in zip(done, guards.rows, strict=True):
+        if row.steps and guard.protected:
+            rule = " and ".join(matcher.rule_ids[number] for number, _ in row.steps)
+            require_intact(guard.text, row.text, row.span_map, guard.protected, rule=rule)
+    return done

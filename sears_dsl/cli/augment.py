@@ -60,7 +60,7 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     form = format_of(str(output), options["output_format"], reading=False)
     amount = Amount.parse(options["amount"])
     recipe, tagger = recipe_and_tagger(rules, options)
-    matcher = compile_rules(recipe.rulesets, tagger=tagger)
+    matcher = compile_rules(recipe.rulesets, tagger=tagger, seed=options["seed"])
     table = read_rows(data, options)
     columns = chosen_columns(table, options)
     choices = AugmentationChoices(

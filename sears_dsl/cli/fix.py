@@ -23,8 +23,10 @@ from sears_dsl.cli.screen.progress import stages
 
 if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.data.protection import Protection
     from sears_dsl.data.table import Table
     from sears_dsl.models.store import PredictionStore
+    from sears_dsl.repair.amounts import Amounts
     from sears_dsl.repair.augmented import Columns
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings
@@ -54,6 +56,10 @@ if TYPE_CHECKING:
               help="Trainings of each kind.")  # fmt: skip
 @click.option("--control/--no-control", default=True, show_default=True,
               help="Whether to train on as many random copies of rows too.")  # fmt: skip
+@click.option("--amounts", metavar="AMOUNTS",
+              help="Instead, a row an amount of rewritten training data, with commas between them: "
+              "none,half,full,both,vote. Errors are those on held-out rows, as they are and with "
+              "all rules applied.")  # fmt: skip
 @click.option("--also", multiple=True, metavar="COLUMN",
               help="A further column that the model reads; repeatable.")  # fmt: skip
 @click.option("--compare", type=click.Choice(["exact", "squad"]), default="exact",
@@ -90,12 +96,15 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     from sears_dsl.repair.running import repair_model
 
     _check_fix(rules, output, options)
+    if options["amounts"] is not None:
+        _fix_by_amount(rules, output, options)
+        return
     settings, gate = _settings(options), _gate(options)
     recipe, tagger = recipe_and_tagger(rules, options)
-    matcher = compile_rules(recipe.rulesets, tagger=tagger)
+    matcher = compile_rules(recipe.rulesets, tagger=tagger, seed=options["seed"])
     training = read_rows(options["training"], options)
     columns = chosen_columns(training, options)
-    held_out = _read_held_out(columns, settings, options)
+    held_out = _read_held_out(columns, settings.protection, options)
     notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
     with (
         stages(shown=not options["quiet"]) as show,
@@ -127,6 +136,78 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
         _print_repair(done, output, participants, gate)
     if gate is not None and judge_repair(done, gate).outcome != "passed":
         sys.exit(1)
+
+
+def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]) -> None:
+    """A row an amount of rewritten training data."""
+    from sears_dsl.catalogue import find_rule_files
+    from sears_dsl.data.protection import Protection
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.repair.amounts import AmountSettings
+    from sears_dsl.repair.amounts_report import write_amounts
+    from sears_dsl.repair.origin import check_origin
+    from sears_dsl.repair.running import amounts_of_noise
+
+    for name in ("min_fall", "save_model"):
+        if options[name] is not None:
+            switch = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"--amounts trains several models: leave out {switch}")
+    settings = AmountSettings(
+        amounts=tuple(each.strip() for each in options["amounts"].split(",")),
+        comparison=options["compare"],
+        protection=Protection.parse(options["protect"], options["spans"]),
+        **{name: options[name] for name in ("seeds", "seed", "scope", "unit")},
+    )
+    recipe, tagger = recipe_and_tagger(rules, options)
+    matcher = compile_rules(recipe.rulesets, tagger=tagger, seed=settings.seed)
+    training = read_rows(options["training"], options)
+    columns = chosen_columns(training, options)
+    held_out = _read_held_out(columns, settings.protection, options)
+    notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
+    with (
+        stages(shown=not options["quiet"]) as show,
+        unfinished_run(output, options, keeps_models=True) as run,
+        PredictionStore(run.folder / "predictions.sqlite3") as store,
+    ):
+        done, participants = amounts_of_noise(
+            training,
+            held_out,
+            matcher,
+            recipe.rulesets,
+            columns=columns,
+            tagger=tagger,
+            trainer=_trainer(training, columns, options, store),
+            folder=run.folder,
+            settings=settings,
+            notes=notes,
+            on_training=lambda amount, seed, done, total: show(
+                f"training {done + 1} of {total}: {amount}, seed {seed}", 0, None
+            ),
+        )
+        record = write_amounts(done, output, settings=settings, participants=participants)
+    if options["as_json"]:
+        echo_json(record)
+    elif not options["quiet"]:
+        _print_amounts(done, participants, output)
+
+
+def _print_amounts(done: Amounts, participants: Participants, output: Path) -> None:
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    from sears_dsl.repair.amounts_report import MEASURED, amount_rows
+
+    out = console(stderr=True)
+    grid = Grid(*MEASURED, box=None, pad_edge=False)
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    for row in amount_rows(done):
+        grid.add_row(*row)
+    out.print(grid)
+    for note in participants.notes:
+        out.print(Text(note))
+    out.print(Text(f"written: {output}; beside it {output.with_suffix('.md').name}"))
 
 
 def _check_fix(rules: tuple[str, ...], output: Path, options: dict[str, Any]) -> None:
@@ -164,7 +245,7 @@ def _settings(options: dict[str, Any]) -> RepairSettings:
 
 
 def _read_held_out(
-    columns: Columns, settings: RepairSettings, options: dict[str, Any]
+    columns: Columns, protection: Protection, options: dict[str, Any]
 ) -> LabelledRows:
     from sears_dsl.data.labelled import read_labelled
 
@@ -173,7 +254,7 @@ def _read_held_out(
         column=columns.text,
         label=columns.label,
         also=options["also"],
-        protection=settings.protection,
+        protection=protection,
         format_name=options["input_format"],
     )
 

@@ -120,7 +120,7 @@ def augmented(
     rules = [rule for _, rule in chosen]
     if columns.id is not None:
         names = [expansion.rule_ids[rule] for rule in rules]
-        changed[columns.id] = _new_ids(table, columns.id, rows, names)
+        changed[columns.id] = new_ids(table, columns.id, rows, names)
     for name in {name: None for each in new for name in each.moved}:
         values = table.columns[name]
         changed[name] = [each.moved.get(name, values[each.row]) for each in new]
@@ -160,7 +160,7 @@ def duplicated(table: Table, count: int, *, columns: Columns, seed: int = 0) -> 
         rows += random.sample(range(len(table)), min(len(table), count - len(rows)))
     changed: dict[str, Sequence[Any]] = {}
     if columns.id is not None:
-        changed[columns.id] = _new_ids(table, columns.id, rows, ["copy"] * len(rows))
+        changed[columns.id] = new_ids(table, columns.id, rows, ["copy"] * len(rows))
     return table.extended(rows, changed)
 
 
@@ -173,8 +173,18 @@ def named_rules(rulesets: Sequence[Ruleset]) -> list[str]:
     ]
 
 
-def _new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]) -> list[Any]:
-    """Ids of new rows: numbers go on after the largest; names get the rule, and a count."""
+def new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]) -> list[Any]:
+    """Ids of new rows: numbers go on after the largest; names get the rule, and a count.
+
+    Args:
+        table: the rows that there are.
+        column: of their ids.
+        rows: which of them each new row is made of.
+        names: what made each.
+
+    Raises:
+        DataError: ids that are not distinct.
+    """
     values = table.columns[require_column(tuple(table.columns), column, where=table.path)]
     old = row_ids(Batch(0, len(table), {column: values}), column)
     IdLedger(table.path).add(old, first=0)

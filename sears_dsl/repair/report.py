@@ -65,6 +65,15 @@ class Participants:
     held_out: str
     notes: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> str:
+        """All of them in a sentence for the end of a report."""
+        return (
+            f"Trainer: `{self.trainer}`. Training rows: SHA-256 `{self.training}`. "
+            f"Held-out rows: SHA-256 `{self.held_out}`. Rules: {', '.join(self.rulesets)}, hash "
+            f"`{self.rules}`. Tagger: `{self.tagger}`."
+        )
+
 
 def augmentation_record(
     done: Augmented,
@@ -168,11 +177,11 @@ def measured_rows(done: Repair) -> list[tuple[str, ...]]:
     return [
         (
             name,
-            _error(measured.original),
-            _error(measured.augmented),
+            error_cell(measured.original),
+            error_cell(measured.augmented),
             _difference(measured.change),
             _fall(measured.change),
-            _NOT_GIVEN if measured.control is None else _error(measured.control),
+            _NOT_GIVEN if measured.control is None else error_cell(measured.control),
         )
         for key, (name, _) in ERRORS.items()
         for measured in [_of(done, key)]
@@ -219,9 +228,9 @@ def _markdown(
         f"{done.added:,} rewrites were added to {done.training_rows:,} training rows. Means of "
         f"{settings.seeds} trainings of each kind, with 95% intervals.",
         "",
-        _line(MEASURED),
+        line(MEASURED),
         "|---|---:|---:|---:|---:|---:|",
-        *(_line(row) for row in measured_rows(done)),
+        *(line(row) for row in measured_rows(done)),
         "",
         *(f"- {name}: {what}." for name, what in ERRORS.values()),
         "- control: as many random copies of training rows instead of rewrites.",
@@ -237,7 +246,7 @@ def _markdown(
         "| | original | augmented |",
         "|---|---|---|",
         *(
-            _line((name, _seeds(_of(done, key).original), _seeds(_of(done, key).augmented)))
+            line((name, seeds_cell(_of(done, key).original), seeds_cell(_of(done, key).augmented)))
             for key, (name, _) in ERRORS.items()
         ),
         "",
@@ -248,31 +257,31 @@ def _markdown(
         "| rule | new rows | texts | original | augmented |",
         "|---|---:|---:|---:|---:|",
         *(
-            _line((code_cell(each.text), f"{each.added:,}", f"{each.original.counted:.0f}",
-                   _error(each.original), _error(each.augmented)))
+            line((code_cell(each.text), f"{each.added:,}", f"{each.original.counted:.0f}",
+                   error_cell(each.original), error_cell(each.augmented)))
             for each in done.rules
         ),
         "",
-        f"Trainer: `{participants.trainer}`. Training rows: SHA-256 `{participants.training}`. "
-        f"Held-out rows: SHA-256 `{participants.held_out}`. Rules: "
-        f"{', '.join(participants.rulesets)}, hash `{participants.rules}`. "
-        f"Tagger: `{participants.tagger}`.",
+        participants.told,
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
-def _line(cells: Sequence[str]) -> str:
+def line(cells: Sequence[str]) -> str:
+    """A line of a table of Markdown."""
     return f"| {' | '.join(cells)} |"
 
 
-def _error(found: Estimate) -> str:
+def error_cell(found: Estimate) -> str:
+    """An error with its 95% interval for other rows."""
     if found.error is None:
         return "no rows"
     low, high = found.interval
     return f"{_percent(found.error)} ({_percent(low)} to {_percent(high)})"
 
 
-def _seeds(found: Estimate) -> str:
+def seeds_cell(found: Estimate) -> str:
+    """The error of each seed, and the 95% interval of their mean."""
     each = ", ".join("no rows" if error is None else _percent(error) for error in found.of_seeds)
     if found.over_seeds is None:
         return each

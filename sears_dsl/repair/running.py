@@ -23,7 +23,9 @@ from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.table import Table, guards_of, text_column
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.repair.amounts import Amounts, AmountSettings, OnAmount, measure_amounts
 from sears_dsl.repair.augmented import Augmented, Columns, augmented, named_rules
 from sears_dsl.repair.choice import ALL, Amount
 from sears_dsl.repair.expansion import expand
@@ -193,21 +195,12 @@ def repair_model(
         DataError: no rule changes a row, or the labels differ.
         ModelError: a training failed; answers so far are kept in the folder.
     """
-    seedless = isinstance(trainer, CommandTrainer) and not trainer.seeded
-    participants = Participants(
-        rules=rules_digest(rulesets),
-        rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
-        tagger=identity_of(tagger),
-        trainer=trainer.identity,
-        training=training.digest,
-        held_out=held_out.digest,
-        notes=(
-            *notes,
-            *_guard_notes(training, held_out, columns, settings),
-            *([_SEEDLESS] if seedless else ()),
-        ),
+    guarded_notes = _guard_notes(training, held_out, columns, settings.protection)
+    participants = _participants(
+        training, held_out, rulesets, tagger, trainer, notes=(*notes, *guarded_notes)
     )
-    with RunJournal(folder / "journal.sqlite3", task=_task(participants, settings)) as journal:
+    task = _task(participants, settings, drawing=any(map(draws, matcher.rules)))
+    with RunJournal(folder / "journal.sqlite3", task=task) as journal:
         done = repair(
             training,
             held_out,
@@ -222,20 +215,106 @@ def repair_model(
     return done, participants
 
 
+def amounts_of_noise(
+    training: Table,
+    held_out: LabelledRows,
+    matcher: Matcher,
+    rulesets: Sequence[Ruleset],
+    *,
+    columns: Columns,
+    tagger: Tagger,
+    trainer: Trainer,
+    folder: Path,
+    settings: AmountSettings,
+    notes: Sequence[str] = (),
+    on_training: OnAmount | None = None,
+) -> tuple[Amounts, Participants]:
+    """Train on amounts of rewritten rows, and ask about held-out rows before and after the rules.
+
+    Args:
+        training: the rows to train on.
+        held_out: labelled rows that nothing else has seen.
+        matcher: the rules, compiled with the seed of the settings.
+        rulesets: the same.
+        columns: of the training rows.
+        tagger: of the matcher.
+        trainer: trains models.
+        folder: for the files of the trainings and the journal.
+        settings: the choices.
+        notes: what a reader has to know beforehand.
+        on_training: told before each training.
+
+    Raises:
+        DataError: no rule changes a row.
+        ModelError: a training failed; answers so far are kept in the folder.
+        UsageError: a rule changes the label.
+    """
+    guarded_notes = _guard_notes(training, held_out, columns, settings.protection)
+    participants = _participants(
+        training, held_out, rulesets, tagger, trainer, notes=(*notes, *guarded_notes)
+    )
+    said = asdict(settings)
+    for name in ("amounts", "seeds", "comparison"):
+        del said[name]
+    task = _said({"experiment": "amounts", **asdict(participants), **said})
+    with RunJournal(folder / "journal.sqlite3", task=task) as journal:
+        done = measure_amounts(
+            training,
+            held_out,
+            matcher,
+            columns=columns,
+            trainer=trainer,
+            folder=folder,
+            journal=journal,
+            settings=settings,
+            on_training=on_training,
+        )
+    return done, participants
+
+
+def _participants(
+    training: Table,
+    held_out: LabelledRows,
+    rulesets: Sequence[Ruleset],
+    tagger: Tagger,
+    trainer: Trainer,
+    *,
+    notes: Sequence[str],
+) -> Participants:
+    seedless = isinstance(trainer, CommandTrainer) and not trainer.seeded
+    return Participants(
+        rules=rules_digest(rulesets),
+        rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
+        tagger=identity_of(tagger),
+        trainer=trainer.identity,
+        training=training.digest,
+        held_out=held_out.digest,
+        notes=(*notes, *([_SEEDLESS] if seedless else ())),
+    )
+
+
 def _guard_notes(
-    training: Table, held_out: LabelledRows, columns: Columns, settings: RepairSettings
+    training: Table, held_out: LabelledRows, columns: Columns, protection: Protection
 ) -> Iterator[str]:
     """What a reader has to know of values that are not in their texts."""
-    guards = guards_of(training, settings.protection, column=columns.text)
+    guards = guards_of(training, protection, column=columns.text)
     for rows, path in ((guards, training.path), (held_out.guards, held_out.path)):
         for sentence in () if rows is None else rows.notes:
             yield f"{path}: {sentence}."
 
 
-def _task(participants: Participants, settings: RepairSettings) -> str:
-    """What answers depend on; how many seeds there are takes no part, so that more can be added."""
+def _task(participants: Participants, settings: RepairSettings, *, drawing: bool) -> str:
+    """What answers depend on; how many seeds there are takes no part, so that more can be added.
+
+    The first seed takes part where rules draw, since it decides what they write.
+    """
     choices = asdict(settings)
     for name in _FREE:
-        del choices[name]
-    said = {"sears": __version__, **asdict(participants), **choices}
+        if name != "seed" or not drawing:
+            del choices[name]
+    return _said({**asdict(participants), **choices})
+
+
+def _said(choices: Mapping[str, Any]) -> str:
+    said = {"sears": __version__, **choices}
     return "\n".join(f"{name} {json.dumps(value)}" for name, value in sorted(said.items()))

@@ -1,0 +1,328 @@
+"""How much rewritten training data a model needs: none, half, all, both, and a vote.
+
+In: training rows, held-out rows, rules, a `Trainer`. Out: an `AmountErrors` for each amount. For
+each seed a model is trained on each amount, and asked about the held-out rows as they are and about
+the same rows with all rules applied in order. Always holds: rules keep the labels; half replaces
+the texts of a share, each of which decides for itself, and full those of all; both has the rows as
+they are and all rows rewritten, so it trains on twice the rows and is not to be compared directly;
+vote trains nothing more: the models of none, half and full of the same seed vote. What was answered
+is kept in the journal. Costs a training for each amount and seed.
+
+Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
+Attacks', section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from sears_dsl.batch.guarding import chained
+from sears_dsl.batch.share import Share
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.data.protection import Protection
+from sears_dsl.data.table import Table, guards_of
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.models.predictor import Comparison, answers_equal
+from sears_dsl.models.vote import common_words, most_frequent
+from sears_dsl.repair.augmented import Columns, new_ids
+from sears_dsl.repair.expansion import expectations_of
+from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
+from sears_dsl.repair.trainers import Trainer
+from sears_dsl.runtime.journal import RunJournal
+
+NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
+"""How much of the training data is rewritten; ``vote`` is of the models of the first three."""
+
+OnAmount: TypeAlias = Callable[[NoiseAmount, int, int, int], None]
+"""Called before each training with amount, seed, how many are done and how many there are."""
+
+NOISE_AMOUNTS: tuple[NoiseAmount, ...] = get_args(NoiseAmount)
+_VOTERS: tuple[NoiseAmount, ...] = ("none", "half", "full")
+_HALF = 500_000
+_NOTHING = Protection()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmountSettings:
+    """The choices of a run.
+
+    Attributes:
+        amounts: those that are wanted, each once.
+        seeds: how many trainings of each.
+        seed: the first of them; the others follow it. It also decides which half is rewritten.
+        scope: rewrite the first instance of a rule in a unit, or all.
+        unit: what a rule sees at once.
+        comparison: how answers are compared with labels; it also says how models vote.
+        protection: what has to stay in the texts.
+
+    Raises:
+        UsageError: no seed, or amounts that are none or given twice.
+    """
+
+    amounts: tuple[NoiseAmount, ...] = NOISE_AMOUNTS
+    seeds: int = 5
+    seed: int = 0
+    scope: Scope = "first"
+    unit: Unit = "text"
+    comparison: Comparison = "exact"
+    protection: Protection = _NOTHING
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise UsageError(f"{self.seeds} seeds train nothing", help="give 1 or more")
+        unknown = [each for each in self.amounts if each not in NOISE_AMOUNTS]
+        if unknown or not self.amounts or len(set(self.amounts)) < len(self.amounts):
+            wrong = f"{unknown[0]!r} is none" if unknown else "each is to be named once"
+            raise UsageError(
+                f"--amounts {','.join(self.amounts)}: {wrong}",
+                help=f"name some of {', '.join(NOISE_AMOUNTS)}, with commas between them",
+            )
+
+    @property
+    def trained(self) -> tuple[NoiseAmount, ...]:
+        """The amounts that models are trained on: a vote needs its voters."""
+        voters = _VOTERS if "vote" in self.amounts else ()
+        wanted = {*self.amounts, *voters} - {"vote"}
+        return tuple(each for each in NOISE_AMOUNTS if each in wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmountErrors:
+    """The errors of the models that were trained on one amount.
+
+    Attributes:
+        amount: which.
+        clean: error on the held-out rows as they are.
+        perturbed: error on the held-out rows with all rules applied; one that no rule changes is
+            among them.
+        rows: rows that a model of the first seed was trained on; of a vote those of its voters.
+        rewritten: rows of these that rules changed.
+    """
+
+    amount: NoiseAmount
+    clean: Estimate
+    perturbed: Estimate
+    rows: int
+    rewritten: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amounts:
+    """What was measured.
+
+    Attributes:
+        errors: of each amount.
+        training_rows: how many rows there were to train on.
+        rewritten: how many of them rules change.
+        held_out_rows: how many rows were held out.
+        held_out_rewritten: how many of them rules change.
+    """
+
+    errors: tuple[AmountErrors, ...]
+    training_rows: int
+    rewritten: int
+    held_out_rows: int
+    held_out_rewritten: int
+
+
+@dataclass(frozen=True, eq=False)
+class RewrittenTable:
+    """A table, and what rules in order make of its rows.
+
+    Attributes:
+        table: the rows as they are.
+        columns: which columns hold what.
+        changed: column → the values of all rows after the rules.
+    """
+
+    table: Table
+    columns: Columns
+    changed: Mapping[str, Sequence[Any]]
+
+    @classmethod
+    def of(
+        cls, table: Table, matcher: Matcher, *, columns: Columns, settings: AmountSettings
+    ) -> RewrittenTable:
+        """Apply all rules to each row, one after another.
+
+        Raises:
+            DataError: no rule changes a row.
+            UsageError: a rule changes the label.
+        """
+        _check_labels_stay(matcher)
+        texts = table.texts(columns.text)
+        guards = guards_of(table, settings.protection, column=columns.text)
+        done = chained(matcher, texts, guards, scope=settings.scope, unit=settings.unit)
+        changed: dict[str, list[Any]] = {columns.text: [row.text for row in done]}
+        if changed[columns.text] == texts:
+            raise DataError(
+                f"no rule changes a row of {table.path}",
+                help="is it the right column? `sears explain RULES 'a sentence'` tells why a rule "
+                "does not fire",
+            )
+        for number, row in enumerate(done):
+            moved = guards.moved(number, row.span_map.map) if guards and row.steps else {}
+            for name, value in moved.items():
+                changed.setdefault(name, list(table.columns[name]))[number] = value
+        return cls(table, columns, changed)
+
+    @property
+    def rewritten(self) -> list[bool]:
+        """Which rows the rules change."""
+        before, after = self.table.texts(self.columns.text), self.changed[self.columns.text]
+        return [one != other for one, other in zip(before, after, strict=True)]
+
+    def amount(self, amount: NoiseAmount, *, seed: int) -> tuple[Table, int]:
+        """The table to train on, and how many of its rows are rewritten.
+
+        Args:
+            amount: not a vote.
+            seed: which texts make up a half.
+        """
+        table, every = self.table, range(len(self.table))
+        if amount == "none":
+            return table, 0
+        if amount == "both":
+            changed = dict(self.changed)
+            if self.columns.id is not None:
+                names = ["rewritten"] * len(table)
+                changed[self.columns.id] = new_ids(table, self.columns.id, every, names)
+            return table.extended(every, changed), sum(self.rewritten)
+        share = Share(_HALF, seed) if amount == "half" else Share()
+        taken = [share.takes(text) for text in table.texts(self.columns.text)]
+        values = {
+            name: [new if take else old for take, old, new
+                   in zip(taken, table.columns[name], column, strict=True)]
+            for name, column in self.changed.items()
+        }  # fmt: skip
+        both = zip(taken, self.rewritten, strict=True)
+        return Table({**table.columns, **values}, table.path, table.format), sum(
+            take and new for take, new in both
+        )
+
+
+def measure_amounts(
+    training: Table,
+    held_out: LabelledRows,
+    matcher: Matcher,
+    *,
+    columns: Columns,
+    trainer: Trainer,
+    folder: Path,
+    journal: RunJournal,
+    settings: AmountSettings,
+    on_training: OnAmount | None = None,
+) -> Amounts:
+    """Train on each amount, and ask about held-out rows before and after the rules.
+
+    Args:
+        training: the rows to train on.
+        held_out: labelled rows that nothing else has seen; their guards say what has to stay.
+        matcher: the rules.
+        columns: those of the training rows; the text's is the same in the held-out rows.
+        trainer: trains models.
+        folder: for the files of the trainings, one folder each.
+        journal: remembers answers.
+        settings: the choices.
+        on_training: told before each training.
+
+    Raises:
+        DataError: no rule changes a training row or a held-out row.
+        UsageError: the held-out rows have no labels, or a rule changes them.
+        ModelError: a training failed, or a model cannot be asked; answers so far are kept.
+    """
+    if held_out.labels is None:
+        raise UsageError(
+            "an error needs labels to be measured against", help="name their column with --label"
+        )
+    rewritten = RewrittenTable.of(training, matcher, columns=columns, settings=settings)
+    done = chained(
+        matcher, held_out.texts, held_out.guards, scope=settings.scope, unit=settings.unit
+    )
+    asked = held_out.rewritten(range(len(done)), [row.text for row in done])
+    changed = sum(row.text != text for row, text in zip(done, held_out.texts, strict=True))
+    if not changed:
+        raise DataError(f"no rule changes a row of {held_out.path}")
+    seeds = range(settings.seed, settings.seed + settings.seeds)
+    answers: dict[NoiseAmount, list[list[list[str]]]] = {each: [] for each in settings.trained}
+    runs = list(product(seeds, settings.trained))
+    for number, (seed, amount) in enumerate(runs):
+        key = f"amount-{amount}-{seed}"
+        kept = journal.get_many("answers", [key])
+        if not kept:
+            if on_training is not None:
+                on_training(amount, seed, number, len(runs))
+            place = folder / key
+            place.mkdir(parents=True, exist_ok=True)
+            table, _ = rewritten.amount(amount, seed=seed)
+            model = trainer.train(table, seed=seed, place=place)
+            kept = {key: [model.predict(held_out.rows), model.predict(asked)]}
+            journal.put_many("answers", kept)
+        both = kept[key]
+        if not isinstance(both, list) or list(map(len, both)) != [len(asked)] * 2:
+            raise journal.damaged("answers")
+        answers[amount].append(both)
+    if "vote" in settings.amounts:
+        together = most_frequent if settings.comparison == "exact" else common_words
+        voters = [answers[each] for each in _VOTERS]
+        answers["vote"] = [
+            [
+                list(map(together, zip(*of_part, strict=True)))
+                for of_part in zip(*of_seed, strict=True)
+            ]
+            for of_seed in zip(*voters, strict=True)
+        ]
+    tables = {each: rewritten.amount(each, seed=settings.seed) for each in settings.trained}
+    return Amounts(
+        errors=tuple(
+            AmountErrors(
+                amount=amount,
+                clean=_error(answers[amount], 0, held_out.labels, settings.comparison),
+                perturbed=_error(answers[amount], 1, held_out.labels, settings.comparison),
+                rows=len(tables["none" if amount == "vote" else amount][0]),
+                rewritten=tables["full" if amount == "vote" else amount][1],
+            )
+            for amount in settings.amounts
+        ),
+        training_rows=len(training),
+        rewritten=sum(rewritten.rewritten),
+        held_out_rows=len(done),
+        held_out_rewritten=changed,
+    )
+
+
+def _error(
+    answers: Sequence[Sequence[Sequence[str]]],
+    part: int,
+    labels: Sequence[Sequence[str]],
+    comparison: Comparison,
+) -> Estimate:
+    """The error of the models of all seeds on the rows as they are, or as the rules leave them."""
+    wrong = np.array(
+        [
+            [
+                not answers_equal(answer, right, comparison=comparison)
+                for answer, right in zip(of_seed[part], labels, strict=True)
+            ]
+            for of_seed in answers
+        ],
+        np.bool_,
+    )
+    return estimate(Outcomes(wrong, np.ones_like(wrong), np.arange(len(labels))))
+
+
+def _check_labels_stay(matcher: Matcher) -> None:
+    for name, each in zip(matcher.rule_ids, expectations_of(matcher), strict=True):
+        if each.kind != "same":
+            raise UsageError(
+                f"the rule {name} changes the label, and amounts are of rules that keep it",
+                help="leave it out, or leave out --amounts",
+            )
