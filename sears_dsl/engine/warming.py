@@ -13,6 +13,15 @@ from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect, kernels
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
+# What is drawn: rates, look-alikes by share and by number, slips.
+_NOISE = "\n".join(
+    (
+        "_ -> $1.homoglyph(25%)\n  rate: 100%",
+        "/[a-z]+/ -> $1.homoglyph\n  rate: 50%",
+        "/[a-z]+/ -> $1.typo\n  rate: 50%",
+        "/[a-z]+/i -> $1.upper\n  rate: 50%",
+    )
+)
 # Formats, templates, deletions, insertions, contexts, inflections, many edges and many negations.
 _RULES = "\n".join(
     (
@@ -47,8 +56,9 @@ def warm_up() -> int:
     matcher = compile_rules([parse(_RULES)], tagger=tagger)
     exact = compile_rules([parse("option case = exact\nADJ NOUN -> NOUN")], tagger=tagger)
     literal = compile_rules([parse("movie -> film")], tagger=tagger)
+    noise = compile_rules([parse(_NOISE)], tagger=tagger)
     protected = [[(0, 4)] for _ in _TEXTS]
-    for compiled in (matcher, exact, literal):
+    for compiled in (matcher, exact, literal, noise):
         for scope in ("first", "all"):
             compiled.apply(_TEXTS, scope=scope).distinct()
             compiled.apply(_TEXTS, scope=scope, protected=protected, unit="sentence")

@@ -31,9 +31,14 @@ def is_unit(rule: Rule) -> bool:
     return len(rule.antecedent) == 1 and isinstance(rule.antecedent[0].body, WholeUnit)
 
 
-def draws(rule: Rule) -> bool:
-    """Whether what a rule writes, or where, is drawn or looked up in the whole unit."""
-    return rule.metadata.rate is not None or any(
+def draws(rule: Rule, *, rated: bool = True) -> bool:
+    """Whether what a rule writes, or where, is drawn or looked up in the whole unit.
+
+    Args:
+        rule: the rule.
+        rated: whether a rate counts.
+    """
+    return (rated and rule.metadata.rate is not None) or any(
         isinstance(piece, Drawn)
         or (isinstance(piece, Reference) and any(isinstance(f, Noise) for f in piece.functions))
         for piece in rule.consequent

@@ -76,8 +76,13 @@ def number(draw: Draw, name: str, unit: str, place: int = 0, count: int = 0) -> 
 @lru_cache(maxsize=256)
 def begun(draw: Draw, name: str, unit: str) -> int:
     """What all decisions of one name in one unit have in common: `number` goes on from here."""
+    return mix(begun_name(draw, name) ^ key(unit))
+
+
+def begun_name(draw: Draw, name: str) -> int:
+    """What all decisions of one name have in common."""
     state = 0
-    for part in (draw.seed, draw.number, key(name), key(unit)):
+    for part in (draw.seed, draw.number, key(name)):
         state = mix(state ^ (part & _MASK))
     return state
 
@@ -122,7 +127,7 @@ def chosen(
 
     Example:
         >>> chosen([(0, 0), (3, 0), (6, 0), (8, 0)], "It is a good", 500_000, "rate", Draw())
-        [(0, 0), (6, 0)]
+        [(3, 0), (6, 0)]
     """
     taken = how_many(share, len(places), number(draw, f"{name} share", unit))
     order = sorted(places, key=lambda at: (number(draw, name, unit, *at), at))

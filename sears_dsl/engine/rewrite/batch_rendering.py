@@ -24,8 +24,16 @@ from sears_dsl.engine.compile.variants import Split, bind
 from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
+from sears_dsl.engine.noise.kernels import try_instances
+from sears_dsl.engine.rewrite.batch_noise import (
+    bases,
+    has_kernel,
+    noisy_columns,
+    unit_keys,
+    unit_offsets,
+)
 from sears_dsl.engine.rewrite.columns import RewriteColumns
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered, in_place
 from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
 from sears_dsl.engine.rewrite.slots import Written, write_formats
 from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
@@ -40,6 +48,7 @@ from sears_dsl.engine.rewrite.windows import (
 )
 from sears_dsl.language.check_noise import draws, is_unit
 from sears_dsl.language.rule import Rule, RuleScope
+from sears_dsl.runtime.kernels import compiles
 from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
 
 # What becomes of a match, told by its form: nothing, since the text stays or since an inflection
@@ -63,8 +72,8 @@ class Rendering:
         self._program = program
         self._predicates = program.predicates
         self._templates = Templates(rules, program, split)
-        drawn = np.array([draws(rule) or is_unit(rule) for rule, _ in rules], np.bool_)
-        self._drawn = drawn if drawn.any() else None
+        # Of each rule whether it draws, -1 where that was not asked yet.
+        self._drawn = np.full(len(rules), -1, np.int8)
         self._unit_renderers: dict[int, UnitRenderer] = {}
 
     def binding(self, tokens: Tokens, matches: Matches, index: int) -> Binding:
@@ -104,15 +113,87 @@ class Rendering:
         """
         if not len(matches):
             return RewriteColumns.of([])
-        if self._drawn is None:
+        drawn = self._that_draw(matches.rules)
+        if not drawn.any():
             return self._undrawn(tokens, matches, protected, unrenderable, extent)
-        drawn = self._drawn[matches.rules]
-        plain = self._undrawn(tokens, matches.select(~drawn), protected, unrenderable, extent)
-        rest = self._unit_by_unit(
-            tokens, matches.select(drawn), protected, unrenderable, extent, drawing=drawing
-        )
-        both = RewriteColumns.merged([plain, RewriteColumns.of(rest)])
+        parts: list[RewriteColumns] = []
+        left = drawn.copy()
+        if compiles():
+            for rule in np.unique(matches.rules[drawn]).tolist():
+                own = np.flatnonzero(matches.rules == rule)
+                some = matches.select(own)
+                tree, _ = self._rules[rule]
+                noise = in_place(tree)
+                if noise is not None and has_kernel(noise):
+                    draw = self._unit_renderer(rule).draw(drawing)
+                    rate = tree.metadata.rate
+                    part = noisy_columns(
+                        rule, noise, rate, tokens, some, draw=draw, unrenderable=unrenderable
+                    )
+                    parts.append(part)
+                    left[own] = False
+                elif tree.metadata.rate is not None and not draws(tree, rated=False):
+                    taken, other = self._rated(tokens, some, protected, drawing, unrenderable)
+                    drawn[own[taken]] = False
+                    left[own[~other]] = False
+        rest = matches.select(left)
+        parts.append(self._undrawn(tokens, matches.select(~drawn), protected, unrenderable, extent))
+        found = self._unit_by_unit(tokens, rest, protected, unrenderable, extent, drawing=drawing)
+        both = RewriteColumns.merged([*parts, RewriteColumns.of(found)])
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
+
+    def _that_draw(self, rules: Int32Array) -> NDArray[np.bool_]:
+        """Whether the rule of each match draws, or is about whole units."""
+        kinds = self._drawn[rules]
+        if (kinds < 0).any():
+            for rule in np.unique(rules[kinds < 0]).tolist():
+                tree, _ = self._rules[rule]
+                self._drawn[rule] = draws(tree) or is_unit(tree)
+            kinds = self._drawn[rules]
+        return kinds > 0
+
+    def _rated(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        protected: Protected | None,
+        drawing: Drawing,
+        unrenderable: Counter[int],
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which matches of a rule the rate takes, where nothing but the rate is drawn.
+
+        Returns:
+            Those, and those of units in which an edit might touch what is protected: these are left
+            to the plain way.
+        """
+        rule = int(matches.rules[0])
+        outcomes = self._forms(tokens, matches).outcomes
+        offsets = unit_offsets(matches)
+        able = outcomes == _REPLACED
+        other = np.zeros(len(matches), np.bool_)
+        for at in np.flatnonzero(outcomes == _PLACED).tolist():
+            row = int(matches.rows[at])
+            other[at] = protected is not None and len(protected[row]) > 0
+            edit = self._unit_renderer(rule).alone(
+                tokens.texts[row], tokens.view(row), self.binding(tokens, matches, at)
+            )
+            able[at] = isinstance(edit, Edit)
+        other = np.repeat(np.logical_or.reduceat(other, offsets[:-1]), np.diff(offsets))
+        base = tokens.row_offsets[matches.rows]
+        inside = np.minimum(base + matches.starts, len(tokens.starts) - 1)
+        places = tokens.starts[inside].astype(np.int64)
+        tried = try_instances(
+            self._rules[rule][0].metadata.rate,
+            able,
+            places,
+            offsets,
+            unit_keys(tokens, matches.rows[offsets[:-1]]),
+            bases(["rate share", "rate"], self._unit_renderer(rule).draw(drawing)),
+        )
+        passed_over = int((tried & ~able & ~other).sum())
+        if passed_over:
+            unrenderable[rule] += passed_over
+        return tried & able & ~other, other
 
     def _unit_by_unit(
         self,

@@ -121,6 +121,25 @@ class Instance(NamedTuple):
 Part: TypeAlias = Callable[[Instance], Chunk | Unrendered]
 
 
+def in_place(rule: Rule) -> Noise | None:
+    """The one function of a rule that changes characters of its span and does nothing else.
+
+    Nothing around the span is looked at then: no space, no mark and no capital.
+    """
+    if len(rule.consequent) != 1:
+        return None
+    [piece] = rule.consequent
+    if not isinstance(piece, Reference) or len(piece.functions) != 1 or piece.glued:
+        return None
+    [function] = piece.functions
+    if not isinstance(function, Noise) or function.kind in {"neighbor", "paraphrase"}:
+        return None
+    whole = piece.target == 0 or (
+        len(rule.antecedent) == 1 and piece.target in {1, rule.antecedent[0].name}
+    )
+    return function if whole else None
+
+
 class SharedCall(NamedTuple):
     """A function that changes a share of all the text that it is given in a unit.
 

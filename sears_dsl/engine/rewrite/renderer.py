@@ -37,6 +37,7 @@ from sears_dsl.engine.rewrite.pieces import (
     Instance,
     Part,
     Unrendered,
+    in_place,
     kept_punctuation,
     parts_of,
 )
@@ -130,6 +131,7 @@ class Renderer:
         "_attached",
         "_constants",
         "_follows_case",
+        "_in_place",
         "_parts",
         "_repairs",
         "_same",
@@ -141,6 +143,7 @@ class Renderer:
         self.rule = rule
         self.scope = scope
         self._same = Unrendered.NO_PLACE if _changes_characters(rule) else Unrendered.UNCHANGED
+        self._in_place = in_place(rule) is not None
         self._attached = bool(rule.consequent) and rule.consequent[0].glued
         self._follows_case = follows_case(rule, scope)
         self._repairs = scope.options.repair == "on"
@@ -290,6 +293,8 @@ class Renderer:
             previous: where the token before the span ends; None at the row's start.
             around: the other edits of the row, and what is protected.
         """
+        if self._in_place:
+            return Edit(start, end, text[start:end], new)
         before = stands_before(text, start, around.before)
         limit = max(around.limit, previous or 0)
         edit: Edit | None = None

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Binding, Edit
 from sears_dsl.engine.noise.characters import Given, shared
-from sears_dsl.engine.noise.draws import how_many, number
+from sears_dsl.engine.noise.draws import Draw, how_many, number
 from sears_dsl.engine.rewrite.pieces import (
     UNDRAWN,
     Drawing,
@@ -48,6 +48,14 @@ class UnitRenderer:
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
         self._shared = tuple(shared_calls(renderer.rule))
+
+    def draw(self, drawing: Drawing) -> Draw:
+        """The draw of the run with the seed of the rule."""
+        return self._renderer.drawing(drawing).draw
+
+    def alone(self, text: str, tokens: Sequence[Token], binding: Binding) -> Rendered:
+        """What an instance becomes as if it were the only one."""
+        return self._renderer.render(text, tokens, binding)
 
     def edits(
         self,

@@ -1,0 +1,364 @@
+"""Draws, look-alikes and slips over arrays: `draws` and `characters` for whole batches.
+
+In: instances of one rule, unit by unit, as places in the code points of a batch; what all decisions
+of a name have in common. Out: which instances are tried, and what they become. Always holds: the
+results are those of the plain functions; a word with a letter outside ASCII is left to these where
+letters change. Products and sums stay within 64 bits, so that plain Python computes the same. Costs
+some ten nanoseconds a number, compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sears_dsl.runtime.kernels import kernel
+
+UNTRIED, UNABLE, CHANGED, PLAIN = range(4)
+"""An instance is not looked at, cannot change, is changed, or is left to the plain code."""
+
+RATE_SHARE, RATE, SHARE, PLACE, KEY_LETTER, FIRST_KIND = range(6)
+"""Names of decisions, as places in an array: the last is the first of four kinds of slips."""
+
+HOMOGLYPH, TYPO = -1, 4
+"""Functions; 0 to 3 are the kinds of slips."""
+
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_LARGEST = np.uint64(0xFFFFFFFFFFFFFFFF)
+_MILLION = np.uint64(1_000_000)
+_SWAP, _DROP, _DOUBLE, _KEY = range(4)
+
+
+@kernel
+def _times(one: Any, low: Any, high: Any) -> Any:
+    """The lower 64 bits of a product; the second factor in two halves."""
+    a, b = one & _LOW, one >> _HALF
+    product = a * low
+    upper = ((product >> _HALF) + ((a * high) & _LOW) + ((b * low) & _LOW)) & _LOW
+    return (upper << _HALF) | (product & _LOW)
+
+
+@kernel
+def mixed(state: Any, part: Any) -> Any:
+    """The state of a chain of SplitMix64 after one part more."""
+    bits = state ^ part
+    low = (bits & _LOW) + np.uint64(0x7F4A7C15)
+    high = ((bits >> _HALF) + np.uint64(0x9E3779B9) + (low >> _HALF)) & _LOW
+    bits = (high << _HALF) | (low & _LOW)
+    bits = _times(bits ^ (bits >> np.uint64(30)), np.uint64(0x1CE4E5B9), np.uint64(0xBF58476D))
+    bits = _times(bits ^ (bits >> np.uint64(27)), np.uint64(0x133111EB), np.uint64(0x94D049BB))
+    return bits ^ (bits >> np.uint64(31))
+
+
+@kernel
+def _number(state: Any, place: Any, count: Any) -> Any:
+    return mixed(mixed(state, np.uint64(place)), np.uint64(count))
+
+
+@kernel
+def _how_many(share: Any, things: Any, bits: Any) -> Any:
+    product = np.uint64(share) * np.uint64(things)
+    whole = product // _MILLION
+    rest = product - whole * _MILLION
+    return np.int64(whole) + np.int64((((bits >> _HALF) * _MILLION) >> _HALF) < rest)
+
+
+@kernel
+def try_instances(  # noqa: PLR0917 - arrays in the order in which they are made
+    rate: Any, able: Any, places: Any, offsets: Any, unit_keys: Any, bases: Any
+) -> Any:
+    """Which instances are looked at until a share of all of a unit is rewritten.
+
+    Args:
+        rate: in millionths.
+        able: bool (instances,): whether anything in them can change.
+        places: int64 (instances,): where each begins in its unit.
+        offsets: int64 (units + 1,): the instances of each unit.
+        unit_keys: uint64 (units,): the texts of the units.
+        bases: uint64: what the decisions of each name have in common.
+
+    Returns:
+        bool (instances,).
+    """
+    tried = np.zeros(able.shape[0], np.bool_)
+    for unit in range(offsets.shape[0] - 1):
+        low, high = offsets[unit], offsets[unit + 1]
+        state = mixed(bases[RATE_SHARE], unit_keys[unit])
+        left = np.int64(_how_many(rate, high - low, _number(state, 0, 0)))
+        if left == high - low:
+            tried[low:high] = True
+            continue
+        if left == 0:
+            continue
+        state = mixed(bases[RATE], unit_keys[unit])
+        numbers = np.empty(high - low, np.uint64)
+        for at in range(low, high):
+            numbers[at - low] = _number(state, places[at], 0)
+        for at in np.argsort(numbers):
+            if left == 0:
+                break
+            tried[low + at] = True
+            if able[low + at]:
+                left -= 1
+    return tried
+
+
+@kernel
+def look_alike(  # noqa: PLR0917
+    share: Any,
+    count: Any,
+    tried: Any,
+    places: Any,
+    starts: Any,
+    ends: Any,
+    offsets: Any,
+    points: Any,
+    table: Any,
+    spaces: Any,
+    unit_keys: Any,
+    bases: Any,
+) -> Any:
+    """Characters of the instances that are tried become their look-alikes.
+
+    Args:
+        share: of all of a unit, in millionths; 0: a number of places in each instance.
+        count: that number.
+        tried: bool (instances,).
+        places: int64 (instances,): where each begins in its unit.
+        starts: int64 (instances,): its first code point in the batch.
+        ends: int64 (instances,): one past its last.
+        offsets: int64 (units + 1,): the instances of each unit.
+        points: uint32: the code points of the batch; they are changed.
+        table: uint32: the look-alike of each code point, 0 where there is none.
+        spaces: bool: whether a code point is white space.
+        unit_keys: uint64 (units,): the texts of the units.
+        bases: uint64: what the decisions of each name have in common.
+
+    Returns:
+        int8 (instances,): see `UNTRIED`. What is tried, able and spared by the share is `UNTRIED`.
+    """
+    become = np.zeros(tried.shape[0], np.int8)
+    most = np.int64(0)
+    for unit in range(offsets.shape[0] - 1):
+        size = np.int64(0)
+        for at in range(offsets[unit], offsets[unit + 1]):
+            size += ends[at] - starts[at]
+        most = max(most, size)
+    numbers = np.empty(most, np.uint64)
+    spots = np.empty(most, np.int64)
+    owners = np.empty(most, np.int64)
+    for unit in range(offsets.shape[0] - 1):
+        state = mixed(bases[PLACE], unit_keys[unit])
+        able, counted = np.int64(0), np.int64(0)
+        for at in range(offsets[unit], offsets[unit + 1]):
+            if not tried[at]:
+                continue
+            first = able
+            begun = np.int64(0)
+            for point in range(starts[at], ends[at]):
+                code = points[point]
+                if code >= spaces.shape[0] or not spaces[code]:
+                    counted += 1
+                if code < table.shape[0] and table[code] != 0:
+                    numbers[able] = _number(state, places[at], point - starts[at])
+                    spots[able] = point
+                    owners[able] = at
+                    able += 1
+            if able == first:
+                become[at] = UNABLE
+            elif share == 0:
+                # The smallest numbers of this instance alone.
+                while begun < count and first + begun < able:
+                    least = first + begun
+                    for other in range(least + 1, able):
+                        if numbers[other] < numbers[least]:
+                            least = np.int64(other)
+                    points[spots[least]] = table[points[spots[least]]]
+                    place = first + begun
+                    numbers[least], spots[least] = numbers[place], spots[place]
+                    begun += 1
+                become[at] = CHANGED
+                able = first
+        if share > 0:
+            bits = _number(mixed(bases[SHARE], unit_keys[unit]), 0, 0)
+            wanted = min(_how_many(share, counted, bits), able)
+            if wanted == able:
+                for spot in range(able):
+                    points[spots[spot]] = table[points[spots[spot]]]
+                    become[owners[spot]] = CHANGED
+            elif wanted > 0:
+                # Which number is the last to be taken; those below it are taken too.
+                last = np.partition(numbers[:able], wanted - 1)[wanted - 1]
+                for spot in range(able):
+                    if numbers[spot] <= last:
+                        points[spots[spot]] = table[points[spots[spot]]]
+                        become[owners[spot]] = CHANGED
+    return become
+
+
+# ---------------------------------------------------------------- slips
+
+
+@kernel
+def _is_letter(code: Any) -> Any:
+    return 64 < code < 91 or 96 < code < 123
+
+
+@kernel
+def _cased(code: Any, like: Any) -> Any:
+    """An ASCII letter in the casing of another."""
+    if 64 < like < 91:
+        return code & ~np.uint32(32)
+    return code | np.uint32(32)
+
+
+@kernel
+def _fits(  # noqa: PLR0917
+    kind: Any, point: Any, start: Any, end: Any, points: Any, taken: Any, letters: Any
+) -> Any:
+    """Whether a slip of a kind can begin at a code point, beside those that are taken."""
+    if not _is_letter(points[point]):
+        return False
+    if kind == _SWAP:
+        if point + 1 >= end or not _is_letter(points[point + 1]):
+            return False
+        if points[point] | np.uint32(32) == points[point + 1] | np.uint32(32):
+            return False
+        return not taken[point - start] and not taken[point + 1 - start]
+    if kind == _DROP and letters < 2:
+        return False
+    return not taken[point - start]
+
+
+@kernel
+def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cost more
+    kind: Any,
+    count: Any,
+    tried: Any,
+    places: Any,
+    starts: Any,
+    ends: Any,
+    offsets: Any,
+    points: Any,
+    keys: Any,
+    unit_keys: Any,
+    bases: Any,
+) -> Any:
+    """Slips in each instance that is tried.
+
+    Args:
+        kind: 0 to 3, or `TYPO`.
+        count: of slips in each instance.
+        tried: bool (instances,).
+        places: int64 (instances,): where each begins in its unit.
+        starts: int64 (instances,): its first code point in the batch.
+        ends: int64 (instances,): one past its last.
+        offsets: int64 (units + 1,): the instances of each unit.
+        points: uint32: the code points of the batch.
+        keys: uint32 (26, 7): for each letter how many keys touch its own, and which.
+        unit_keys: uint64 (units,): the texts of the units.
+        bases: uint64: what the decisions of each name have in common.
+
+    Returns:
+        (become, written, bounds): see `UNTRIED`; the new code points of all instances, one after
+        another; int64 (instances + 1,): where those of each are.
+    """
+    become = np.zeros(tried.shape[0], np.int8)
+    bounds = np.zeros(tried.shape[0] + 1, np.int64)
+    size, widest = np.int64(0), np.int64(0)
+    for at in range(tried.shape[0]):
+        if tried[at]:
+            size += 2 * (ends[at] - starts[at])
+            widest = max(widest, ends[at] - starts[at])
+    written = np.empty(size, np.uint32)
+    taken = np.empty(widest, np.bool_)
+    slips = np.empty(widest, np.int8)
+    total = np.int64(0)
+    first_kind = 0 if kind == TYPO else kind
+    last_kind = 4 if kind == TYPO else kind + 1
+    for unit in range(offsets.shape[0] - 1):
+        for at in range(offsets[unit], offsets[unit + 1]):
+            bounds[at + 1] = total
+            if not tried[at]:
+                continue
+            start, end, place = starts[at], ends[at], places[at]
+            letters, plain = np.int64(0), True
+            for point in range(start, end):
+                plain = plain and points[point] < 128
+                letters += np.int64(_is_letter(points[point]))
+                taken[point - start] = False
+                slips[point - start] = -1
+            if not plain:
+                become[at] = PLAIN
+                continue
+            become[at] = UNABLE
+            for slip in range(count):
+                open_kinds = np.int64(0)
+                which = np.int64(-1)
+                for each in range(first_kind, last_kind):
+                    for point in range(start, end):
+                        if _fits(each, point, start, end, points, taken, letters):
+                            open_kinds += 1
+                            which = np.int64(each)
+                            break
+                if open_kinds == 0:
+                    break
+                if kind == TYPO:
+                    state = mixed(bases[PLACE], unit_keys[unit])
+                    bits = _number(state, place, slip)
+                    left = np.int64(((bits >> _HALF) * np.uint64(open_kinds)) >> _HALF)
+                    for each in range(4):
+                        fitting = False
+                        for point in range(start, end):
+                            if _fits(each, point, start, end, points, taken, letters):
+                                fitting = True
+                                break
+                        if fitting:
+                            if left == 0:
+                                which = np.int64(each)
+                                break
+                            left -= 1
+                state = mixed(bases[FIRST_KIND + which], unit_keys[unit])
+                best, least = np.int64(-1), _LARGEST
+                for point in range(start, end):
+                    if _fits(which, point, start, end, points, taken, letters):
+                        number = _number(state, place, point - start)
+                        if best < 0 or number < least:
+                            best, least = np.int64(point), number
+                slips[best - start] = np.int8(which)
+                taken[best - start] = True
+                if which == _SWAP:
+                    taken[best + 1 - start] = True
+                elif which == _DROP:
+                    letters -= 1
+                become[at] = CHANGED
+            if become[at] == UNABLE:
+                continue
+            point = start
+            while point < end:
+                code = points[point]
+                slip = slips[point - start]
+                if slip == _SWAP:
+                    written[total] = _cased(points[point + 1], code)
+                    written[total + 1] = _cased(code, points[point + 1])
+                    total += 2
+                    point += 1
+                elif slip == _DOUBLE:
+                    written[total] = code
+                    written[total + 1] = code
+                    total += 2
+                elif slip == _KEY:
+                    row = np.int64(code | np.uint32(32)) - 97
+                    state = mixed(bases[KEY_LETTER], unit_keys[unit])
+                    bits = _number(state, place, point - start)
+                    chosen = ((bits >> _HALF) * np.uint64(keys[row, 0])) >> _HALF
+                    written[total] = _cased(keys[row, 1 + np.int64(chosen)], code)
+                    total += 1
+                elif slip != _DROP:
+                    written[total] = code
+                    total += 1
+                point += 1
+            bounds[at + 1] = total
+    return become, written, bounds

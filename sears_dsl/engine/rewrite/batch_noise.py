@@ -1,0 +1,255 @@
+"""Rules whose noise stays inside their instances, for whole batches at once.
+
+In: the matches of one rule, whose consequent is its own span after one function of characters. Out:
+the columns of its rewrites. Always holds: they are what `unit_rendering` gives unit by unit. Costs
+a hash of each unit and some kernels; a string for each changed instance, and the plain functions
+for slips in words with letters outside ASCII.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.engine.matches import Matches
+from sears_dsl.engine.noise import kernels
+from sears_dsl.engine.noise.characters import Given, changed, has_place, keys_beside
+from sears_dsl.engine.noise.draws import Draw, begun_name, key
+from sears_dsl.engine.noise.lookalikes import lookalikes
+from sears_dsl.engine.rewrite.columns import RewriteColumns
+from sears_dsl.engine.rewrite.windows import characters_of
+from sears_dsl.language.rule import TYPING_KINDS, Noise
+from sears_dsl.runtime.kernels import expect
+from sears_dsl.tagging.tokens import Tokens
+
+
+def has_kernel(noise: Noise) -> bool:
+    """Whether kernels write it: shares of slips are left to the plain functions."""
+    return noise.kind == "homoglyph" or noise.share is None
+
+
+class _Instances(NamedTuple):
+    """Where the instances of a rule are, in the code points of a batch.
+
+    Attributes:
+        places: int64 (instances,): where each begins in its unit.
+        starts: int64 (instances,): its first code point.
+        ends: int64 (instances,): one past its last.
+        offsets: int64 (units + 1,): the instances of each unit.
+        unit_keys: uint64 (units,): the texts of the units.
+        bases: uint64: what decisions of each name have in common.
+    """
+
+    places: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    unit_keys: NDArray[np.uint64]
+    bases: NDArray[np.uint64]
+
+
+def unit_offsets(matches: Matches) -> NDArray[np.int64]:
+    """Where the matches of each unit begin, and the end of the last; they are of one rule."""
+    heads = np.flatnonzero(np.diff(matches.rows, prepend=-1))
+    return np.append(heads, len(matches)).astype(np.int64)
+
+
+def unit_keys(tokens: Tokens, rows: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """The texts of some rows as the numbers that enter draws."""
+    return np.array([key(tokens.texts[row]) for row in rows.tolist()], np.uint64)
+
+
+def bases(names: list[str], draw: Draw) -> NDArray[np.uint64]:
+    """What the decisions of each name have in common."""
+    return np.array([begun_name(draw, name) for name in names], np.uint64)
+
+
+def noisy_columns(
+    rule: int,
+    noise: Noise,
+    rate: int | None,
+    tokens: Tokens,
+    matches: Matches,
+    *,
+    draw: Draw,
+    unrenderable: Counter[int],
+) -> RewriteColumns:
+    """The rewrites of one rule.
+
+    Args:
+        rule: its position.
+        noise: what it does to its span.
+        rate: of its instances, in millionths; None: of all of them.
+        tokens: the rows in which the matches were found.
+        matches: of this rule alone, those that are to be rewritten if there is no rate.
+        draw: with the seed of the rule.
+        unrenderable: here instances are counted in which nothing can change.
+    """
+    points, text_offsets = characters_of(tokens.texts)
+    base = tokens.row_offsets[matches.rows].astype(np.int64)
+    places = tokens.starts[base + matches.starts].astype(np.int64)
+    begin = text_offsets[matches.rows]
+    offsets = unit_offsets(matches)
+    first_kind = [noise.kind] if noise.kind == "homoglyph" else list(TYPING_KINDS)
+    names = ["rate share", "rate", f"{noise.kind} share", noise.kind, "key letter", *first_kind]
+    found = _Instances(
+        places,
+        begin + places,
+        begin + tokens.ends[base + matches.ends - 1],
+        offsets,
+        unit_keys(tokens, matches.rows[offsets[:-1]]),
+        bases(names, draw),
+    )
+    expect(len(points))
+    tried = np.ones(len(matches), np.bool_)
+    if rate is not None:
+        able = _able(noise, points, tokens, matches, found)
+        order = (found.places, found.offsets, found.unit_keys, found.bases)
+        tried = kernels.try_instances(rate, able, *order)
+    new = _written(noise, tried, points, found)
+    texts = _texts(noise, new, tokens, matches, found, draw=draw)
+    unable = int((new.become == kernels.UNABLE).sum())
+    if unable:
+        unrenderable[rule] += unable
+    return _columns(rule, texts, tokens, matches, found)
+
+
+class _New(NamedTuple):
+    """What became of instances, and the code points of those that changed."""
+
+    become: NDArray[np.int8]
+    points: NDArray[np.uint32]
+    bounds: NDArray[np.int64]
+
+
+def _able(
+    noise: Noise,
+    points: NDArray[np.uint32],
+    tokens: Tokens,
+    matches: Matches,
+    found: _Instances,
+) -> NDArray[np.bool_]:
+    """Whether anything in each instance can change."""
+
+    def count(flags: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = np.zeros(len(points) + 1, np.int64)
+        np.cumsum(flags, out=sums[1:])
+        counts: NDArray[np.int64] = sums[ends] - sums[found.starts]
+        return counts
+
+    if noise.kind == "homoglyph":
+        table, _ = _look_alike_tables()
+        known = np.minimum(points, len(table) - 1)
+        return count(table[known] != 0, found.ends) > 0
+    small = points | np.uint32(32)
+    letters = (small > 96) & (small < 123) & (points < 128)
+    if noise.kind == "swap":
+        pairs = np.zeros(len(points), np.bool_)
+        pairs[:-1] = letters[:-1] & letters[1:] & (small[:-1] != small[1:])
+        able = count(pairs, found.ends - 1) > 0
+    else:
+        able = count(letters, found.ends) > (noise.kind == "drop")
+    for at in np.flatnonzero(count(points > 127, found.ends)).tolist():
+        able[at] = has_place(noise, _text(tokens, matches, found, at))
+    return able
+
+
+def _text(tokens: Tokens, matches: Matches, found: _Instances, at: int) -> str:
+    """The text of one instance."""
+    place = int(found.places[at])
+    size = int(found.ends[at] - found.starts[at])
+    row: str = tokens.texts[matches.rows[at]]
+    return row[place : place + size]
+
+
+def _written(
+    noise: Noise, tried: NDArray[np.bool_], points: NDArray[np.uint32], found: _Instances
+) -> _New:
+    """What the instances become, by the kernels."""
+    where = (found.places, found.starts, found.ends, found.offsets)
+    keys = (found.unit_keys, found.bases)
+    if noise.kind == "homoglyph":
+        new = points.copy()
+        share, count = noise.share or 0, noise.places
+        tables = _look_alike_tables()
+        become = kernels.look_alike(share, count, tried, *where, new, *tables, *keys)
+        return _New(become, new, np.zeros(0, np.int64))
+    kind = kernels.TYPO if noise.kind == "typo" else TYPING_KINDS.index(noise.kind)
+    return _New(*kernels.misspell(kind, noise.places, tried, *where, points, _key_table(), *keys))
+
+
+def _texts(
+    noise: Noise,
+    new: _New,
+    tokens: Tokens,
+    matches: Matches,
+    found: _Instances,
+    *,
+    draw: Draw,
+) -> dict[int, str]:
+    """The new texts of the instances that change; what kernels leave is written here."""
+    at_all = np.flatnonzero(new.become == kernels.CHANGED)
+    points = new.points
+    if noise.kind == "homoglyph":
+        lows, highs = found.starts[at_all], found.ends[at_all]
+    else:
+        lows, highs = new.bounds[at_all], new.bounds[at_all + 1]
+        points = points[: new.bounds[-1]]
+    written = points.tobytes().decode("utf-32-le", "surrogatepass")
+    bounds = zip(lows.tolist(), highs.tolist(), strict=True)
+    texts = {at: written[low:high] for at, (low, high) in zip(at_all.tolist(), bounds, strict=True)}
+    for at in np.flatnonzero(new.become == kernels.PLAIN).tolist():
+        given = Given(int(found.places[at]), _text(tokens, matches, found, at))
+        text = changed(noise, given, tokens.texts[matches.rows[at]], draw)
+        if text is None:
+            new.become[at] = kernels.UNABLE
+        else:
+            texts[at] = text
+    return texts
+
+
+def _columns(
+    rule: int, texts: dict[int, str], tokens: Tokens, matches: Matches, found: _Instances
+) -> RewriteColumns:
+    """Rewrites out of new texts of instances."""
+    chosen = np.array(sorted(texts), np.int64)
+    rows, counts = np.unique(matches.rows[chosen], return_counts=True)
+    offsets = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    starts = found.places[chosen]
+    numbers: dict[str, int] = {}
+    ids = [numbers.setdefault(texts[at], len(numbers)) for at in chosen.tolist()]
+    return RewriteColumns(
+        rules=np.full(len(rows), rule, np.int32),
+        rows=rows.astype(np.int32),
+        originals=[tokens.texts[row] for row in rows.tolist()],
+        edit_offsets=offsets,
+        edit_starts=starts.astype(np.int32),
+        edit_ends=(starts + found.ends[chosen] - found.starts[chosen]).astype(np.int32),
+        new_ids=np.array(ids, np.int32),
+        new_texts=list(numbers),
+    )
+
+
+@cache
+def _look_alike_tables() -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+    """The look-alike of each code point, 0 where there is none; and which are white space."""
+    known = {ord(one): ord(other) for one, other in lookalikes().items()}
+    table = np.zeros(max(known) + 2, np.uint32)
+    table[list(known)] = list(known.values())
+    spaces = np.array([chr(code).isspace() for code in range(0x3001)], np.bool_)
+    return table, spaces
+
+
+@cache
+def _key_table() -> NDArray[np.uint32]:
+    """For each small letter how many keys touch its own, and which."""
+    table = np.zeros((26, 7), np.uint32)
+    for row, letter in enumerate("abcdefghijklmnopqrstuvwxyz"):
+        beside = keys_beside(letter)
+        table[row, : len(beside) + 1] = [len(beside), *map(ord, beside)]
+    return table

@@ -1,0 +1,99 @@
+"""Kernels write the noise that the plain functions write, on any text."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise.draws import Draw
+from sears_dsl.engine.reference import rewrite
+from sears_dsl.engine.rewrite.batch_noise import noisy_columns
+from sears_dsl.engine.rewrite.pieces import Drawing, in_place
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.language.loader import parse
+from sears_dsl.tagging.pinned import PinnedTagger
+
+TAGGER = PinnedTagger({})
+FUNCTIONS = (
+    "homoglyph", "homoglyph(2)", "homoglyph(30%)", "homoglyph(100%)", "homoglyph(0.5%)", "swap",
+    "swap(3)", "drop", "drop(9)", "double", "double(2)", "key", "key(2)", "typo", "typo(4)",
+)  # fmt: skip
+WORDS = (
+    "wonderful", "film", "a", "I", "aa", "Aa", "naïve", "ß", "İstanbul", "K", "42", ".", "!",
+    "don't", "😀", "e\u0301", "ǆ", "xk", "PPO", "ﬁ",
+)  # fmt: skip
+texts = st.lists(
+    st.tuples(st.sampled_from(WORDS), st.sampled_from((" ", "  ", "", "\r\n"))), max_size=9
+).map(lambda parts: "".join(word + space for word, space in parts))
+LAW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@LAW
+@given(
+    st.sampled_from(FUNCTIONS),
+    st.sampled_from((None, 1, 70, 250_000, 500_000, 1_000_000)),
+    st.lists(texts, max_size=4),
+    st.integers(0, 2**64),
+    st.integers(0, 3),
+)
+def test_a_batch_is_what_its_units_are(
+    function: str, rate: int | None, rows: Sequence[str], seed: int, number: int
+) -> None:
+    share = "" if rate is None else f"\n  rate: {rate / 10_000:.4f}%"
+    ruleset = parse(f"_ -> $1.{function}{share}")
+    [rule] = ruleset.rules
+    matcher = compile_rules([ruleset], tagger=TAGGER)
+    tokens = TAGGER.tokenize(rows)
+    draw = Draw(seed, number)
+    noise = in_place(rule)
+    assert noise is not None
+    counted: Counter[int] = Counter()
+    found = matcher.find(tokens, scope="all")
+    columns = noisy_columns(0, noise, rate, tokens, found, draw=draw, unrenderable=counted)
+    batch = {rewritten.row: rewritten for rewritten in Rewrites(columns, rule_ids=lambda: ("x",))}
+    missing = 0
+    for row, text in enumerate(tokens.texts):
+        edits, passed = rewrite(
+            rule, ruleset, text, tokens.row(row), split=TAGGER.split, extent="all",
+            drawing=Drawing(draw),
+        )  # fmt: skip
+        missing += sum(each.is_counted for each in passed)
+        assert list(batch[row].edits if row in batch else ()) == edits
+    assert counted[0] == missing
+
+
+def test_compiled_or_plain_noise_is_the_same() -> None:
+    code = """
+from sears_dsl import parse
+rules = parse('''_ -> $1.homoglyph(25%)
+  rate: 100%
+/[a-z]+/i -> $1.typo(2)
+  rate: 40%
+/[a-z]+/ -> $1.upper
+  rate: 40%
+(a|the) x:_ -> $x.swap $1
+''').compile()
+texts = ["The wonderful film of (naïve) people, isn't it?", "", "It is a good movie ."] * 3
+done = rules.apply(texts, seed=5, scope="all", protected=[[(4, 9)], [], [(3, 5)]] * 3)
+print([(each.row, each.rule, ascii(each.text)) for each in done], sorted(done.unrenderable.items()))
+"""
+    done = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "SEARS_COMPILE": choice},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for choice in ("always", "never")
+    ]
+    assert [each.returncode for each in done] == [0, 0], done[0].stderr[-2000:]
+    assert done[0].stdout == done[1].stdout
+    assert "wonderful" in done[0].stdout
