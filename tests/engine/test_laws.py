@@ -41,6 +41,7 @@ TAGGER = PinnedTagger(
     }
 )
 SETS = (SetDefinition("S", (Literal("movie"), Tag("VERB"), Literal("What", quoted=True))),)
+pytestmark = pytest.mark.long
 EXAMPLES = 12 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 60
 LAW = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

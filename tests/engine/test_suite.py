@@ -226,21 +226,29 @@ ENGINES: dict[str, Callable[[Case], Result]] = {
 # ---------------------------------------------------------------- the tests
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.group}: {case.text[:40]!r}")
+CASES_OF: dict[str, list[Case]] = {}
+for _case in CASES:
+    CASES_OF.setdefault(_case.group, []).append(_case)
+
+
+@pytest.mark.parametrize("group", CASES_OF)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_case(engine: str, case: Case) -> None:
-    result = ENGINES[engine](case)
-    assert result.no_form == case.no_form
-    if case.edits is not None:
-        assert [(edit.start, edit.end, edit.new) for edit in result.edits] == list(case.edits)
-    else:
-        assert result.text == (case.text if case.out is None else case.out)
-    if case.out is None and case.edits is None:
-        assert result.edits == ()
-        assert result.text is case.text
-    else:
-        assert result.edits, "a case that fires has edits"
-    _check_edits(case.text, result)
+def test_cases(engine: str, group: str) -> None:
+    for case in CASES_OF[group]:
+        result = ENGINES[engine](case)
+        told = f"{case.text!r}, {case.scope}"
+        assert result.no_form == case.no_form, told
+        if case.edits is not None:
+            edits = [(edit.start, edit.end, edit.new) for edit in result.edits]
+            assert edits == list(case.edits), told
+        else:
+            assert result.text == (case.text if case.out is None else case.out), told
+        if case.out is None and case.edits is None:
+            assert result.edits == (), told
+            assert result.text is case.text, told
+        else:
+            assert result.edits, f"{told}: a case that fires has edits"
+        _check_edits(case.text, result)
 
 
 def _check_edits(text: str, result: Result) -> None:
@@ -260,7 +268,7 @@ def test_the_suite_has_silent_cases_for_every_rule() -> None:
 
 
 def test_the_suite_is_the_same_with_kernels_as_plain_python() -> None:
-    chosen = "test_case and compiled and not together"
+    chosen = "test_cases and compiled and not together"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", chosen],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
