@@ -212,12 +212,12 @@ def _loaded(name: str, download: bool, device: str | None) -> Predictor:
 def _without_progress_bars() -> Iterator[None]:
     """Loading weights draws bars of its own, over those of the command."""
     drawn = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     try:
         yield
     finally:
         if drawn:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+            logging.enable_progress_bar()
 
 
 def _identity(name: str, config: Any) -> str:
