@@ -10,6 +10,7 @@ import signal
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 
@@ -22,6 +23,11 @@ for _name, _usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.
     _number = getattr(signal, _name, None)
     if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+
+# A busy machine is no defect of what is tested.
+settings.register_profile("sears", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("sears")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
