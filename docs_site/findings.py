@@ -17,7 +17,7 @@ from sears_dsl.language.loader import parse
 __all__ = ["FOLDER", "Explanation", "error_pages", "explanations"]
 
 FOLDER = "errors"
-_SECTION = re.compile(r"^## Errors and warnings\n(.*?)(?=^## )", re.DOTALL | re.MULTILINE)
+_SECTION = re.compile(r"^## Errors and warnings\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\*\*[EW]\d{3}\*\*)", re.MULTILINE)
 _CODE = re.compile(r"\*\*([EW]\d{3})\*\*(?:, )?")
 _EXAMPLE = re.compile(r"^```sears (\w+) (\w+)\n(.*?)^```\n?", re.DOTALL | re.MULTILINE)

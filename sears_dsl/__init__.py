@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         adversaries,
         discover,
     )
+    from sears_dsl.api.generating import GenerationResult, generate
     from sears_dsl.api.repairing import RepairResult, augment, fix
     from sears_dsl.api.scoring import ParaphraseResult, ScoreResult, paraphrase, score
     from sears_dsl.api.vetting import VettingResult, vet
@@ -62,8 +63,8 @@ _HOME = {
         "DiscoveryResult",
         "adversaries",
         "discover",
-        "fix",
     ),
+    "sears_dsl.api.generating": ("GenerationResult", "generate"),
     "sears_dsl.api.repairing": ("RepairResult", "augment", "fix"),
     "sears_dsl.api.scoring": ("ParaphraseResult", "ScoreResult", "paraphrase", "score"),
     "sears_dsl.api.vetting": ("VettingResult", "vet"),
@@ -105,6 +106,7 @@ __all__ = [
     "Diagnostic",
     "DiscoveryResult",
     "Edit",
+    "GenerationResult",
     "Matcher",
     "Matches",
     "Metadata",
@@ -136,6 +138,7 @@ __all__ = [
     "compile_rules",
     "discover",
     "fix",
+    "generate",
     "load",
     "load_predictor",
     "load_tagger",

@@ -123,6 +123,13 @@ _INSIDE: Mapping[str, Sequence[Mark | Region]] = {
             ("keyword", "space", "id", "operator"),
             "antecedent",
         ),
+        Region(
+            r"^(template)"
+            + _GAP
+            + r'(?:([^\s:"]+)(:)([ \t]*))?(?="(?:[^"\\\n]|\\.)*"[ \t]*(?:[ \t]#|$))',
+            ("keyword", "space", "id", "operator", "space"),
+            "template",
+        ),
         Region(r"^[ \t]+(?=[^\s#])", ("space",), "metadata"),
         Region(r"^(?=[^\s#])", (), "antecedent"),
         _SPACE,
@@ -153,6 +160,16 @@ _INSIDE: Mapping[str, Sequence[Mark | Region]] = {
         Mark(r"(?<=[\w)])\.[A-Za-z]+", ("function",)),
         Mark(r"(?:(?!\.as\()[^\s\"()\[\]{}|?$]|\$(?![A-Za-z0-9]))+", ("word",)),
         Mark(r"\S", ("word",)),
+    ),
+    "template": (
+        Mark(r"\{\{|\}\}", ("string",)),
+        Mark(r"\{[^{}\n]*\}", ("constant",)),
+        # Inside the quotes: the next one ends the line.
+        Mark(r'(?:[^"{}\\\n]|\\.)+(?=(?:[^"\\\n]|\\.)*"[ \t]*(?:[ \t]#|$))|["{}]', ("string",)),
+        _COMMENT,
+        _SPACE,
+        _STRANGE,
+        Mark(r"\S", ("plain",)),
     ),
     "metadata": (
         _COMMENT,

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.generating.sentences import Sentences
+from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import RuleTest
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.contractions import separated
@@ -63,8 +65,9 @@ def run_tests(ruleset: Ruleset, *, tagger: Tagger | None = None) -> list[RuleTes
         ['ok']
     """
     cases = [(k, test) for k, rule in enumerate(ruleset.rules) for test in rule.metadata.tests]
+    of_templates = _template_results(ruleset)
     if not cases:
-        return []
+        return of_templates
     matcher = compile_rules([ruleset], tagger=tagger)
     tokens = _tokens([test.text for _, test in cases], matcher.tagger)
     wanted = {(rule, row) for row, (rule, _) in enumerate(cases)}
@@ -78,7 +81,18 @@ def run_tests(ruleset: Ruleset, *, tagger: Tagger | None = None) -> list[RuleTes
             ruleset.rule_ids[rule], test, _outcome(test.expected, actual.get(row)), actual.get(row)
         )
         for row, (rule, test) in enumerate(cases)
-    ]
+    ] + of_templates
+
+
+def _template_results(ruleset: Ruleset) -> list[RuleTestResult]:
+    """Whether sentences are those of templates, with their labels."""
+    results = []
+    for name, template in zip(template_ids(ruleset.templates), ruleset.templates, strict=True):
+        sentences = Sentences(template, ruleset)
+        for test in template.metadata.tests:
+            actual = template.metadata.label if test.text in sentences else None
+            results.append(RuleTestResult(name, test, _outcome(test.expected, actual), actual))
+    return results
 
 
 def _outcome(expected: str | None, actual: str | None) -> Outcome:

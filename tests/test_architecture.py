@@ -21,7 +21,7 @@ LAYERS = [
     {"runtime", "statistics"},
     {"language", "data", "tagging"},
     {"engine"},
-    {"rule_tests", "catalogue", "batch", "models", "project"},
+    {"rule_tests", "catalogue", "batch", "generating", "models", "project"},
     {"judge", "translation"},
     {"meaning"},
     {"paraphrasing", "effects"},

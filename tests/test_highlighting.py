@@ -147,3 +147,13 @@ def test_the_grammar_of_the_editors_is_up_to_date() -> None:
 def test_pygments_finds_the_lexer_by_name_and_by_file() -> None:
     assert isinstance(get_lexer_by_name("sears"), SearsLexer)
     assert isinstance(get_lexer_for_filename("rules/wh.sear"), SearsLexer)
+
+
+def test_slots_of_templates_are_coloured_in_their_text() -> None:
+    text = 'template fine: "A {w.GOOD?} {{film}}, # 1."  # said "so"\n  label: positive\n'
+    found = [(str(kind), value) for kind, value in LEXER.get_tokens(text)]
+    assert (str(Token.Keyword.Constant), "{w.GOOD?}") in found
+    assert (str(String), '"') in found
+    assert "".join(value for kind, value in found if kind == str(String)) == '"A  {{film}}, # 1."'
+    assert (str(Token.Comment.Single), '# said "so"') in found
+    assert (str(Name.Label), "fine") in found

@@ -26,6 +26,7 @@ from sears_dsl.cli.rules.check import check_command
 from sears_dsl.cli.rules.diff import diff_command
 from sears_dsl.cli.rules.explain import explain_command, try_command
 from sears_dsl.cli.rules.fmt import fmt_command
+from sears_dsl.cli.rules.generate import generate_command
 from sears_dsl.cli.rules.lsp import lsp_command
 from sears_dsl.cli.rules.test import test_command
 from sears_dsl.cli.score import calibrate_command, score_command
@@ -109,6 +110,7 @@ for _command in (
     fmt_command,
     test_command,
     apply_command,
+    generate_command,
     explain_command,
     try_command,
     diff_command,

@@ -19,11 +19,12 @@ from typing import cast, get_args
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.check import check_rule
+from sears_dsl.language.check_templates import check_template, sentence_findings
 from sears_dsl.language.check_tests import check_test
-from sears_dsl.language.content import no_rules, no_text
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
+from sears_dsl.language.parsing.content import no_rules, no_text
 from sears_dsl.language.parsing.parser import parse_lines
-from sears_dsl.language.printer import print_rule
+from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.rule import (
     CaseOption,
     HeaderLine,
@@ -35,6 +36,7 @@ from sears_dsl.language.rule import (
     SetDefinition,
     SetReference,
     TagsetOption,
+    Template,
     Test,
     UnitOption,
     VersionLine,
@@ -135,6 +137,7 @@ class _Assembly:
         self._imports: list[Import] = []
         self._sets: dict[str, SetDefinition] = {}
         self._rules: list[Rule] = []
+        self._templates: list[Template] = []
         self._header: HeaderLine | None = None
         # Names whose definitions have errors: references to them are not reported.
         self._broken: set[str] = set()
@@ -155,11 +158,15 @@ class _Assembly:
                 found.extend(notation_warnings(rule, tagset))
             self._findings.extend(map(self._placed, found))
         self._check_duplicates(whole)
+        for template in self._templates:
+            self._findings.extend(map(self._placed, check_template(template, self)))
+        self._check_template_ids()
         ruleset = Ruleset(
             rules=tuple(self._rules),
             options=self.options,
             sets=tuple(self._sets.values()),
             imports=tuple(self._imports),
+            templates=tuple(self._templates),
             name=self._header.name if self._header else None,
             version=self._header.version if self._header else None,
             path=self._path,
@@ -171,12 +178,18 @@ class _Assembly:
         if not self._has_errors():
             for rule in ruleset.rules:
                 self._findings.extend(map(self._placed, drawn_findings(rule, ruleset)))
+            for template in self._templates:
+                self._findings.extend(map(self._placed, sentence_findings(template, ruleset)))
         if not self._has_errors():
             self._check_options_of_imports(ruleset)
         if not self._has_errors():
             published = self._header is not None
             warnings = usage_warnings(
-                ruleset.rules, ruleset.sets, ruleset.imports, published=published
+                ruleset.rules,
+                ruleset.sets,
+                ruleset.imports,
+                templates=ruleset.templates,
+                published=published,
             )
             self._findings.extend(map(self._placed, warnings))
         findings = sorted(self._findings, key=_place)
@@ -230,6 +243,9 @@ class _Assembly:
             if isinstance(node, Rule):
                 body = True
                 self._rules.append(node)
+            elif isinstance(node, Template):
+                body = True
+                self._templates.append(node)
             elif isinstance(node, SetDefinition):
                 body = True
                 self._define(node)
@@ -475,6 +491,19 @@ class _Assembly:
                     "use fewer sets under negations",
                 )
                 return
+
+    def _check_template_ids(self) -> None:
+        first: dict[str, int] = {}
+        for name, template in zip(template_ids(self._templates), self._templates, strict=True):
+            line = template.span.line if template.span else 0
+            if name in first:
+                self._add(
+                    "E310",
+                    f"two templates have the id `{name}`",
+                    template.span,
+                    f"the first is on line {first[name]}; change one",
+                )
+            first.setdefault(name, line)
 
     def _check_duplicates(self, rules: Iterable[Rule]) -> None:
         names: dict[str, int] = {}

@@ -41,9 +41,12 @@ from sears_dsl.language.rule import (
     RuleSource,
     SetDefinition,
     SetReference,
+    Slot,
+    SlotCopy,
     Statement,
     Tag,
     TagCopy,
+    Template,
     Test,
     Text,
     VersionLine,
@@ -103,8 +106,8 @@ def rule_ids(rules: Sequence[Rule]) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _hashed(text: str, size: int) -> str:
-    return "r-" + hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
+def _hashed(text: str, size: int, *, kind: str = "r") -> str:
+    return f"{kind}-" + hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 
 def print_rule(rule: Rule) -> str:
@@ -339,6 +342,9 @@ def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
             yield "expect", f"expect: label {label if bare else quote(label)}"
         else:
             yield "expect", f"expect: {metadata.expect.kind}"
+    if metadata.label is not None:
+        bare = _LABEL.fullmatch(metadata.label)
+        yield "label", f"label: {metadata.label if bare else quote(metadata.label)}"
     if metadata.rate is not None:
         yield "rate", f"rate: {print_share(metadata.rate)}"
     if metadata.seed is not None:
@@ -356,7 +362,41 @@ def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
         yield "test", f"test {quote(test.text)} => {expected}"
 
 
+def template_ids(templates: Sequence[Template]) -> tuple[str, ...]:
+    """The ids of templates: the declared names, or ``t-`` and ten digits of the canonical text."""
+    return tuple(
+        _hashed(print_template(each), _ID_BYTES, kind="t") if each.name is None else each.name
+        for each in templates
+    )
+
+
+def print_template(template: Template) -> str:
+    """The quoted text of a template, in canonical form, without id and metadata.
+
+    Example:
+        >>> from sears_dsl.language.rule import SetReference, Slot, SlotCopy, Template
+        >>> who = Slot(SetReference("NAME"), name="who", functions=("cap",))
+        >>> print(print_template(Template((who, " liked it, {but} not ", SlotCopy("who"), "."))))
+        "{who:NAME.cap} liked it, {{but}} not {$who}."
+    """
+    return quote("".join(map(_template_part, template.parts)))
+
+
+def _template_part(part: str | Slot | SlotCopy) -> str:
+    if isinstance(part, str):
+        return part.replace("{", "{{").replace("}", "}}")
+    functions = "".join(f".{name}" for name in part.functions)
+    if isinstance(part, SlotCopy):
+        return f"{{${part.name}{functions}}}"
+    name = f"{part.name}:" if part.name else ""
+    module = f"{part.reference.module}." if part.reference.module else ""
+    return f"{{{name}{module}{part.reference.name}{'?' if part.optional else ''}{functions}}}"
+
+
 def _statement(node: Statement) -> str:
+    if isinstance(node, Template):
+        name = f"{node.name}: " if node.name is not None else ""
+        return f"template {name}{print_template(node)}"
     if isinstance(node, Rule):
         return f"rule {node.name}: {_line(node)}" if node.name is not None else print_rule(node)
     if isinstance(node, SetDefinition):
@@ -379,8 +419,11 @@ def print_statements(statements: Iterable[Statement]) -> str:
     previous: Statement | None = None
     for node in statements:
         apart = previous is not None and (
-            isinstance(node, Rule) != isinstance(previous, Rule)
-            or any(isinstance(n, Rule) and n.metadata != Metadata() for n in (node, previous))
+            isinstance(node, Rule | Template) != isinstance(previous, Rule | Template)
+            or any(
+                isinstance(n, Rule | Template) and n.metadata != Metadata()
+                for n in (node, previous)
+            )
         )
         entries.append(Entry(node, ("",) if apart else ()))
         previous = node
@@ -400,7 +443,7 @@ def print_entries(entries: Sequence[Entry], trailing: Sequence[str] = ()) -> str
     for entry in entries:
         lines.extend(entry.leading)
         lines.append(_with_comment(_statement(entry.node), entry.comment))
-        if isinstance(entry.node, Rule):
+        if isinstance(entry.node, Rule | Template):
             lines.extend(_metadata_lines(entry.node.metadata, entry.metadata))
     lines.extend(trailing)
     return "".join(f"{line}\n" for line in lines)

@@ -7,6 +7,7 @@ comparisons. The tree says what was written; what it means on text is the engine
     Ruleset file   = header, options, imports, sets, rules: `Statement`s, each in its `Entry`,
                      which keeps blank lines and comments for a formatter to put back
     Rule           = antecedent -> consequent / left __ right, plus Metadata
+    Template       = text with Slots and SlotCopies, plus Metadata with a label
     antecedent     = Elements: a Test, an Anchor or a Group, with quantifier, name and glue
     consequent     = Pieces: Text, Reference, TagCopy, Inflected, Drawn
 """
@@ -251,13 +252,15 @@ class RuleTest:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What is written under a rule. ``expect`` is None where the file does not say.
+    """What is written under a rule or a template.
 
+    ``expect`` is None where the file does not say; ``label`` is what a template's sentences are.
     ``rate`` is the share of its instances that a rule rewrites, in millionths; None: `apply` says
     by its scope which. ``seed`` is added to that of the run.
     """
 
     expect: Expectation | None = None
+    label: str | None = None
     rate: int | None = None
     seed: int | None = None
     severity: str | None = None
@@ -287,6 +290,56 @@ class Rule:
     name: str | None = None
     metadata: Metadata = NO_METADATA
     span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """``{NAME}``, ``{who:NAME.cap}``, ``{w.DEGREE?}``: one member of a set, every one in turn.
+
+    Attributes:
+        reference: the set.
+        name: by which a `SlotCopy` finds it; None for none.
+        optional: whether it may be empty, which is its first choice.
+        functions: of casing, left to right.
+        span: where it was written.
+    """
+
+    reference: SetReference
+    name: str | None = None
+    optional: bool = False
+    functions: tuple[str, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotCopy:
+    """``{$who}``, ``{$who.upper}``: what the slot of that name has in this sentence."""
+
+    name: str
+    functions: tuple[str, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """``template ID: "This {CATEGORY} movie is {DEGREE?} {GOOD}."``: a sentence for each choice.
+
+    Attributes:
+        parts: text and slots, in order; no text follows a text.
+        name: the id that the file declares; else it is a hash of the canonical text.
+        metadata: with its label; a template has no ``expect``.
+        span: where it was written.
+    """
+
+    parts: tuple[str | Slot | SlotCopy, ...]
+    name: str | None = None
+    metadata: Metadata = NO_METADATA
+    span: Span | None = field(default=None, compare=False)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The slots, from left to right; copies are none."""
+        return tuple(part for part in self.parts if isinstance(part, Slot))
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,4 +477,6 @@ class OptionLine:
     value_span: Span
 
 
-Statement: TypeAlias = VersionLine | HeaderLine | ImportLine | OptionLine | SetDefinition | Rule
+Statement: TypeAlias = (
+    VersionLine | HeaderLine | ImportLine | OptionLine | SetDefinition | Rule | Template
+)

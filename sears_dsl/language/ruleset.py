@@ -29,6 +29,7 @@ from sears_dsl.language.rule import (
     SetDefinition,
     SetReference,
     Statement,
+    Template,
     Test,
     VersionLine,
 )
@@ -70,6 +71,7 @@ class Ruleset:
         options: how literals and tags are read.
         sets: sets of tests on one token, defined here.
         imports: sets of other files.
+        templates: sentences to generate; rules are passed by there, and templates where rules run.
         name: from ``ruleset name version``; a ruleset with a name is a published one.
         version: likewise.
         path: where it came from; ``<rules>`` for text.
@@ -82,6 +84,7 @@ class Ruleset:
     options: Options = field(default_factory=Options)
     sets: tuple[SetDefinition, ...] = ()
     imports: tuple[Import, ...] = ()
+    templates: tuple[Template, ...] = ()
     name: str | None = None
     version: str | None = None
     path: str = field(default="<rules>", compare=False)
@@ -205,6 +208,7 @@ class Ruleset:
             options=self.options,
             sets=(*self.sets, *(e for e in other.sets if e.name not in self.written_sets)),
             imports=(*self.imports, *(e for e in other.imports if e.name not in self._imported)),
+            templates=(*self.templates, *(e for e in other.templates if e not in self.templates)),
             name=self.name if same else None,
             version=self.version if same else None,
             path=self.path,
@@ -265,6 +269,9 @@ class Ruleset:
         first = "; ".join(_shortened(print_rule(rule)) for rule in self.rules[:_MOST_NAMED])
         more = "; …" if len(self.rules) > _MOST_NAMED else ""
         rules = "1 rule" if len(self.rules) == 1 else f"{len(self.rules):,} rules"
+        if self.templates:
+            many = len(self.templates) > 1
+            rules += f", {len(self.templates):,} template{'s' if many else ''}"
         return f"<Ruleset {name}: {rules}{': ' if first else ''}{first}{more}>"
 
     # ------------------------------------------------------------ what it says
@@ -335,8 +342,10 @@ class Ruleset:
             >>> parse("What   NOUN ->  Which NOUN").format()
             'What NOUN -> Which NOUN\n'
         """
-        rules = tuple(entry.node for entry in self.layout if isinstance(entry.node, Rule))
-        if self.layout and rules == self.rules:
+        nodes = [entry.node for entry in self.layout]
+        rules = tuple(node for node in nodes if isinstance(node, Rule))
+        templates = tuple(node for node in nodes if isinstance(node, Template))
+        if self.layout and (rules, templates) == (self.rules, self.templates):
             return print_entries(self._laid_out(), self.trailing)
         return print_statements(self._statements()) or print_entries((), self.trailing)
 
@@ -346,16 +355,20 @@ class Ruleset:
         They are those of the layout unless the ruleset was made from another one; lines that stay
         keep their comments.
         """
-        nodes = [entry.node for entry in self.layout if not isinstance(entry.node, Rule)]
+        nodes = [entry.node for entry in self.layout if not isinstance(entry.node, Rule | Template)]
         stated = {node.name for node in nodes if isinstance(node, OptionLine)}
         header: list[Statement] = [node for node in nodes if isinstance(node, VersionLine)]
-        header += [node for node in self._statements(stated=stated) if not isinstance(node, Rule)]
+        header += [
+            node
+            for node in self._statements(stated=stated)
+            if not isinstance(node, Rule | Template)
+        ]
         if {print_statements([node]) for node in nodes} == {
             print_statements([node]) for node in header
         }:
             return self.layout
         before = {_kind(entry.node): entry for entry in self.layout}
-        rules = [entry for entry in self.layout if isinstance(entry.node, Rule)]
+        rules = [entry for entry in self.layout if isinstance(entry.node, Rule | Template)]
         entries = [
             replace(before[_kind(node)], node=node) if _kind(node) in before else Entry(node)
             for node in header
@@ -378,6 +391,7 @@ class Ruleset:
                 yield OptionLine(option, value, nowhere, nowhere)
         yield from self.sets
         yield from self.rules
+        yield from self.templates
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""

@@ -17,6 +17,7 @@ from sears_dsl.language.rule import (
     RuleScope,
     SetDefinition,
     SetReference,
+    Template,
 )
 from sears_dsl.language.ruleset import Import, references_in
 from sears_dsl.language.words import code
@@ -27,15 +28,19 @@ def usage_warnings(
     sets: Sequence[SetDefinition],
     imports: Sequence[Import],
     *,
+    templates: Sequence[Template] = (),
     published: bool,
 ) -> Iterator[Diagnostic]:
-    """W601 to W604; a file without rules is a library, whose sets are used elsewhere."""
+    """W601 to W604; a file of sets alone is a library, whose sets are used elsewhere."""
     if published:
         for rule in rules:
             yield from _missing_tests(rule)
-    if not rules:
+        for template in templates:
+            yield from _missing_tests(template)
+    if not rules and not templates:
         return
     used = used_sets(rules, sets)
+    used |= {slot.reference for template in templates for slot in template.slots}
     for definition in sets:
         if SetReference(definition.name) not in used:
             yield Diagnostic(
@@ -47,19 +52,21 @@ def usage_warnings(
             yield Diagnostic("W604", f"import `{each.name}` is not used", each.span, "delete it")
 
 
-def _missing_tests(rule: Rule) -> Iterator[Diagnostic]:
+def _missing_tests(rule: Rule | Template) -> Iterator[Diagnostic]:
     tests = rule.metadata.tests
+    kind = "rule" if isinstance(rule, Rule) else "template"
+    out = "out" if isinstance(rule, Rule) else "label"
     if not any(test.expected is not None for test in tests):
         yield Diagnostic(
             "W601",
-            "a published rule without a test that fires",
+            f"a published {kind} without a test that fires",
             rule.span,
-            'write `test "in" => "out"` under it',
+            f'write `test "in" => "{out}"` under it',
         )
     if not any(test.expected is None for test in tests):
         yield Diagnostic(
             "W602",
-            "a published rule without a test that stays silent",
+            f"a published {kind} without a test that stays silent",
             rule.span,
             'write `test "in" => none` under it',
         )
@@ -88,7 +95,7 @@ def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
         scope: a whole ruleset.
 
     Example:
-        >>> from sears_dsl.language.rule import SetDefinition, Tag
+        >>> from sears_dsl.language.rule import Element, SetDefinition, Tag
         >>> from sears_dsl.language.ruleset import Ruleset
         >>> sets = (SetDefinition("S", (Literal("good"), Tag("NOUN"))),)
         >>> rule = Rule((Element(Literal("a")),), (Drawn("S"),))

@@ -49,7 +49,7 @@ def rules_command(
 
 
 def _as_dict(name: str, ruleset: Ruleset) -> dict[str, object]:
-    from sears_dsl.language.printer import print_rule
+    from sears_dsl.language.printer import print_rule, print_template, template_ids
 
     return {
         "name": name,
@@ -65,16 +65,29 @@ def _as_dict(name: str, ruleset: Ruleset) -> dict[str, object]:
             }
             for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
         ],
+        "templates": [
+            {
+                "id": template_id,
+                "template": print_template(template),
+                "label": template.metadata.label,
+                "tags": list(template.metadata.tags),
+            }
+            for template_id, template in zip(
+                template_ids(ruleset.templates), ruleset.templates, strict=True
+            )
+        ],
     }
 
 
 def _print_rulesets(rulesets: dict[str, Ruleset]) -> None:
     from rich.table import Table
 
-    table = Table("ruleset", "version", "rules", "example", box=None, pad_edge=False)
-    table.columns[2].justify = "right"
+    table = Table("ruleset", "version", "rules", "templates", "example", box=None, pad_edge=False)
+    for column in table.columns[2:4]:
+        column.justify = "right"
     for name, ruleset in rulesets.items():
-        table.add_row(name, ruleset.version, f"{len(ruleset.rules):,}", _example(ruleset))
+        counts = (f"{len(each):,}" if each else "" for each in (ruleset.rules, ruleset.templates))
+        table.add_row(name, ruleset.version, *counts, _example(ruleset))
     out = console()
     out.print(table)
     total = sum(len(ruleset.rules) for ruleset in rulesets.values())
@@ -85,22 +98,30 @@ def _print_rulesets(rulesets: dict[str, Ruleset]) -> None:
 def _example(ruleset: Ruleset) -> str:
     from rich.markup import escape
 
-    from sears_dsl.language.printer import print_rule
+    from sears_dsl.language.printer import print_rule, print_template
 
-    return escape(print_rule(ruleset.rules[0])) if ruleset.rules else ""
+    if ruleset.rules:
+        return escape(print_rule(ruleset.rules[0]))
+    return escape(print_template(ruleset.templates[0])) if ruleset.templates else ""
 
 
 def _print_rules(name: str, ruleset: Ruleset) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sears_dsl.language.printer import print_rule
+    from sears_dsl.language.printer import print_rule, print_template, template_ids
 
     out = console()
-    out.print(f"[bold]{name}[/bold] {ruleset.version}, {counted(len(ruleset.rules), 'rule')}")
+    counts = [counted(len(ruleset.rules), "rule")]
+    if ruleset.templates:
+        counts.append(counted(len(ruleset.templates), "template"))
+    out.print(f"[bold]{name}[/bold] {ruleset.version}, {', '.join(counts)}")
     table = Table("id", "rule", box=None, pad_edge=False)
     for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
         table.add_row(Text(rule_id), Text(print_rule(rule)))
+    names = template_ids(ruleset.templates)
+    for template_id, template in zip(names, ruleset.templates, strict=True):
+        table.add_row(Text(template_id), Text(print_template(template)))
     out.print(table)
     out.print()
 

@@ -62,13 +62,18 @@ def check_command(
         if note:
             click.echo(f"note: {note}")
         click.echo(
-            f"{counted(len(files), 'file')}, {counted(count, 'rule')}: "
+            f"{counted(len(files), 'file')}, {counted(count, 'rule')}{_templates(loaded)}: "
             f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
         )
     if errors:
         sys.exit(2)
     if strict and warnings:
         sys.exit(1)
+
+
+def _templates(rulesets: list[Ruleset]) -> str:
+    count = sum(len(ruleset.templates) for ruleset in rulesets)
+    return f", {counted(count, 'template')}" if count else ""
 
 
 def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> str:

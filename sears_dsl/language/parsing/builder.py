@@ -15,6 +15,7 @@ from typing import cast, get_args
 from sears_dsl.errors import Span
 from sears_dsl.language.parsing.consequent import ConsequentBuilder
 from sears_dsl.language.parsing.leaves import Node, Reads, Report, decode, plain_string
+from sears_dsl.language.parsing.slots import template_parts
 from sears_dsl.language.rule import (
     Anchor,
     AttributeName,
@@ -34,6 +35,7 @@ from sears_dsl.language.rule import (
     SetReference,
     Statement,
     Tag,
+    Template,
     Test,
     VersionLine,
     WholeUnit,
@@ -101,6 +103,19 @@ class Builder:
         if kind == "rule":
             return self.rule(node)
         words = node.children
+        if kind == "template":
+            head = str(words[0])[len("template") :].strip(" \t").removesuffix(":")
+            if head and not _RULE_NAME.fullmatch(head):
+                self._report(
+                    "E214",
+                    f"`{head}` cannot name a template",
+                    words[0].start_pos,
+                    words[0].end_pos,
+                    "names have letters, digits and . _ -",
+                )
+            quoted = plain_string(words[1], self._report)
+            parts = template_parts(str(words[1]), words[1].start_pos, self._line, self._report)
+            return Template(parts if quoted else (), head or None, span=self._span(start, end))
         if kind == "sear":
             return VersionLine(str(words[0]), self._span(start, end))
         if kind == "ruleset":

@@ -16,9 +16,9 @@ from sears_dsl.errors import Span
 from sears_dsl.language.amounts import read_share
 from sears_dsl.language.parsing.leaves import Node, Report, plain_string
 from sears_dsl.language.rule import Expectation, Metadata, RuleTest
-from sears_dsl.language.words import code, nearest
+from sears_dsl.language.words import code, nearest, quote
 
-KEYS = ("expect", "rate", "seed", "severity", "tags", "author", "why", "test")
+KEYS = ("expect", "label", "rate", "seed", "severity", "tags", "author", "why", "test")
 """The keys of metadata, in the order in which they are printed."""
 
 SEVERITIES = ("low", "medium", "high")
@@ -53,15 +53,6 @@ def build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> Fi
     key_leaf, *values = node.children
     key = key_leaf[: key_leaf.index(":")]
     key_end = key_leaf.start_pos + len(key)
-    if key == "label":
-        report(
-            "E322",
-            "`label` under a rule",
-            start,
-            end,
-            "what a rule does to the label is written `expect: label NAME`",
-        )
-        return None
     if key not in KEYS:
         report("E212", f"`{key}` is no key of metadata", start, key_end, nearest(key, KEYS))
         return None
@@ -99,6 +90,18 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
                     "tags are words of letters, digits and . _ -, with spaces between",
                 )
         return tuple(str(leaf) for leaf in values)
+    if key == "label":
+        if len(values) == 1:
+            return plain_string(first, report) if first.type == "QUOTED" else str(first)
+        text = " ".join(map(str, values))
+        report(
+            "E213",
+            f"`{text}` is no label",
+            start,
+            end,
+            f"quote it: {code(f'label: {quote(text)}')}",
+        )
+        return text
     if key == "expect" and first == "label" and len(values) == 2:
         quoted = last.type == "QUOTED"
         return Expectation("label", plain_string(last, report) if quoted else str(last))
@@ -170,6 +173,7 @@ def collect(fields: Iterable[Field], duplicate: Report) -> Metadata:
             found[field.key] = field.value
     return Metadata(
         expect=cast(Expectation | None, found.get("expect")),
+        label=cast(str | None, found.get("label")),
         rate=cast(int | None, found.get("rate")),
         seed=cast(int | None, found.get("seed")),
         severity=cast(str | None, found.get("severity")),

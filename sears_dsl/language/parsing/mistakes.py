@@ -91,11 +91,19 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
     rule_like = _ARROW.search(bare) is not None
     if word == "template" and not rule_like:
         return Finding(
-            "E502",
-            "`template` is reserved, not yet part of the language",
+            "E122",
+            "a template is quoted text",
             0,
             8,
-            "sentences made from sets come with a later version",
+            'write `template fine: "This movie is fun."`, with nothing behind the text',
+        )
+    if word == "label" and not rule_like:
+        return Finding(
+            "E322",
+            "`label` stands under a template",
+            0,
+            5,
+            "write `  label: NAME` under it, indented by two spaces",
         )
     form = _KEYWORD_FORMS.get(word)
     if form is None:

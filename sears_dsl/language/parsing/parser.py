@@ -35,6 +35,7 @@ from sears_dsl.language.rule import (
     RuleTest,
     SetReference,
     Statement,
+    Template,
     Test,
     Text,
     Wildcard,
@@ -172,7 +173,7 @@ class _Reader:
             return
         before = len(self._findings)
         node = Builder(line, number, self._reporter(number, line, 0), _reads).statement(tree)
-        if len(self._findings) == before or isinstance(node, Rule):
+        if len(self._findings) == before or isinstance(node, Rule | Template):
             self._start(node, _comment(tree))
 
     def _metadata_line(self, line: str, number: int) -> None:
@@ -223,7 +224,7 @@ class _Reader:
         if not self._entries and leading[:1] == ("",):
             leading = leading[1:]
         self._entries.append(Entry(node, leading, comment))
-        self._above = "rule" if isinstance(node, Rule) else "statement"
+        self._above = "rule" if isinstance(node, Rule | Template) else "statement"
 
     def _take_leading(self) -> tuple[str, ...]:
         leading, self._leading = tuple(self._leading), []
@@ -233,13 +234,27 @@ class _Reader:
         """Give the rule above the metadata that followed it."""
         if self._fields and self._above == "rule":
             entry = self._entries[-1]
-            metadata = collect(self._fields, self._duplicate)
-            if isinstance(entry.node, Rule):
+            metadata = collect(self._fields, self._misplaced)
+            if isinstance(entry.node, Rule | Template):
+                for field in self._fields:
+                    self._check_key(field, entry.node)
                 node = replace(entry.node, metadata=metadata)
                 self._entries[-1] = replace(entry, node=node, metadata=tuple(self._metadata))
         self._fields, self._metadata = [], []
 
-    def _duplicate(self, code: str, message: str, line: int, column: int, hint: str) -> None:
+    def _check_key(self, field: Field, node: Rule | Template) -> None:
+        """Report what stands under a rule and is of a template, or the other way round."""
+        if isinstance(node, Rule) and field.key == "label":
+            hint = "what a rule does to the label is written `expect: label NAME`"
+        elif isinstance(node, Template) and field.key in {"expect", "rate", "seed"}:
+            hint = "all sentences of a template are written, and their label is `label: NAME`"
+        else:
+            return
+        kind = "a rule" if isinstance(node, Rule) else "a template"
+        place = field.span
+        self._misplaced("E322", f"`{field.key}:` under {kind}", place.line, place.column, hint)
+
+    def _misplaced(self, code: str, message: str, line: int, column: int, hint: str) -> None:
         source = self._lines[line - 1]
         self._add(line, source, Finding(code, message, column - 1, len(source), hint))
 

@@ -1,0 +1,106 @@
+"""``sears.generate``: the sentences of templates, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sears_dsl.api.given import AnyRules, in_python, rulesets_of
+from sears_dsl.api.results import Bars, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sears_dsl.generating.drawing import By
+    from sears_dsl.generating.table import Generated, TemplateCount
+
+
+class GenerationResult(Result):
+    """Labelled sentences of templates.
+
+    Attributes:
+        table: all of them, with the counts.
+    """
+
+    def __init__(self, table: Generated) -> None:
+        self.table = table
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[str]]:
+        """A row a sentence: text, label, template, and a column for each slot."""
+        return self.table.columns
+
+    @property
+    def templates(self) -> tuple[TemplateCount, ...]:
+        """How many sentences each template has, and how many of them are here."""
+        return self.table.templates
+
+    @property
+    def summary(self) -> str:
+        """How many sentences there are of each label."""
+        labels = ", ".join(f"{label} {count:,}" for label, count in self.table.labels.most_common())
+        return f"{len(self):,} sentences of {len(self.templates):,} templates ({labels})"
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Which share of the sentences each template has.
+
+        Args:
+            axes: where to draw; None for a new figure.
+
+        Raises:
+            UsageError: matplotlib is not installed.
+        """
+        shares = [each.written / max(1, len(self)) for each in self.templates]
+        return Bars(
+            [each.name for each in self.templates],
+            shares,
+            [(each, each) for each in shares],
+            title="share of the sentences",
+        ).draw(axes)
+
+    def save(self, path: str | Path) -> None:
+        """Write what `sears generate -o` writes.
+
+        Args:
+            path: a file of any format that `sears` writes.
+
+        Raises:
+            DataError: it cannot be written.
+        """
+        from sears_dsl.data.dataset import format_of, write_columns
+
+        file = Path(path)
+        write_columns(self.columns, file, format_of(str(file), None, reading=False))
+
+
+def generate(
+    rules: AnyRules, *, limit: int | None = None, by: By = "template", seed: int = 0
+) -> GenerationResult:
+    r"""The sentences that templates stand for.
+
+    Args:
+        rules: rulesets with templates, or files or names of them; rules are passed by.
+        limit: most sentences; None for all. A smaller limit gives the first of a larger one.
+        by: which sentences a limit leaves: as many of each ``template``, or each ``sentence`` with
+            the same chance.
+        seed: of that draw.
+
+    Raises:
+        UsageError: there is no template.
+        RuleSyntaxError: findings in a file.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> rules = sears.parse('set GOOD = good | nice\n'
+        ...                     'template fine: "A {GOOD} film."\n  label: positive')
+        >>> sentences = sears.generate(rules)
+        >>> sentences
+        <GenerationResult: 2 sentences of 1 templates (positive 2)>
+        >>> sentences.columns["text"]
+        ['A good film.', 'A nice film.']
+    """
+    from sears_dsl.generating.table import generated
+
+    with in_python():
+        return GenerationResult(generated(rulesets_of(rules), limit=limit, by=by, seed=seed))

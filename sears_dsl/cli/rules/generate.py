@@ -1,0 +1,95 @@
+"""``sears generate``: the sentences that templates stand for, as labelled rows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
+
+if TYPE_CHECKING:
+    from sears_dsl.generating.drawing import By
+    from sears_dsl.generating.table import Generated
+
+
+@click.command(
+    "generate",
+    cls=ProjectCommand,
+    epilog="Example: sears generate phenomena.sear -o negation.csv --limit 500",
+)
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
+@click.option("-o", "--output", required=True, type=FilePath(), help="The file to write.")
+@click.option("--output-format", help="Format of the output, where its name does not tell.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N",
+              help="At most so many sentences; fewer are the first of more.")  # fmt: skip
+@click.option("--by", type=click.Choice(["template", "sentence"]), default="template",
+              show_default=True, help="Whom a limit treats alike: each template, or each "
+              "sentence of any.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Of what a limit draws.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+@click.option("--quiet", is_flag=True, help="No summary.")
+@imports_option
+def generate_command(
+    rules: tuple[str, ...],
+    *,
+    output: Path,
+    output_format: str | None,
+    limit: int | None,
+    by: By,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+    allow_imports_outside: bool,
+) -> None:
+    """Write the sentences of templates: text, label, template, and a column for each slot.
+
+    Without --limit all of them, in the order of the files. Rules in the files are passed by.
+    """
+    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.data.dataset import format_of, write_columns
+    from sears_dsl.generating.table import generated
+
+    form = format_of(str(output), output_format, reading=False)
+    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+    table = generated(rulesets, limit=limit, by=by, seed=seed)
+    write_columns(table.columns, output, form)
+    if as_json:
+        echo_json(
+            {
+                "rows": len(table),
+                "labels": dict(table.labels),
+                "templates": [asdict(each) for each in table.templates],
+            }
+        )
+    elif not quiet:
+        _print_counts(table, output)
+
+
+def _print_counts(table: Generated, output: Path) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console(stderr=True)
+    grid = Table("template", "label", "sentences", "written", box=None, pad_edge=False)
+    for column in grid.columns[2:]:
+        column.justify = "right"
+    for each in table.templates:
+        row = (Text(each.name), Text(each.label), f"{each.sentences:,}", f"{each.written:,}")
+        grid.add_row(*row)
+    out.print(grid)
+    for each in table.templates:
+        if each.repeated:
+            choices = counted(each.repeated, "choice")
+            out.print(Text(f"{each.name}: {choices} more write sentences that are there already"))
+    labels = ", ".join(f"{label} {count:,}" for label, count in table.labels.most_common())
+    out.print(Text(f"{counted(len(table), 'row')}: {labels}"))
+    most = max(table.labels.values(), default=0)
+    out.print(
+        Text(f"a model that always gives one label has {most / max(1, len(table)):.1%} of them")
+    )
+    out.print(Text(f"written: {output}"))

@@ -1,0 +1,256 @@
+"""The sentences of a template, by number.
+
+    template "It is {LIE} that this {CATEGORY?} movie is {GOOD}."
+    slots      LIE: 2 choices   CATEGORY: 3 with none   GOOD: 2
+    sentence   j = (lie * 3 + category) * 2 + good, computed from j alone
+
+In: a template and what its sets stand for. Out: `Sentences`: how many, each by its number, whether
+a text is one of them. Always holds: slots count from left to right, the last one fastest; a name is
+one choice wherever it is written, with the functions of each place; a slot that is empty takes one
+space along, so that neither two stand together nor one before a closing mark or at an end; two
+choices that write the same sentence are two numbers. Costs about a microsecond a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.language.rule import Literal, SetReference, Slot, Template
+from sears_dsl.language.ruleset import Ruleset
+
+Numbers = NDArray[np.int64]
+
+_CLOSING = frozenset(",.;:!?)]}%…’”")
+_OPENING = frozenset("([{“‘")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A slot with what it may be.
+
+    Attributes:
+        column: what a table of sentences calls it: its name, else that of its set, with a number
+            where several are called so.
+        slot: as written.
+        members: texts before functions; "" first where the slot may be empty.
+    """
+
+    column: str
+    slot: Slot
+    members: tuple[str, ...]
+
+
+class Sentences:
+    r"""The sentences of one template.
+
+    Args:
+        template: the template.
+        ruleset: where its sets are; they have literal members alone.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rules = parse('set GOOD = good | nice\n'
+        ...               'template "A {GOOD} film."\n  label: positive')
+        >>> sentences = Sentences(rules.templates[0], rules)
+        >>> len(sentences), sentences[1], "A bad film." in sentences
+        (2, 'A nice film.', False)
+    """
+
+    def __init__(self, template: Template, ruleset: Ruleset) -> None:
+        self.template = template
+        self.choices = tuple(_choices(template, ruleset))
+        sizes = [len(choice.members) for choice in self.choices]
+        self._count = prod(sizes)
+        self._strides = [prod(sizes[place + 1 :]) for place in range(len(sizes))]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: int) -> str:
+        """Sentence number j, from 0.
+
+        Raises:
+            IndexError: there are fewer.
+        """
+        if not 0 <= number < self._count:
+            raise IndexError(f"sentence {number} of {self._count}")
+        return self.texts(np.array([number]))[0]
+
+    def __iter__(self) -> Iterator[str]:
+        for first in range(0, self._count, 1 << 16):
+            yield from self.texts(np.arange(first, min(first + (1 << 16), self._count)))
+
+    def __contains__(self, text: object) -> bool:
+        """Whether a text is one of the sentences."""
+        return isinstance(text, str) and any(
+            _reads(text, 0, self._written(empty), {}) for empty in self._shapes
+        )
+
+    def members(self, numbers: Numbers) -> list[list[str]]:
+        """What stands in the slots of some sentences: a list for each slot, as written there.
+
+        An empty slot has "".
+        """
+        return [
+            _formed(choice)[self._digits(numbers, place)].tolist()
+            for place, choice in enumerate(self.choices)
+        ]
+
+    def texts(self, numbers: Numbers) -> list[str]:
+        """Some of the sentences, in the order of the numbers."""
+        if len(self._shapes) == 1:
+            return self._joined(self._shapes[0], numbers)
+        shape_of = np.zeros(len(numbers), np.int64)
+        for place, choice in enumerate(self.choices):
+            if choice.slot.optional:
+                shape_of = 2 * shape_of + (self._digits(numbers, place) != 0)
+        texts = np.empty(len(numbers), object)
+        for which, empty in enumerate(self._shapes):
+            at = np.flatnonzero(shape_of == which)
+            texts[at] = self._joined(empty, numbers[at])
+        written: list[str] = texts.tolist()
+        return written
+
+    @cached_property
+    def _shapes(self) -> list[tuple[bool, ...]]:
+        """Which slots are empty together: all combinations, those of the last one fastest."""
+        shapes: list[tuple[bool, ...]] = [()]
+        for choice in self.choices:
+            ends = (True, False) if choice.slot.optional else (False,)
+            shapes = [(*shape, end) for shape in shapes for end in ends]
+        return shapes
+
+    def _digits(self, numbers: Numbers, place: int) -> Numbers:
+        return numbers // self._strides[place] % len(self.choices[place].members)
+
+    def _joined(self, empty: tuple[bool, ...], numbers: Numbers) -> list[str]:
+        """Sentences in which the same slots are empty."""
+        columns: list[Sequence[str]] = []
+        for part in self._written(empty):
+            if isinstance(part, str):
+                columns.append([part] * len(numbers))
+            else:
+                columns.append(part.members[self._digits(numbers, part.place)].tolist())
+        return list(map("".join, zip(*columns, strict=True))) if columns else [""] * len(numbers)
+
+    def _written(self, empty: tuple[bool, ...]) -> list[str | _Filled]:
+        """The parts of a sentence with these slots empty: texts without the spaces that go too."""
+        place_of = {choice.slot.name: place for place, choice in enumerate(self.choices)}
+        numbers = iter(range(len(self.choices)))
+        parts: list[str | _Filled] = []
+        gaps: list[int] = []
+        for part in self.template.parts:
+            if isinstance(part, str):
+                parts.append(part)
+                continue
+            place = next(numbers) if isinstance(part, Slot) else place_of[part.name]
+            if empty[place]:
+                gaps.append(len(parts))
+                parts.append("")
+            else:
+                parts.append(_Filled(place, _formed(self.choices[place], part.functions)))
+        for gap in gaps:
+            _close(parts, gap)
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A slot that is not empty: which choice, and its members after functions."""
+
+    place: int
+    members: NDArray[np.object_]
+
+
+def _close(parts: list[str | _Filled], gap: int) -> None:
+    """Take a space out beside an empty slot, as the deletion of a word does."""
+    before, after = _beside(parts, gap, -1), _beside(parts, gap, 1)
+    left = "" if before is None else parts[before]
+    right = "" if after is None else parts[after]
+    ahead = isinstance(right, str) and right[:1] == " "
+    behind = isinstance(left, str) and left[-1:] == " "
+    opens = before is None or (isinstance(left, str) and (behind or left[-1:] in _OPENING))
+    if ahead and opens and after is not None:
+        parts[after] = str(right)[1:]
+    elif (
+        behind
+        and before is not None
+        and (after is None or (isinstance(right, str) and right[:1] in _CLOSING))
+    ):
+        parts[before] = str(left)[:-1]
+
+
+def _beside(parts: Sequence[str | _Filled], gap: int, step: int) -> int | None:
+    """The next part on one side that is not the empty string; None where there is none."""
+    place = gap + step
+    while 0 <= place < len(parts):
+        if parts[place] != "":
+            return place
+        place += step
+    return None
+
+
+def _choices(template: Template, ruleset: Ruleset) -> Iterator[Choice]:
+    names = [slot.name or slot.reference.name for slot in template.slots]
+    taken: dict[str, int] = {}
+    for slot, name in zip(template.slots, names, strict=True):
+        taken[name] = taken.get(name, 0) + 1
+        column = name if taken[name] == 1 else f"{name}_{taken[name]}"
+        texts = set_texts(ruleset, slot.reference)
+        yield Choice(column, slot, ("", *texts) if slot.optional else texts)
+
+
+def set_texts(ruleset: Ruleset, reference: SetReference) -> tuple[str, ...]:
+    """The texts of a set's literal members, in order, each once."""
+    members = ruleset.members(reference)
+    return tuple(dict.fromkeys(each.text for each in members if isinstance(each, Literal)))
+
+
+def _formed(choice: Choice, functions: Sequence[str] | None = None) -> NDArray[np.object_]:
+    """The members of a choice after the functions of its slot, and of a copy."""
+    applied = choice.slot.functions if functions is None else functions
+    formed = np.empty(len(choice.members), object)
+    formed[:] = [_applied(member, applied) for member in choice.members]
+    return formed
+
+
+_FORMS: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "cap": lambda text: text[:1].upper() + text[1:],
+    "uncap": lambda text: text if _keeps_its_capital(text) else text[:1].lower() + text[1:],
+}
+
+
+def _keeps_its_capital(text: str) -> bool:
+    """``I``, and words with another capital such as ``DVD``."""
+    word = text.split(" ", 1)[0]
+    return word == "I" or any(each.isupper() for each in word[1:])
+
+
+def _applied(text: str, functions: Sequence[str]) -> str:
+    for name in functions:
+        text = _FORMS[name](text)
+    return text
+
+
+def _reads(text: str, start: int, parts: Sequence[str | _Filled], chosen: dict[int, int]) -> bool:
+    """Whether the rest of a text is what the parts can be, with one choice a slot."""
+    if not parts:
+        return start == len(text)
+    part, rest = parts[0], parts[1:]
+    if isinstance(part, str):
+        return text.startswith(part, start) and _reads(text, start + len(part), rest, chosen)
+    options = [chosen[part.place]] if part.place in chosen else range(len(part.members))
+    return any(
+        text.startswith(part.members[option], start)
+        and _reads(text, start + len(part.members[option]), rest, {**chosen, part.place: option})
+        for option in options
+        if part.members[option]
+    )

@@ -1,0 +1,171 @@
+"""Templates → a table of labelled sentences.
+
+In: rulesets with templates. Out: `Generated`: columns ``text``, ``label``, ``template`` and one for
+each slot, and how many sentences there are of each template and label. Always holds: a slot that a
+template does not have is empty in its rows, as one that its sentence leaves out; no slot's column
+has the name of another column; the same templates, limit and seed give the same rows. Costs some
+two microseconds a sentence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sears_dsl.errors import UsageError
+from sears_dsl.generating.drawing import By, selected
+from sears_dsl.generating.sentences import Numbers, Sentences
+from sears_dsl.language.printer import template_ids
+from sears_dsl.language.ruleset import Ruleset
+
+TEXT, LABEL, TEMPLATE = "text", "label", "template"
+_OWN = (TEXT, LABEL, TEMPLATE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateCount:
+    """What one template gave.
+
+    Attributes:
+        name: its id.
+        label: of its sentences.
+        sentences: how many it has, each once.
+        repeated: choices that write a sentence which an earlier one writes.
+        written: how many of them are in the table.
+    """
+
+    name: str
+    label: str
+    sentences: int
+    repeated: int
+    written: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """A table of sentences.
+
+    Attributes:
+        columns: column → a value for each row.
+        templates: what each template gave, in the order of the files.
+    """
+
+    columns: dict[str, list[str]]
+    templates: tuple[TemplateCount, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[TEXT])
+
+    @property
+    def labels(self) -> Counter[str]:
+        """How many rows have each label."""
+        return Counter(self.columns[LABEL])
+
+
+def generated(
+    rulesets: Sequence[Ruleset],
+    *,
+    limit: int | None = None,
+    by: By = "template",
+    seed: int = 0,
+) -> Generated:
+    r"""The sentences of all templates of some rulesets.
+
+    Args:
+        rulesets: with templates; their rules are passed by.
+        limit: most sentences in all; None for all.
+        by: which sentences a limit leaves: as many of each ``template``, or each ``sentence`` with
+            the same chance.
+        seed: of that draw.
+
+    Raises:
+        UsageError: there is no template, or two of them have one id.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rules = parse('set GOOD = good | nice\n'
+        ...               'template fine: "A {GOOD} film."\n  label: positive')
+        >>> columns = generated([rules]).columns
+        >>> list(columns), columns["text"]
+        (['text', 'label', 'template', 'GOOD'], ['A good film.', 'A nice film.'])
+    """
+    templates = [Sentences(each, ruleset) for ruleset in rulesets for each in ruleset.templates]
+    names = [name for ruleset in rulesets for name in template_ids(ruleset.templates)]
+    _check(templates, names)
+    texts = [each.texts(np.arange(len(each))) for each in templates]
+    distinct = [_first_of_each(of_template) for of_template in texts]
+    chosen = selected(templates, distinct, limit=limit, by=by, seed=seed)
+    choices = (choice for each in templates for choice in each.choices)
+    slots = dict.fromkeys(_slot_column(choice.column) for choice in choices)
+    columns: dict[str, list[str]] = {name: [""] * len(chosen) for name in (*_OWN, *slots)}
+    for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
+        places = np.flatnonzero(chosen.templates == number)
+        numbers = chosen.numbers[places]
+        of_template = texts[number]
+        label = sentences.template.metadata.label or ""
+        _put(columns[TEXT], places, [of_template[each] for each in numbers.tolist()])
+        _put(columns[LABEL], places, [label] * len(places))
+        _put(columns[TEMPLATE], places, [name] * len(places))
+        for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
+            _put(columns[_slot_column(choice.column)], places, members)
+    written = np.bincount(chosen.templates, minlength=len(templates)).tolist()
+    return Generated(
+        columns=columns,
+        templates=tuple(
+            TemplateCount(
+                name=name,
+                label=sentences.template.metadata.label or "",
+                sentences=len(numbers),
+                repeated=len(sentences) - len(numbers),
+                written=count,
+            )
+            for name, sentences, numbers, count in zip(
+                names, templates, distinct, written, strict=True
+            )
+        ),
+    )
+
+
+def _check(templates: Sequence[Sentences], names: Sequence[str]) -> None:
+    if not templates:
+        raise UsageError(
+            "there is no template in these files",
+            help='write one: template fine: "A {GOOD} film.", and `label: positive` under it; what '
+            "rules do to a text is `sears apply`",
+        )
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UsageError(
+            f"two files have a template {twice[0]}",
+            help="give one of them another id, or generate them one after the other",
+        )
+
+
+def _slot_column(name: str) -> str:
+    """A slot called as one of our own columns gets a mark."""
+    return f"{name}_" if name in _OWN else name
+
+
+def _first_of_each(texts: Sequence[str]) -> Numbers:
+    """Where each distinct text stands first, ascending."""
+    if len(set(texts)) == len(texts):
+        return np.arange(len(texts))
+    first: dict[str, int] = {}
+    for place, text in enumerate(texts):
+        first.setdefault(text, place)
+    return np.fromiter(first.values(), np.int64, len(first))
+
+
+def _put(column: list[str], places: Numbers, values: Sequence[str]) -> None:
+    """Write values at places, at once where these are neighbours."""
+    if not len(places):
+        return
+    first, last = int(places[0]), int(places[-1])
+    if last - first + 1 == len(places):
+        column[first : last + 1] = values
+        return
+    for place, value in zip(places.tolist(), values, strict=True):
+        column[place] = value

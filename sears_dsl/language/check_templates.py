@@ -1,0 +1,95 @@
+"""Templates → what is wrong with what they mean.
+
+In: a template and the ruleset around it. Out: `Diagnostic`s with the places of the tree; whoever
+knows the file adds path and line. Always holds: a template without errors has a label, finds its
+sets, and writes at most a million sentences. Costs a walk over its slots and their sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from sears_dsl.errors import Diagnostic
+from sears_dsl.language.printer import print_test
+from sears_dsl.language.rule import Literal, RuleScope, Slot, SlotCopy, Template
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.words import code, nearest
+
+MOST_SENTENCES = 1_000_000
+"""How many sentences a template may stand for."""
+
+
+def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]:
+    """What is wrong with the label and the names of one template.
+
+    Args:
+        template: the template.
+        scope: the sets that there are.
+    """
+    if template.metadata.label is None:
+        yield Diagnostic(
+            "E321",
+            "a template without a label",
+            template.span,
+            "say which label its sentences have: `label: positive`, indented below it",
+        )
+    known = [slot.name for slot in template.slots if slot.name]
+    names = set()
+    for part in template.parts:
+        if isinstance(part, SlotCopy) and part.name not in names:
+            near = nearest(part.name, known) if known and part.name not in known else ""
+            yield Diagnostic(
+                "E209",
+                f"{code(f'{{${part.name}}}')} refers to nothing",
+                part.span,
+                near
+                or f"the slot that it repeats stands before it: {code(f'{{{part.name}:SET}}')}",
+            )
+        if not isinstance(part, Slot):
+            continue
+        if part.name in names:
+            yield Diagnostic(
+                "E215",
+                f"two slots named `{part.name}`",
+                part.span,
+                f"give one another name; the same choice again is {code(f'{{${part.name}}}')}",
+            )
+        if part.name:
+            names.add(part.name)
+        try:
+            scope.members(part.reference)
+        except KeyError:
+            name = print_test(part.reference).removeprefix("@")
+            hint = nearest(name, scope.set_names())
+            yield Diagnostic("E206", f"there is no set `{name}`", part.span, hint)
+
+
+def sentence_findings(template: Template, ruleset: Ruleset) -> Iterator[Diagnostic]:
+    """Members of sets that have no text, and more sentences than a template may have.
+
+    Args:
+        template: a template whose names have no errors.
+        ruleset: the file that it stands in, whose sets have none.
+    """
+    sizes = []
+    for slot in template.slots:
+        members = ruleset.members(slot.reference)
+        test = next((each for each in members if not isinstance(each, Literal)), None)
+        if test is not None:
+            yield Diagnostic(
+                "E330",
+                f"{code(print_test(test, place='group'))} in the set `@{slot.reference.name}` is a "
+                "test and has no text to write",
+                slot.span,
+                "members that are written are words, or quoted text: `set NAME = good | nice`",
+            )
+        sizes.append(len({each.text for each in members if isinstance(each, Literal)}))
+        sizes[-1] += slot.optional
+    if (count := prod(sizes)) > MOST_SENTENCES:
+        yield Diagnostic(
+            "E324",
+            f"a template of {count:,} sentences",
+            template.span,
+            f"at most {MOST_SENTENCES:,}; give its sets fewer members, or make two templates of it",
+        )

@@ -1,0 +1,227 @@
+"""Templates: their sentences, exact counts, limits, empty slots, tests, and the table of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sears_dsl.engine.noise.draws import Draw, number
+from sears_dsl.engine.rewrite.spacing import deletion
+from sears_dsl.errors import UsageError
+from sears_dsl.generating.sentences import Sentences
+from sears_dsl.generating.table import generated
+from sears_dsl.language.loader import parse
+from sears_dsl.language.printer import print_template
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.rule_tests import run_tests
+
+# Table 3 of 'The King is Naked', with the members that its Table 2 prints.
+TABLE_3 = """
+set NEGATIVE = bad | poor | boring
+set POSITIVE = good | nice | fantastic
+set NAME = Uma | Bruce | Sandra
+set SURNAME = Thurman | Willis | Bullock
+set CATEGORY = thriller | horror | comedy
+set BOOLFALSE = false | wrong | incorrect
+set AUGMENT = very | extremely | incredibly
+
+template "This {CATEGORY} movie is not {AUGMENT} {NEGATIVE}."
+  label: positive
+template "It is {BOOLFALSE} that this {CATEGORY} movie is {AUGMENT} {POSITIVE}."
+  label: negative
+template "Despite {NAME} {SURNAME} acted well, this {CATEGORY} movie is {AUGMENT} {NEGATIVE}."
+  label: negative
+template "A {AUGMENT} {NEGATIVE} plot for a {AUGMENT} {POSITIVE} movie."
+  label: positive
+template "Starring {NAME} {SURNAME} i would prefer to be killed rather than watching this {CATEGORY} movie."
+  label: negative
+template "Please throw this {AUGMENT} long {CATEGORY} movie into the ocean, and thank me later."
+  label: negative
+"""  # noqa: E501 - as printed
+
+
+def test_table_3_of_the_paper_has_468_sentences() -> None:
+    table = generated([parse(TABLE_3)])
+    assert [each.sentences for each in table.templates] == [27, 81, 243, 81, 27, 9]
+    assert len(table) == len(set(table.columns["text"])) == 468
+    assert table.labels == {"negative": 360, "positive": 108}
+    assert table.columns["text"][0] == "This thriller movie is not very bad."
+    assert "It is wrong that this comedy movie is extremely nice." in table.columns["text"]
+
+
+def one(text: str, sets: str = "set A = a | b\nset B = x | y | z\n") -> tuple[Sentences, Ruleset]:
+    ruleset = parse(f'{sets}template t: "{text}"\n  label: l\n')
+    return Sentences(ruleset.templates[0], ruleset), ruleset
+
+
+def test_slots_count_from_left_to_right_the_last_one_fastest() -> None:
+    sentences, _ = one("{A}-{B}")
+    assert list(sentences) == ["a-x", "a-y", "a-z", "b-x", "b-y", "b-z"]
+    assert [sentences[j] for j in range(6)] == list(sentences)
+    with pytest.raises(IndexError):
+        sentences[6]
+
+
+def test_a_name_is_one_choice_and_a_set_written_twice_is_two() -> None:
+    assert list(one("{who:A.cap} and {$who}, {$who.upper}")[0]) == ["A and a, A", "B and b, B"]
+    assert list(one("{A} and {A}")[0]) == ["a and a", "a and b", "b and a", "b and b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "empty"),
+    [
+        ("It is {A?} good.", "It is good."),
+        ("{A?} movies are fun.", "movies are fun."),
+        ("This is {A?}.", "This is."),
+        ("This is {A?}", "This is"),
+        ("({A?} here)", "(here)"),
+        ("so {A?} , well", "so , well"),
+        ("is{A?} it", "is it"),
+        ("{A?}", ""),
+    ],
+)
+def test_an_empty_slot_takes_a_space_along(text: str, empty: str) -> None:
+    sentences, _ = one(text)
+    assert sentences[0] == empty
+    assert len(sentences) == 3
+
+
+def written(words: Iterable[str]) -> str:
+    """Words and marks as people space them."""
+    text = " ".join(words)
+    for mark in (",", ".", "!"):
+        text = text.replace(f" {mark}", mark)
+    return text.replace("( ", "(")
+
+
+BEFORE = [
+    *product(["good", "is"]), *product(["good", "("], ["is"]), *product(["good"], ["("]), (),
+]  # fmt: skip
+AFTER = [*product(["good", ".", ","]), *product(["good"], ["is", "!"]), *product([".", "!"]), ()]
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("after", AFTER)
+def test_an_empty_slot_and_a_deleted_word_leave_the_same(
+    before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    """The engine's deletion is the twin; of marks that would meet or begin a text it takes one."""
+    if before[-1:] in ((), ("(",)) and after[:1] not in ((), ("good",)):
+        return
+    text = written((*before, "WORD", *after))
+    start = text.index("WORD")
+    edit = deletion(text, start, start + 4, before=text[:start], limit=0, barrier=len(text))
+    deleted = text[: edit.start] + edit.new + text[edit.end :]
+    sentences, _ = one(text.replace("WORD", "{A?}"))
+    assert sentences[0] == deleted
+
+
+SLOTS = st.sampled_from(["{A}", "{B?}", "{n:A?}", "{B.upper}", "{A?.cap}"])
+TEXTS = st.sampled_from([" is ", " ", ", ", "The ", "{{x}} "])
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> str:
+    parts = draw(st.lists(st.one_of(SLOTS, TEXTS), min_size=1, max_size=5))
+    text = "".join(parts)
+    first = text.find("{n:")
+    # A name names one slot; what follows repeats it.
+    return text[: first + 4] + text[first + 4 :].replace("{n:A?}", "{$n}") if first >= 0 else text
+
+
+@settings(max_examples=40, deadline=None)
+@given(templates())
+def test_every_sentence_is_one_and_numbers_are_all_combinations(text: str) -> None:
+    sentences, ruleset = one(text)
+    sizes = [len(choice.members) for choice in sentences.choices]
+    assert len(sentences) == np.prod(sizes, dtype=int)
+    written = list(sentences)
+    for place, digits in enumerate(product(*map(range, sizes))):
+        members = sentences.members(np.array([place]))
+        for choice, digit, of_slot in zip(sentences.choices, digits, members, strict=True):
+            assert of_slot[0].lower() == choice.members[digit].lower()
+        assert sentences[place] == written[place]
+        assert written[place] in sentences
+    assert "no such sentence" not in sentences
+    printed = parse(ruleset.format())
+    assert printed.templates == ruleset.templates
+    assert printed.format() == ruleset.format()
+
+
+def test_repeated_sentences_count_once_and_are_said() -> None:
+    table = generated([one("{A}{B}", "set A = a | ab\nset B = b | bb\n")[1]])
+    assert table.columns["text"] == ["ab", "abb", "abbb"]
+    assert (table.templates[0].sentences, table.templates[0].repeated) == (3, 1)
+
+
+@pytest.mark.parametrize("by", ["template", "sentence"])
+@pytest.mark.parametrize("seed", [0, 7])
+def test_few_sentences_are_the_first_of_more(by: str, seed: int) -> None:
+    rulesets = [parse(TABLE_3)]
+    texts = [
+        generated(rulesets, limit=limit, by=by, seed=seed).columns["text"]  # type: ignore[arg-type]
+        for limit in (10, 100, 468, 1000)
+    ]
+    assert [len(each) for each in texts] == [10, 100, 468, 468]
+    assert texts[0] == texts[1][:10]
+    assert texts[1] == texts[2][:100]
+    assert sorted(texts[3]) == sorted(generated(rulesets).columns["text"])
+
+
+def test_a_limit_gives_templates_equal_shares_and_leaves_what_one_lacks_to_others() -> None:
+    table = generated([parse(TABLE_3)], limit=120)
+    assert [each.written for each in table.templates] == [23, 22, 22, 22, 22, 9]
+
+
+def test_sentences_are_drawn_by_the_numbers_of_the_contract() -> None:
+    ruleset = parse(TABLE_3)
+    template = ruleset.templates[0]
+    order = sorted(
+        range(27), key=lambda j: number(Draw(3), "template", print_template(template), j)
+    )
+    sentences = Sentences(template, ruleset)
+    only = parse(
+        TABLE_3.split("template", maxsplit=1)[0]
+        + f"template {print_template(template)}\n  label: p"
+    )
+    assert generated([only], limit=5, seed=3).columns["text"] == [sentences[j] for j in order[:5]]
+
+
+def test_slots_are_columns_and_what_a_template_lacks_is_empty() -> None:
+    rules = parse(
+        "set A = a | b\nset TEXT = t | u\n"
+        'template one: "{A} {A} {text:TEXT}."\n  label: x\ntemplate two: "{A?}"\n  label: "y z"\n'
+    )
+    columns = generated([rules]).columns
+    assert list(columns) == ["text", "label", "template", "A", "A_2", "text_"]
+    assert columns["A"][-3:] == ["", "a", "b"]
+    assert columns["text_"][-3:] == ["", "", ""]
+    assert Counter(columns["label"]) == {"x": 8, "y z": 3}
+
+
+def test_tests_say_which_sentences_there_are() -> None:
+    rules = parse(
+        'set A = a | b\ntemplate t: "{A} film"\n  label: good\n'
+        '  test "a film" => "good"\n  test "c film" => none\n'
+        '  test "b film" => "bad"\n  test "d film" => "good"\n  test "b film" => none\n'
+    )
+    outcomes = [(each.rule_id, each.outcome) for each in run_tests(rules)]
+    assert outcomes == [("t", each) for each in ("ok", "ok", "wrong", "missing", "noisy")]
+
+
+def test_files_without_templates_and_ids_that_meet_are_refused() -> None:
+    with pytest.raises(UsageError, match="there is no template in these files"):
+        generated([parse("movie -> film")])
+    with pytest.raises(UsageError, match="two files have a template t"):
+        generated([one("{A}")[1], one("{B}")[1]])
+
+
+def test_sets_of_sets_and_of_imports_have_their_members() -> None:
+    rules = parse('set A = a | "b c"\nset B = @A | d\ntemplate "{B}"\n  label: l\n')
+    assert generated([rules]).columns["text"] == ["a", "b c", "d"]
