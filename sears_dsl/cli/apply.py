@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options.shared import (
+    id_option,
+    json_option,
+    no_cache_option,
+    output_format_option,
+    quiet_option,
+    scope_option,
+    tagger_option,
+    unit_option,
+)
 from sears_dsl.cli.options.tagger import warn_of_tagger
 from sears_dsl.cli.screen.console import (
     as_json_object,
@@ -18,8 +28,6 @@ from sears_dsl.cli.screen.console import (
     excerpt,
     imports_option,
 )
-from sears_dsl.cli.warm_up import quietly
-from sears_dsl.defaults import DEFAULT_TAGGER
 
 if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyReport, Progress
@@ -57,10 +65,8 @@ _FEW_REASONS = 3
 @click.option("--mode", type=click.Choice(["each", "chain"]), default="each", show_default=True,
               help="each: a row for every rule and row that changed; chain: every row once, all "
               "rules applied in order.")  # fmt: skip
-@click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
-              help="Rewrite the first instance of a rule in a unit, or all.")  # fmt: skip
-@click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
-              show_default=True, help="What a rule sees at once.")  # fmt: skip
+@scope_option
+@unit_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Of what rules draw; another seed, other noise.")  # fmt: skip
 @click.option("--share", default="100%", show_default=True, metavar="SHARE",
@@ -69,9 +75,9 @@ _FEW_REASONS = 3
 @click.option("--with-originals", is_flag=True,
               help="mode chain: write the rows as they were, and after them all rows as the rules "
               "leave them, with ~rewritten behind their ids.")  # fmt: skip
-@click.option("--id-column", help="The column of row ids; `id` where there is one.")
+@id_option
 @click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
-@click.option("--output-format", help="Format of the output, where its name does not tell.")
+@output_format_option
 @click.option("--no-header", is_flag=True, help="csv, tsv: no names of columns; they are 1, 2, …")
 @click.option("--encoding", default="utf-8", show_default=True, help="Of INPUT.")
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
@@ -80,16 +86,15 @@ _FEW_REASONS = 3
               help="Processes.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
-@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
-              help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
-@click.option("--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts.")
+@tagger_option
+@no_cache_option
 @imports_option
 @click.option("--show", type=click.Choice(["most", "all", "silent"]), default="most",
               show_default=True,
               help="Which rules the summary lists: those that changed most rows, all, or those "
               "that changed none.")  # fmt: skip
-@click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@quiet_option
+@json_option("Print the summary as JSON.")
 def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     """Apply rules to a dataset.
 

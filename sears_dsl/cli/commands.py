@@ -13,25 +13,30 @@ import click
 
 from sears_dsl import __version__
 from sears_dsl.cli.apply import apply_command
-from sears_dsl.cli.audit import audit_command, compare_command
-from sears_dsl.cli.augment import augment_command
 from sears_dsl.cli.cache import cache_group
-from sears_dsl.cli.discover import adversaries_command, discover_command
-from sears_dsl.cli.export import export_command
-from sears_dsl.cli.fix import fix_command
 from sears_dsl.cli.init import init_command
+from sears_dsl.cli.model.adversaries import adversaries_command
+from sears_dsl.cli.model.audit import audit_command
+from sears_dsl.cli.model.augment import augment_command
+from sears_dsl.cli.model.calibrate import calibrate_command
+from sears_dsl.cli.model.compare import compare_command
+from sears_dsl.cli.model.discover import discover_command
+from sears_dsl.cli.model.export import export_command
+from sears_dsl.cli.model.fix import fix_command
+from sears_dsl.cli.model.score import score_command
+from sears_dsl.cli.model.vet import vet_command
+from sears_dsl.cli.model.vetted import vetted_command
 from sears_dsl.cli.pivots import former_models_command, pivots_group
 from sears_dsl.cli.rules.catalogue import rules_command
 from sears_dsl.cli.rules.check import check_command
 from sears_dsl.cli.rules.diff import diff_command
-from sears_dsl.cli.rules.explain import explain_command, try_command
+from sears_dsl.cli.rules.explain import explain_command
 from sears_dsl.cli.rules.fmt import fmt_command
 from sears_dsl.cli.rules.generate import generate_command
 from sears_dsl.cli.rules.lsp import lsp_command
 from sears_dsl.cli.rules.test import test_command
-from sears_dsl.cli.score import calibrate_command, score_command
+from sears_dsl.cli.rules.try_ import try_command
 from sears_dsl.cli.trust import trust_command
-from sears_dsl.cli.vet import vet_command, vetted_command
 from sears_dsl.cli.warm_up import say_when_compiling, warm_up_command
 from sears_dsl.errors import DataError, SearsError
 

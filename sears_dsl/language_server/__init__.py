@@ -1,1 +1,8 @@
-"""Checks and formats `.sear` files while they are written, in any editor that speaks LSP."""
+"""Checks and formats `.sear` files while they are written, in any editor that speaks LSP.
+
+What comes in: messages of an editor on standard input, which `transport` reads. `server` keeps the
+text of every open file and answers: diagnostics on each change, by `findings`, which asks first the
+parser and the checker of `language` and then the compiler of `engine`; formatting by the printer.
+What goes out: messages on standard output. No file is read but what a rule file imports, and none
+is written.
+"""

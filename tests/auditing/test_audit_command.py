@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl.cli.audit import audit_command, chosen_scoring, compare_command
+from sears_dsl.cli.model.audit import audit_command, chosen_scoring
+from sears_dsl.cli.model.compare import compare_command
 from sears_dsl.discovery.parts import PartsChoice
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import load

@@ -28,7 +28,7 @@ def _printed(stderr: str) -> list[str]:
     [
         ("click.core", signal.SIGINT),
         ("click", signal.SIGTERM),
-        ("sears_dsl.cli.audit", signal.SIGINT),
+        ("sears_dsl.cli.model.audit", signal.SIGINT),
         ("sears_dsl.cli.commands", signal.SIGINT),
         ("sears_dsl.language.ruleset", signal.SIGINT),
         ("numpy._core.multiarray", signal.SIGINT),
@@ -113,7 +113,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if line.split("|")[-1].strip() == "sears_dsl.cli.audit":
+            if line.split("|")[-1].strip() == "sears_dsl.cli.model.audit":
                 break
         process.send_signal(signal.SIGHUP)
         stdout, stderr = process.communicate(timeout=600)

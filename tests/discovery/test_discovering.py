@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sears_dsl.cli.commands import sears
-from sears_dsl.cli.discover import SearchScreen
+from sears_dsl.cli.model.discover import SearchScreen
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover

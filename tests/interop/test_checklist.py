@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from sears_dsl import parse
-from sears_dsl.cli.export import export_command
+from sears_dsl.cli.model.export import export_command
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.interop.checklist import checklist_suite, rule_cases
 from sears_dsl.tagging.pinned import PinnedTagger

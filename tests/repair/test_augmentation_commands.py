@@ -12,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl.cli.augment import augment_command
-from sears_dsl.cli.fix import fix_command
+from sears_dsl.cli.model.augment import augment_command
+from sears_dsl.cli.model.fix import fix_command
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.discovery.counts import Funnel
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError

@@ -68,7 +68,7 @@ def start(
     **environment: str,
 ) -> Server:
     """`sears vet` as a user starts it."""
-    code = "from sears_dsl.cli.vet import vet_command; vet_command(prog_name='sears vet')"
+    code = "from sears_dsl.cli.model.vet import vet_command; vet_command(prog_name='sears vet')"
     process = subprocess.Popen(
         [sys.executable, "-c", code, "words.sear", "--model", "brittle:predict", "--data",
          "words.csv", "--column", "text", *(() if label is None else ("--label", label)),

@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options.model import protection_options
+from sears_dsl.cli.options.shared import (
+    id_option,
+    json_option,
+    no_cache_option,
+    quiet_option,
+    scope_option,
+    tagger_of_rules_option,
+    unit_option,
+    with_options,
+)
 from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.screen.console import imports_option
-from sears_dsl.cli.warm_up import quietly
 
 if TYPE_CHECKING:
     from sears_dsl.batch.recipes import RulesetRecipe
@@ -33,29 +42,23 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--balance/--no-balance", "balanced", default=True, show_default=True,
                  help="Whether the rules take turns where not all of their rewrites are added."),
     click.option("--seed", type=int, default=0, show_default=True, help="Of everything random."),
-    click.option("--scope", type=click.Choice(["first", "all"]), default="first",
-                 show_default=True, help="Rewrite the first instance of a rule in a unit, or all."),
-    click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
-                 show_default=True, help="What a rule sees at once."),
-    click.option("--id-column", help="The column of row ids; `id` where there is one."),
+    scope_option,
+    unit_option,
+    id_option,
     click.option("--format", "input_format",
                  help="Format of the rows, where a name does not tell."),
     click.option("--limit", type=click.IntRange(min=1),
                  help="Read at most so many of the rows to rewrite."),
-    click.option("--tagger", help="Tagger to use; by default one that the rules were validated "
-                 "with, where that is known."),
-    click.option("--no-cache", is_flag=True,
-                 help="Neither use nor fill the cache of tagged texts."),
-    click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary."),
-    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    tagger_of_rules_option,
+    no_cache_option,
+    quiet_option,
+    json_option("Print the result as JSON."),
 )  # fmt: skip
 
 
 def augmentation_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command these options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return with_options(command, *_OPTIONS)
 
 
 def refuse_overwriting(read: Iterable[str], written: Iterable[Path]) -> None:

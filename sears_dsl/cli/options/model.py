@@ -16,10 +16,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options.own_parts import paraphrases_option, parts_choice, scorer_option
+from sears_dsl.cli.options.shared import (
+    quiet_option,
+    tagger_of_rules_option,
+    tagger_option,
+    with_options,
+)
 from sears_dsl.cli.options.unfinished import RESUMING, UnfinishedRun, unfinished_run
 from sears_dsl.cli.screen.console import FilePath
-from sears_dsl.cli.warm_up import quietly
-from sears_dsl.defaults import DEFAULT_TAGGER
 
 if TYPE_CHECKING:
     from sears_dsl.cli.screen.progress import ShowStage
@@ -89,39 +93,27 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
     click.option("--inputs", type=FilePath(),
                  help="Of file:…: where to write the rows that want predictions."),
     *RESUMING,
-    click.option("--quiet", is_flag=True, callback=quietly, help="No progress and no summary."),
+    quiet_option,
 )  # fmt: skip
-_TAGGER = click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
-                       help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.")  # fmt: skip
-_TAGGER_OF_RULES = click.option(
-    "--tagger",
-    help="Tagger to use; by default one that the rules were validated with, where that is known.",
-)
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all of these options."""
-    return _with(
-        (*_DATA, _SAMPLE, paraphrases_option, _SCORER, *_SCORING, _BEAM, *_ASKING, _TAGGER), command
-    )
+    return with_options(
+        command, *_DATA, _SAMPLE, paraphrases_option, _SCORER, *_SCORING, _BEAM, *_ASKING,
+        tagger_option,
+    )  # fmt: skip
 
 
 def asking_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of the model and of the data."""
-    return _with((*_DATA, *_ASKING, _TAGGER_OF_RULES), command)
+    return with_options(command, *_DATA, *_ASKING, tagger_of_rules_option)
 
 
 def scored_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of model and data, and of a score that it may leave out."""
-    return _with((*_DATA, _SCORER_OR_NONE, *_SCORING, *_ASKING, _TAGGER_OF_RULES), command)
-
-
-def _with(
-    options: tuple[Callable[[Any], Any], ...], command: Callable[..., None]
-) -> Callable[..., None]:
-    for option in reversed(options):
-        command = option(command)
-    return command
+    options = (*_DATA, _SCORER_OR_NONE, *_SCORING, *_ASKING, tagger_of_rules_option)
+    return with_options(command, *options)
 
 
 @dataclass(frozen=True, kw_only=True)

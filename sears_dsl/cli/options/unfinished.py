@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import click
 
+from sears_dsl.cli.options.shared import with_options
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.documents import is_marked, make_private_folder, mark
 from sears_dsl.runtime.lock import lock
@@ -42,9 +43,7 @@ _TABLES = {"predictions": 16, "findings": 0}
 
 def resuming_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command both."""
-    for option in reversed(RESUMING):
-        command = option(command)
-    return command
+    return with_options(command, *RESUMING)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""``sears audit`` and ``sears compare``: what rules do to a model, judged; and to two of them."""
+"""``sears audit``: what rules do to a model, judged."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from click.core import ParameterSource
 from sears_dsl.cli.options.model import asking, noting, scored_options
 from sears_dsl.cli.options.own_parts import parts_choice
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options.shared import json_option, scope_option, unit_option
 from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_audit, need_discovery
 
 if TYPE_CHECKING:
-    from sears_dsl.auditing.comparison import ComparisonDocument
     from sears_dsl.auditing.document import AuditDocument
     from sears_dsl.auditing.gates import Gates
     from sears_dsl.auditing.running import AuditChoices
@@ -89,12 +89,10 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
               help="Confidence from which on the model counts as sure.")  # fmt: skip
 @click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True,
               help="Examples to keep of each rule.")  # fmt: skip
-@click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
-              help="Rewrite the first instance in a unit, or all.")  # fmt: skip
-@click.option("--unit", type=click.Choice(["text", "sentence"]), default="text", show_default=True,
-              help="What a rule sees at once.")  # fmt: skip
+@scope_option
+@unit_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
-@click.option("--json", "as_json", is_flag=True, help="Print the audit as JSON.")
+@json_option("Print the audit as JSON.")
 @imports_option
 def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> None:
     """Measure what rules do to a model, and judge it. Exit 1 when a gate fails.
@@ -261,77 +259,3 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
         out.print(Text(f"  {reason}"))
     out.print(Text(conclusion(document), style="bold"))
     out.print(Text(f"written: {output}/audit.html, audit.md, audit.json, junit.xml"))
-
-
-@click.command(
-    "compare",
-    cls=ProjectCommand,
-    epilog="Example: sears compare audits/before audits/after -o comparison --fail-if-worse",
-)
-@click.argument("before", cls=ProjectArgument, type=FilePath())
-@click.argument("after", cls=ProjectArgument, type=FilePath())
-@click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
-              help="Where comparison.json, comparison.md and comparison.html go.")  # fmt: skip
-@click.option("--fail-if-worse", is_flag=True,
-              help="Exit 1 when the second is clearly worse (p < 0.05, Holm).")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-@click.option("--quiet", is_flag=True, help="No summary.")
-def compare_command(
-    before: Path,
-    after: Path,
-    *,
-    output: Path | None,
-    fail_if_worse: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Set two audits of the same rows side by side: two models, or two versions of one.
-
-    BEFORE and AFTER are folders that `sears audit` wrote, or the audit.json in them. Each rule is
-    compared on the rows that both models have right, by McNemar's exact test.
-    """
-    need_audit()
-    from sears_dsl.auditing.comparison import compare
-    from sears_dsl.auditing.document import read_audit
-    from sears_dsl.auditing.reports.files import write_comparison_files
-
-    comparison = compare(read_audit(before), read_audit(after))
-    if output is not None:
-        write_comparison_files(comparison, output)
-    if as_json:
-        echo_json(json.loads(comparison.model_dump_json()))
-    elif not quiet:
-        _print_comparison(comparison, output)
-    if fail_if_worse and comparison.worse:
-        sys.exit(1)
-
-
-def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from sears_dsl.auditing.shares import told
-
-    out = console(stderr=True)
-    table = Table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "", box=None,
-                  pad_edge=False)  # fmt: skip
-    for record in comparison.rules:
-        change = record.failures
-        table.add_row(
-            Text(record.rule),
-            f"{change.rows:,}",
-            told(change.first_rate),
-            told(change.second_rate),
-            change.told,
-            "–" if change.adjusted_p_value is None else f"{change.adjusted_p_value:.2g}",
-            Text(record.outcome, style=_CHANGES[record.outcome]),
-        )
-    out.print(table)
-    for line in comparison.summary:
-        out.print(Text(line))
-    if output is not None:
-        files = "comparison.html, comparison.md, comparison.json"
-        out.print(Text(f"written: {output}/{files}"))
-
-
-_CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not compared": "yellow"}

@@ -17,6 +17,7 @@ from sears_dsl.cli.options.augmentation import (
     refuse_overwriting,
 )
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options.shared import output_format_option
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--output", required=True, type=FilePath(),
               help="The file to write; a manifest goes beside it.")  # fmt: skip
-@click.option("--output-format", help="Format of the output, where its name does not tell.")
+@output_format_option
 @click.option("--only-new", is_flag=True, help="Write the new rows alone.")
 @augmentation_options
 def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: Any) -> None:

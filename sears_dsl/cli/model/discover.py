@@ -1,4 +1,4 @@
-"""``sears discover`` and ``sears adversaries``: rules, and single sentences, that flip a model."""
+"""``sears discover``: the few rules that make a model fail most."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.options.model import model_options, workplace
 from sears_dsl.cli.options.project import ProjectCommand
-from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
+from sears_dsl.cli.screen.console import FilePath, console, echo_json
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery
 
@@ -221,70 +221,6 @@ class SearchScreen:
 
             with self._show.aside():
                 print_known(self._out, self._known, so_far=so_far)
-
-
-@click.command(
-    "adversaries",
-    cls=ProjectCommand,
-    epilog="Example: sears adversaries --model my_model:predict --data dev.csv --label label "
-    "-o adversaries.csv --top 3",
-)
-@model_options
-@click.option("-o", "--output", required=True, type=FilePath(),
-              help="The file to write: csv, tsv, jsonl, parquet or arrow.")  # fmt: skip
-@click.option("--top", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Most adversaries of a row.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
-@click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
-              help="Time for the search.")  # fmt: skip
-def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
-    """Write paraphrases that flip the model: of each row that it has right, the best.
-
-    Columns: row (from 1), original, adversary, score, label, prediction.
-    """
-    began = time.monotonic()
-    need_discovery()
-    from sears_dsl.data.dataset import format_of, write_columns
-    from sears_dsl.discovery.settings import Settings
-
-    form = format_of(str(output), reading=False)
-    settings = Settings(
-        tau=options["tau"],
-        comparison=options["compare"],
-        budget_seconds=options["budget_seconds"],
-    )
-    quiet = options["quiet"]
-    with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
-        from sears_dsl.discovery.adversaries import adversary_columns, best_of_each_row
-        from sears_dsl.discovery.algorithm import adversaries_of
-
-        asked, parts = work.asked, work.parts
-        right, adversaries, skipped, cut_short = adversaries_of(
-            asked.data,
-            asked.predictor,
-            paraphraser=parts.paraphraser,
-            scorer=parts.scorer,
-            tagger=asked.tagger,
-            settings=settings,
-            journal=parts.journal,
-            on_progress=lambda each: show(*each),
-            began=began,
-        )
-        kept = best_of_each_row(adversaries.found, top)
-        write_columns(adversary_columns(kept, asked.data, right), output, form)
-        asked.run.keep = bool(cut_short)
-    if not quiet:
-        rows = len({each.row for each in adversaries.found})
-        out = console(stderr=True)
-        out.print(
-            f"{counted(rows, 'row')} of the {len(right):,} that the model has right can be "
-            f"reworded so that it fails; {len(kept):,} adversaries written to {output}"
-        )
-        if skipped or cut_short:
-            out.print(
-                f"the time budget cut short: {', '.join(cut_short)}; "
-                f"{counted(skipped, 'row')} not reworded"
-            )
 
 
 def _check_name(output: Path) -> None:

@@ -1,138 +1,23 @@
-"""``sears score`` and ``sears calibrate``: do pairs mean the same, and from which score on."""
+"""``sears calibrate``: the threshold that people's judgements ask for, and how well S agrees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.options.model import pivot_option
-from sears_dsl.cli.options.own_parts import scorer_option
+from sears_dsl.cli.options.pairs import pairs_options
 from sears_dsl.cli.screen.console import console, counted, echo_json
-from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
-    from sears_dsl.data.dataset import Dataset
     from sears_dsl.meaning.calibration import Calibration
-    from sears_dsl.meaning.judgements import PairColumns
     from sears_dsl.meaning.scorer import Scorer
 
-_STDOUT = "-"
-# Pairs that are scored before the next of them are written.
-_ROWS = 2_000
 # Points of the curve that are printed; --json has all of them.
 _POINTS = 10
 # Characters of a text that is named as an example.
 _SHOWN = 60
-
-
-def _pairs_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that both commands have: which scorer, and where the pairs are."""
-    for option in reversed(
-        (
-            scorer_option(
-                "scorer_name",
-                text="judge: the chance that most readers would accept a rewrite, which changes a "
-                "few words; meaning: the chance that people call two whole sentences the same; "
-                "pivot: the paper's score through translation; minilm: the cosine of a sentence "
-                "encoder; or one of your own.",
-            ),
-            pivot_option,
-            click.option("--original", help="The column of the original texts."),
-            click.option("--rewrite", help="The column of the rewrites."),
-            click.option("--format", "file_format",
-                         help="Format of PAIRS, where its name does not tell."),
-            click.option("--no-header", is_flag=True,
-                         help="csv, tsv: no names of columns; they are 1, 2, …"),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-@click.command(
-    "score",
-    epilog="Examples: sears score pairs.csv -o scored.csv; "
-    "sears score rewritten.jsonl --scorer pivot --tau 0.0008",
-)
-@click.argument("pairs")
-@_pairs_options
-@click.option("-o", "--output", default=_STDOUT, show_default=True,
-              help="The file to write; - for standard output.")  # fmt: skip
-@click.option("--output-format", help="Format of the output, where its name does not tell.")
-@click.option("--tau", type=click.FloatRange(0, 1), help="Add a column `equivalent`: score ≥ τ.")
-@click.option("--default-tau", is_flag=True, help="Likewise, with the τ the scorer ships with.")
-def score_command(
-    pairs: str,
-    *,
-    scorer_name: str,
-    pivots: tuple[str, ...],
-    original: str | None,
-    rewrite: str | None,
-    file_format: str | None,
-    no_header: bool,
-    output: str,
-    output_format: str | None,
-    tau: float | None,
-    default_tau: bool,
-) -> None:
-    """Score how far rewrites still mean what their originals mean.
-
-    PAIRS is a file with two columns of text. The output has all of its columns and `score`, from
-    0 to 1, where 1 is the same text.
-    """
-    need_discovery()
-    from sears_dsl.data.batches import Frame, ReadOptions
-    from sears_dsl.data.dataset import Dataset, format_named, format_of
-    from sears_dsl.discovery.parts import load_chosen_scorer
-    from sears_dsl.meaning.judgements import pair_columns
-    from sears_dsl.runtime.writing import write_atomically
-
-    if tau is not None and default_tau:
-        raise UsageError("--tau and --default-tau were both given", help="give one of them")
-    options = ReadOptions(header=not no_header, rows=_ROWS)
-    dataset = Dataset(pairs, format_name=file_format, options=options)
-    columns = pair_columns(dataset, original=original, rewrite=rewrite)
-    added = ["score"] if tau is None and not default_tau else ["score", "equivalent"]
-    taken = [name for name in added if name in dataset.names]
-    if taken:
-        raise UsageError(
-            f"{pairs} has a column {taken[0]!r} already", help="rename it, so that none is lost"
-        )
-    if output == _STDOUT and output_format is None:
-        form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
-    else:
-        form = format_of(output, output_format, reading=False)
-    scorer = load_chosen_scorer(scorer_name, pivots=pivots)
-    threshold = scorer.tau if default_tau else tau
-    parts = (
-        form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)
-    )
-    content = BytesIO()
-    form.assemble(parts, content, Frame((*dataset.names, *added)))
-    if output == _STDOUT:
-        click.echo(content.getvalue(), nl=False)
-    else:
-        write_atomically(Path(output), content.getvalue())
-
-
-def _scored(
-    dataset: Dataset, columns: PairColumns, scorer: Scorer, tau: float | None
-) -> Iterator[dict[str, list[Any]]]:
-    """The columns of each batch with the new ones."""
-    from sears_dsl.meaning.judgements import pairs_of
-
-    for batch in dataset.batches():
-        values = scorer.scores(pairs_of(batch, columns, where=dataset.path))
-        found = {name: list(column) for name, column in batch.columns.items()}
-        found["score"] = [float(f"{value:.6g}") for value in values]
-        if tau is not None:
-            found["equivalent"] = [int(value >= tau) for value in values]
-        yield found
 
 
 @click.command(
@@ -140,7 +25,7 @@ def _scored(
     epilog="Example: sears calibrate judged.csv --label grade --positive-from 4 --scorer pivot",
 )
 @click.argument("pairs")
-@_pairs_options
+@pairs_options
 @click.option("--label", help="The column of judgements: 1 where the pair means the same, else 0.")
 @click.option("--positive-from", type=float, metavar="GRADE",
               help="Judgements are grades; from this one on a pair counts as "

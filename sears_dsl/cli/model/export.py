@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.options.shared import tagger_of_rules_option
 from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.screen.console import FilePath, counted, imports_option
 from sears_dsl.errors import DataError, UsageError
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
               "repeatable.")  # fmt: skip
 @click.option("--threshold", type=click.FloatRange(0, 1), default=0.0, show_default=True,
               help="How much the probability of a label may fall that should stay.")  # fmt: skip
-@click.option("--tagger", help="Tagger to use; by default one that the rules were validated with, "
-              "where that is known.")  # fmt: skip
+@tagger_of_rules_option
 @imports_option
 def export_command(
     rules: tuple[str, ...],

@@ -1,0 +1,90 @@
+"""``sears compare``: two audits of the same rows side by side."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.screen.console import FilePath, console, echo_json
+from sears_dsl.runtime.extras import need_audit
+
+if TYPE_CHECKING:
+    from sears_dsl.auditing.comparison import ComparisonDocument
+
+_CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not compared": "yellow"}
+
+
+@click.command(
+    "compare",
+    cls=ProjectCommand,
+    epilog="Example: sears compare audits/before audits/after -o comparison --fail-if-worse",
+)
+@click.argument("before", cls=ProjectArgument, type=FilePath())
+@click.argument("after", cls=ProjectArgument, type=FilePath())
+@click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
+              help="Where comparison.json, comparison.md and comparison.html go.")  # fmt: skip
+@click.option("--fail-if-worse", is_flag=True,
+              help="Exit 1 when the second is clearly worse (p < 0.05, Holm).")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@click.option("--quiet", is_flag=True, help="No summary.")
+def compare_command(
+    before: Path,
+    after: Path,
+    *,
+    output: Path | None,
+    fail_if_worse: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Set two audits of the same rows side by side: two models, or two versions of one.
+
+    BEFORE and AFTER are folders that `sears audit` wrote, or the audit.json in them. Each rule is
+    compared on the rows that both models have right, by McNemar's exact test.
+    """
+    need_audit()
+    from sears_dsl.auditing.comparison import compare
+    from sears_dsl.auditing.document import read_audit
+    from sears_dsl.auditing.reports.files import write_comparison_files
+
+    comparison = compare(read_audit(before), read_audit(after))
+    if output is not None:
+        write_comparison_files(comparison, output)
+    if as_json:
+        echo_json(json.loads(comparison.model_dump_json()))
+    elif not quiet:
+        _print_comparison(comparison, output)
+    if fail_if_worse and comparison.worse:
+        sys.exit(1)
+
+
+def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from sears_dsl.auditing.shares import told
+
+    out = console(stderr=True)
+    table = Table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "", box=None,
+                  pad_edge=False)  # fmt: skip
+    for record in comparison.rules:
+        change = record.failures
+        table.add_row(
+            Text(record.rule),
+            f"{change.rows:,}",
+            told(change.first_rate),
+            told(change.second_rate),
+            change.told,
+            "–" if change.adjusted_p_value is None else f"{change.adjusted_p_value:.2g}",
+            Text(record.outcome, style=_CHANGES[record.outcome]),
+        )
+    out.print(table)
+    for line in comparison.summary:
+        out.print(Text(line))
+    if output is not None:
+        files = "comparison.html, comparison.md, comparison.json"
+        out.print(Text(f"written: {output}/{files}"))

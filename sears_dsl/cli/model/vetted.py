@@ -1,0 +1,123 @@
+"""``sears vetted``: what reviewers decided together, as a ruleset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.vetting.agreement import Kappa
+    from sears_dsl.vetting.merging import Agreement
+
+
+@click.command(
+    "vetted",
+    epilog="Example: sears vetted found.sear found.ana.vetting.jsonl found.ben.vetting.jsonl "
+    "-o found.vetted.sear --pairs judged.csv",
+)
+@click.argument("rules")
+@click.argument("journals", nargs=-1, required=True, type=FilePath())
+@click.option("-o", "--output", type=FilePath(),
+              help="The ruleset to write; the rules left out go beside it.")  # fmt: skip
+@click.option("--policy", type=click.Choice(["majority", "all", "any"]), default="majority",
+              show_default=True, help="How many of those who judged a rule have to accept "
+              "it.")  # fmt: skip
+@click.option("--pairs", type=FilePath(), metavar="FILE",
+              help="Write the judged pairs, for `sears calibrate FILE`.")  # fmt: skip
+@click.option("--tagger", help="Runs the tests of edited and written rules; by default one that "
+              "the rules were validated with, where that is known.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print outcomes and agreement as JSON.")
+@imports_option
+def vetted_command(
+    rules: str,
+    journals: tuple[Path, ...],
+    *,
+    output: Path | None,
+    policy: Any,
+    pairs: Path | None,
+    tagger: str | None,
+    as_json: bool,
+    allow_imports_outside: bool,
+) -> None:
+    """Bring journals of reviewers together: how far they agree, and the ruleset they leave.
+
+    A rule is kept, edited or rejected as --policy says; rules that are disputed or that nobody
+    judged are left out, and the file of those left out says why.
+    """
+    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
+    from sears_dsl.vetting.outputs import write_pairs, write_vetted, written_sentence
+    from sears_dsl.vetting.running import load_rules
+    from sears_dsl.vetting.vetted import judged_both_ways, judged_pairs
+
+    ruleset = load_rules(rules, allow_imports_outside=allow_imports_outside)
+    reviews = read_reviews(journals, ruleset)
+    found = outcomes(ruleset, reviews, policy=policy)
+    agreements = {"rules": agreement(reviews), "picks": agreement(reviews, on="picks")}
+    if as_json:
+        from dataclasses import asdict
+
+        kappas = {name: _agreement_json(each) for name, each in agreements.items()}
+        echo_json({"outcomes": [asdict(each) for each in found], "agreement": kappas})
+    else:
+        _print_outcomes(ruleset, found, agreements)
+    if output is not None:
+        chosen = load_tagger(chosen_tagger([ruleset], tagger, quiet=False))
+        written = write_vetted(ruleset, reviews, output, tagger=chosen, policy=policy)
+        click.echo(written_sentence(written), err=True)
+    if pairs is not None:
+        told = f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
+        if both := len(judged_both_ways(judged_pairs(reviews))):
+            told += f"; reviewers contradict each other about {counted(both, 'pair')}"
+        click.echo(told, err=True)
+
+
+def _agreement_json(found: Agreement) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "reviewers": found.reviewers,
+        "cohen": [{"reviewers": names, **asdict(kappa)} for names, kappa in found.pairs.items()],
+        "fleiss": None if found.together is None else asdict(found.together),
+    }
+
+
+def _print_outcomes(ruleset: Ruleset, found: Any, agreements: Mapping[str, Agreement]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from sears_dsl.language.printer import print_rule
+
+    out = console()
+    table = Table("rule", "outcome", "who", box=None, pad_edge=False)
+    for rule, outcome in zip(ruleset.rules, found, strict=True):
+        who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
+        new = f" -> now {outcome.new}" if outcome.new else ""
+        table.add_row(Text(print_rule(rule) + new), outcome.decided, Text(who))
+    out.print(table)
+    for name, each in agreements.items():
+        for (one, other), kappa in each.pairs.items():
+            which = "Cohen's κ" if name == "rules" else "κ"
+            out.print(f"{name}: {which} of {one} and {other}: {_kappa(kappa)}")
+        if len(each.reviewers) > 2 and each.together is not None:
+            which = "Fleiss' κ" if name == "rules" else "κ"
+            out.print(f"{name}: {which} of all {len(each.reviewers)}: {_kappa(each.together)}")
+
+
+def _kappa(found: Kappa) -> str:
+    if not found.items or found.observed is None:
+        return "not defined, nothing was judged by both"
+    told = f"on {found.items}, {found.observed:.0%} alike"
+    if found.value is None:
+        return f"not defined ({told}: there is one category)"
+    beside = ""
+    if found.interval is not None:
+        beside = f" (95% {found.interval[0]:.2f} to {found.interval[1]:.2f})"
+    return f"{found.value:.2f}{beside}, {told}"

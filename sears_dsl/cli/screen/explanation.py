@@ -1,0 +1,83 @@
+"""What rules do in a sentence, as ``sears explain`` and ``sears try`` show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from sears_dsl.cli.screen.console import console, counted
+
+if TYPE_CHECKING:
+    from sears_dsl.engine.explain import Explanation
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.tagging.tagger import Tagger
+    from sears_dsl.tagging.tokens import Token
+
+# So many rules are all explained; of more, those that did not match a single token are counted.
+_FEW = 10
+
+
+class Explained(NamedTuple):
+    """A text with what the rules do in it."""
+
+    text: str
+    tokens: list[Token]
+    explanations: list[Explanation]
+
+    def as_json_object(self) -> dict[str, object]:
+        """As commands print it under --json."""
+        return {
+            "text": self.text,
+            "tokens": [token._asdict() for token in self.tokens],
+            "rules": [asdict(explanation) for explanation in self.explanations],
+        }
+
+
+def explained_in(
+    sentence: str, rulesets: Sequence[Ruleset], tagger: Tagger, wanted: Sequence[str] = ()
+) -> Explained:
+    """Explain rules in a sentence, which may pin its tags."""
+    from sears_dsl.engine.explain import explain
+    from sears_dsl.tagging.contractions import separated
+    from sears_dsl.tagging.pinned import parse_pinned
+
+    pinned = parse_pinned(sentence)
+    text, tokens = pinned or (sentence, separated(tagger.tag([sentence])).row(0))
+    explanations = [
+        replace(explain(rule, ruleset, text, tokens, split=tagger.split), rule_id=rule_id)
+        for ruleset in rulesets
+        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+        if not wanted or rule_id in wanted
+    ]
+    return Explained(text, tokens, explanations)
+
+
+def print_explained(explained: Explained) -> None:
+    """The tokens with their tags, then the rules that fire, then those that nearly did."""
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+    grid = Table("", "token", "coarse", "fine", box=None, pad_edge=False)
+    for position, token in enumerate(explained.tokens):
+        grid.add_row(str(position), Text(token.text), token.coarse, token.fine)
+    out.print(grid)
+    explanations = explained.explanations
+    fired = [each for each in explanations if each.fired]
+    silent = [each for each in explanations if not each.fired]
+    near = [each for each in silent if each.furthest]
+    for each in fired:
+        out.print(Text(f"\nfires: {each.rule_id}", "bold green"))
+        out.print(Text(f"  {each.reason}\n  {each.rewrite}"))
+    for each in sorted(near, key=lambda each: each.furthest - each.total):
+        out.print(Text(f"\nsilent: {each.rule_id}", "bold"))
+        out.print(Text(f"  {each.reason}"))
+    rest = len(silent) - len(near)
+    if len(explanations) <= _FEW:
+        for each in silent:
+            if not each.furthest:
+                out.print(Text(f"\nsilent: {each.rule_id}", "bold"))
+                out.print(Text(f"  {each.reason}"))
+    elif rest:
+        out.print(f"\n{counted(rest, 'rule')} did not match a single token (--rule ID tells why)")
