@@ -44,7 +44,7 @@ from sears_dsl.catalogue import load_rulesets
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
 from sears_dsl.discovery.algorithm import discover
-from sears_dsl.discovery.search import Progress
+from sears_dsl.discovery.search import SearchProgress
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse
@@ -54,7 +54,7 @@ from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, load_team
-from sears_dsl.repair.augmented import Columns
+from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
 from sears_dsl.repair.trainers import BuiltInTrainer, Trainer
 from sears_dsl.runtime.journal import RunJournal
@@ -67,7 +67,7 @@ PAPER_FALL = 0.73
 PRINTED = ("paper/sentiment", "paper/sentiment-subject")
 RULES, SEEDS = 20, 5
 JOBS = min(4, usable_cores())
-COLUMNS = Columns(text="text", label="label")
+COLUMNS = TableColumns(text="text", label="label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _find(data: LabelledRows, training: Table, tagger: Tagger) -> Ruleset:
     team = load_team(Recipe(scorer="pivot"), jobs=JOBS)
     seen: set[str] = set()
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: SearchProgress) -> None:
         if progress.stage not in seen:
             seen.add(progress.stage)
             print(f"  {progress.stage} …", file=sys.stderr, flush=True)

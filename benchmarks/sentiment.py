@@ -41,7 +41,7 @@ from sears_dsl.cli.screen.console import console
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.result.found import Discovery
-from sears_dsl.discovery.search import Progress
+from sears_dsl.discovery.search import SearchProgress
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine import reference
 from sears_dsl.engine.matcher import compile_rules
@@ -104,7 +104,7 @@ class Watch:
 
     marks: list[tuple[str, float]] = field(default_factory=list)
 
-    def see(self, progress: Progress) -> None:
+    def see(self, progress: SearchProgress) -> None:
         """Note the beginning of a stage, and tell it."""
         if not self.marks or self.marks[-1][0] != progress.stage:
             self.marks.append((progress.stage, time.perf_counter()))

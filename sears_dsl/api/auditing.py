@@ -28,7 +28,7 @@ from sears_dsl.runtime.extras import need_audit, need_discovery
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sears_dsl.auditing.comparison import ComparisonDocument, RuleChange
+    from sears_dsl.auditing.comparison import ComparisonDocument, RuleComparison
     from sears_dsl.auditing.document import AuditDocument, RuleRecord, Verdict
     from sears_dsl.auditing.robustness import Robustness
     from sears_dsl.engine.matches import Scope, Unit
@@ -167,7 +167,7 @@ class ComparisonResult(Result):
         self.document = document
 
     @property
-    def rules(self) -> tuple[RuleChange, ...]:
+    def rules(self) -> tuple[RuleComparison, ...]:
         """Each rule with what changed."""
         return self.document.rules
 

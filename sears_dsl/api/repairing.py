@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.predictor import Comparison
-    from sears_dsl.repair.augmented import Columns
+    from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings, RuleRepair
-    from sears_dsl.repair.report import Participants
+    from sears_dsl.repair.report import RepairParticipants
     from sears_dsl.repair.trainers import Trainer
     from sears_dsl.tagging.tagger import Tagger
 
@@ -52,7 +52,7 @@ class RepairResult(Result):
     def __init__(
         self,
         repair: Repair,
-        participants: Participants,
+        participants: RepairParticipants,
         settings: RepairSettings,
         rulesets: Sequence[Ruleset],
         gate: RepairGate | None,
@@ -384,7 +384,7 @@ def fix(
         return RepairResult(done, participants, settings, rulesets, gate)
 
 
-def _trainer(train: object, columns: Columns) -> Trainer:
+def _trainer(train: object, columns: TableColumns) -> Trainer:
     from sears_dsl.repair.trainers import BuiltInTrainer, GivenTrainer
 
     label = columns.label or ""

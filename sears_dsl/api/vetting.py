@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from sears_dsl.models.predictor import Comparison
     from sears_dsl.paraphrasing.plugins import AnyScorer
     from sears_dsl.tagging.tagger import Tagger
-    from sears_dsl.vetting.merging import Outcome
-    from sears_dsl.vetting.outputs import Written
-    from sears_dsl.vetting.running import Place
+    from sears_dsl.vetting.merging import ReviewOutcome
+    from sears_dsl.vetting.outputs import WrittenFiles
+    from sears_dsl.vetting.running import VettingPlace
 
 
 class VettingResult(Result):
@@ -46,7 +46,7 @@ class VettingResult(Result):
     """
 
     def __init__(
-        self, place: Place, addresses: Mapping[str, str], tagger: Tagger, opened: ExitStack
+        self, place: VettingPlace, addresses: Mapping[str, str], tagger: Tagger, opened: ExitStack
     ) -> None:
         self.place = place
         self.addresses = addresses
@@ -59,7 +59,7 @@ class VettingResult(Result):
         return next(iter(self.addresses.values()))
 
     @property
-    def rules(self) -> tuple[Outcome, ...]:
+    def rules(self) -> tuple[ReviewOutcome, ...]:
         """Of each rule what was decided, by whom."""
         from sears_dsl.vetting.merging import outcomes, read_reviews
 
@@ -102,7 +102,7 @@ class VettingResult(Result):
         left = decided.count("unjudged")
         return f"{len(decided) - left:,} of {len(decided):,} rules judged; page {self.address}"
 
-    def save(self, path: str | Path | None = None) -> Written:
+    def save(self, path: str | Path | None = None) -> WrittenFiles:
         """Write what `sears vetted -o` writes: the vetted ruleset, and beside it those left out.
 
         Args:

@@ -22,7 +22,7 @@ from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import holm_values, mcnemar_exact, paired_difference_interval, q_values
 
-Change: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
+RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
 """What became of a rule; ``no evidence`` where the difference may be chance (p ≥ 0.05, Holm)."""
 
 
@@ -78,7 +78,7 @@ class Paired:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleChange:
+class RuleComparison:
     """One rule in both audits.
 
     Attributes:
@@ -97,7 +97,7 @@ class RuleChange:
     expect: str
     failures: Paired
     q_value: float | None
-    outcome: Change
+    outcome: RateChange
     note: str
 
 
@@ -112,7 +112,7 @@ class ComparisonDocument(BaseModel):
     second_model: str
     data_sha256: str
     rows: int
-    rules: tuple[RuleChange, ...]
+    rules: tuple[RuleComparison, ...]
     rows_flipped: Paired
     accuracy: Paired | None
     worst_accuracy: Paired | None
@@ -251,7 +251,7 @@ def _change(
     second: RuleRecord | None,
     paired: Paired,
     q_value: float | None,
-) -> RuleChange:
+) -> RuleComparison:
     record = second or first
     if record is None:
         raise UsageError(f"no audit has the rule {name}", help="this is a defect: report it")
@@ -264,12 +264,12 @@ def _change(
         note = "no row was tested in both"
     elif first.rule != second.rule:
         note = f"the rule was {first.rule}"
-    outcome: Change = "no evidence"
+    outcome: RateChange = "no evidence"
     if not paired.rows:
         outcome = "not compared"
     elif paired.certain:
         outcome = "worse" if paired.second > paired.first else "better"
-    return RuleChange(
+    return RuleComparison(
         id=name,
         rule=record.rule,
         expect=record.expect,
@@ -286,7 +286,7 @@ def _fell(paired: Paired) -> bool:
 
 
 def _summary(
-    rules: Sequence[RuleChange], accuracy: Paired | None, worst: Paired | None
+    rules: Sequence[RuleComparison], accuracy: Paired | None, worst: Paired | None
 ) -> list[str]:
     counts = {
         outcome: sum(each.outcome == outcome for each in rules)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sears_dsl.auditing.document import AuditDocument, RuleRecord
 from sears_dsl.auditing.shares import told
-from sears_dsl.auditing.verdicts import CERTAIN, Outcome
+from sears_dsl.auditing.verdicts import CERTAIN, JudgementOutcome
 
 
 def conclusion(document: AuditDocument) -> str:
@@ -88,7 +88,7 @@ def _limits_failures(document: AuditDocument) -> bool:
     return limited or document.gates.rows_flipped is not None
 
 
-def _of_robustness(document: AuditDocument, outcome: Outcome) -> str:
+def _of_robustness(document: AuditDocument, outcome: JudgementOutcome) -> str:
     """The first gate about robustness with this outcome, and how many more there are."""
     gates = () if document.robustness is None else document.robustness.gates
     found = [each for each in gates if each.outcome == outcome]

@@ -14,7 +14,7 @@ from sears_dsl.auditing.document import Verdict
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.robustness import Robustness
 from sears_dsl.auditing.totals import Together
-from sears_dsl.auditing.verdicts import Judgement, Outcome, judge_share
+from sears_dsl.auditing.verdicts import Judgement, JudgementOutcome, judge_share
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.statistics import binomial_tail
 
@@ -35,8 +35,8 @@ def decide(
         gates: what is demanded.
         robustness: what came of the gates that ask about it; None where none does.
     """
-    counts: Counter[Outcome] = Counter(each.outcome for each in judgements)
-    told_counts: dict[Outcome, int] = {
+    counts: Counter[JudgementOutcome] = Counter(each.outcome for each in judgements)
+    told_counts: dict[JudgementOutcome, int] = {
         outcome: counts[outcome] for outcome in ("failed", "passed", "not judged", "measured")
     }
     if not gates.any_limit:
@@ -64,7 +64,7 @@ def decide(
     passed = counts["passed"] or "passed" in (all_rules, *(each.outcome for each in of_robustness))
     if not (failures or unjudged or passed):
         unjudged.append("no rule was tested on enough rows to be judged")
-    outcome: Outcome = "failed" if failures else "not judged" if unjudged else "passed"
+    outcome: JudgementOutcome = "failed" if failures else "not judged" if unjudged else "passed"
     return Verdict(
         outcome=outcome,
         reasons=(*failures, *unjudged) if outcome != "passed" else (),
@@ -76,7 +76,7 @@ def decide(
 
 def _unjudged(judgements: Sequence[Judgement]) -> Iterator[str]:
     """The gates whose rules could all not be judged."""
-    of_gate: dict[str, set[Outcome]] = {}
+    of_gate: dict[str, set[JudgementOutcome]] = {}
     for judgement in judgements:
         if judgement.limit is not None:
             of_gate.setdefault(judgement.limit_from, set()).add(judgement.outcome)
@@ -85,7 +85,7 @@ def _unjudged(judgements: Sequence[Judgement]) -> Iterator[str]:
             yield f"{gate}: no rule was tested on enough rows to be judged"
 
 
-def _judge_all(whole: Together, gates: Gates) -> tuple[Outcome, str]:
+def _judge_all(whole: Together, gates: Gates) -> tuple[JudgementOutcome, str]:
     """Rows that any rule flips, judged as one test of its own."""
     limit, flipped = gates.rows_flipped, whole.flipped
     if limit is None:

@@ -27,7 +27,7 @@ from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.totals import Together
-from sears_dsl.auditing.verdicts import CERTAIN, Judgement, Outcome
+from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.documents import read_document
@@ -188,10 +188,10 @@ class Verdict:
         all_rules_reason: of that, in a sentence.
     """
 
-    outcome: Outcome
+    outcome: JudgementOutcome
     reasons: tuple[str, ...]
-    counts: dict[Outcome, int]
-    all_rules: Outcome = "measured"
+    counts: dict[JudgementOutcome, int]
+    all_rules: JudgementOutcome = "measured"
     all_rules_reason: str = ""
 
 

@@ -27,7 +27,7 @@ from sears_dsl.auditing.semantic import (
     semantic_robustness,
 )
 from sears_dsl.auditing.shares import Share
-from sears_dsl.auditing.verdicts import Outcome
+from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.models.predictor import answers_equal
 
@@ -121,7 +121,7 @@ class RobustnessGate:
 
     gate: str
     tolerance: float
-    outcome: Outcome
+    outcome: JudgementOutcome
     reason: str
 
 
@@ -367,7 +367,7 @@ def _gate(
     return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
 
 
-def _judged(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Outcome, str]:
+def _judged(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:
     if not record.rows:
         return "not judged", "nothing to test on: no row is changed"
     if record.rows < gates.support:

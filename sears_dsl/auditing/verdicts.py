@@ -22,7 +22,7 @@ from sears_dsl.auditing.shares import Share, share_of, told
 from sears_dsl.effects.rule_effects import RuleEffect
 from sears_dsl.statistics import binomial_tail, q_values
 
-Outcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]
+JudgementOutcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]
 """``measured``: enough rows, and no limit to judge by."""
 
 #: Below this q there is evidence that the true failure rate is above the limit.
@@ -44,7 +44,7 @@ class Judgement:
         q_value: after control of false discoveries.
     """
 
-    outcome: Outcome
+    outcome: JudgementOutcome
     reason: str
     failures: Share
     limit: float | None
@@ -106,7 +106,7 @@ def judge_share(
     support: int,
     judge_by: JudgeBy,
     changed: int,
-) -> tuple[Outcome, str]:
+) -> tuple[JudgementOutcome, str]:
     """The outcome of one share of failures, and why.
 
     Args:

@@ -32,7 +32,7 @@ from sears_dsl.batch.requests import (
     plan_of,
 )
 from sears_dsl.batch.tally import RuleTally, Tally
-from sears_dsl.batch.workers import ADDED, Crew, Task
+from sears_dsl.batch.workers import ADDED, BatchTask, Crew
 from sears_dsl.data.batches import Batch, Format, Frame
 from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
 from sears_dsl.data.streams import STANDARD_STREAM, compressed
@@ -46,7 +46,7 @@ _WITH_HEADER = ("csv", "tsv")
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ApplyProgress:
     """How far a run is; given after every batch.
 
     Attributes:
@@ -92,7 +92,7 @@ class ApplyReport:
 
 
 def apply_file(
-    request: ApplyRequest, *, progress: Callable[[Progress], object] | None = None
+    request: ApplyRequest, *, progress: Callable[[ApplyProgress], object] | None = None
 ) -> ApplyReport:
     r"""Apply rules to a file.
 
@@ -136,7 +136,7 @@ def apply_file(
     patched = request.mode == "chain" and alike and doubles
     names = output_names(request.mode, plan, dataset)
     with_header = request.mode == "chain" and not patched and form.name in _WITH_HEADER
-    task = Task(
+    task = BatchTask(
         mode=request.mode,
         plan=plan,
         output_format=form.name,
@@ -227,9 +227,9 @@ class _Run:
         *,
         matcher: TextMatcher,
         dataset: Dataset,
-        task: Task,
+        task: BatchTask,
         crew: Crew,
-        progress: Callable[[Progress], object] | None,
+        progress: Callable[[ApplyProgress], object] | None,
         started: float,
         before: FileState,
     ) -> None:
@@ -261,7 +261,7 @@ class _Run:
             self.tally.add(tally)
             if self._progress is not None:
                 seconds = time.monotonic() - self._started
-                self._progress(Progress(self.tally.rows, self.tally.changed, number, seconds))
+                self._progress(ApplyProgress(self.tally.rows, self.tally.changed, number, seconds))
 
     def _unfinished(self, finished: int) -> Iterator[Batch]:
         """All rows are read and their ids compared, but finished batches are not worked on."""

@@ -20,7 +20,7 @@ from sears_dsl.batch.tally import Tally
 from sears_dsl.batch.workers import renamed
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset, IdLedger, default_column, require_column, row_ids
-from sears_dsl.data.frames import Copies, MemoryFrame, Records, memory_frame
+from sears_dsl.data.frames import Copies, MemoryFrame, NewRows, memory_frame
 from sears_dsl.data.sources import frame_of
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
@@ -161,7 +161,7 @@ def apply_to(
     sources = {name: name for name in plan.keep} if plan is not None else {}
     if plan is not None and plan.id_column is not None:
         sources["id"] = plan.id_column
-    return frame.records(Records(records, rows, sources))
+    return frame.records(NewRows(records, rows, sources))
 
 
 def _copies(

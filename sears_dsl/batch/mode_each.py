@@ -31,7 +31,7 @@ from sears_dsl.batch.plan import (
     row_name,
     spans_of,
 )
-from sears_dsl.batch.tally import Example, Tally
+from sears_dsl.batch.tally import Tally, TallyExample
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.cells import JsonColumn, Repeated
 from sears_dsl.data.columnar import ArrowValues
@@ -229,7 +229,7 @@ def _count(tally: Tally, found: RewriteColumns, rule_ids: Sequence[str]) -> None
     seconds = begins[np.diff(begins, append=len(order)) > 1] + 1
     chosen = order[np.concatenate([begins, seconds])]
     for rewrite in found.select(chosen.astype(np.int32)).rewrites(0, len(chosen)):
-        example = Example(rewrite.original, rewrite.text, rewrite.edits)
+        example = TallyExample(rewrite.original, rewrite.text, rewrite.edits)
         tally.of(rule_ids[rewrite.rule]).examples.append(example)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from sears_dsl import __version__
 from sears_dsl.batch.plan import Mode, Plan, Touched
 from sears_dsl.batch.share import Share
-from sears_dsl.batch.workers import MatcherRecipe, Task
+from sears_dsl.batch.workers import BatchTask, MatcherRecipe
 from sears_dsl.data.batches import Format, ReadOptions
 from sears_dsl.data.dataset import (
     Dataset,
@@ -223,7 +223,7 @@ def output_names(mode: Mode, plan: Plan, dataset: Dataset) -> tuple[str, ...]:
     return (*(name for name in _RECORD_COLUMNS if several or name != "column"), *plan.keep)
 
 
-def manifest_of(request: ApplyRequest, task: Task, dataset: Dataset) -> dict[str, Any]:
+def manifest_of(request: ApplyRequest, task: BatchTask, dataset: Dataset) -> dict[str, Any]:
     """What has to be the same for a run to be resumed; the number of jobs does not."""
     manifest: dict[str, Any] = {"sears": __version__}
     if request.input == STANDARD_STREAM:

@@ -18,7 +18,7 @@ _KEPT_REASONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TallyExample:
     """A row before and after a rule."""
 
     original: str
@@ -42,13 +42,13 @@ class RuleTally:
     edits: int = 0
     unrenderable: int = 0
     left_out: int = 0
-    examples: list[Example] = field(default_factory=list)
+    examples: list[TallyExample] = field(default_factory=list)
 
     def count(self, original: str, rewritten: str, edits: Sequence[Edit]) -> None:
         """Count the edits of one row."""
         self.edits += len(edits)
         if len(self.examples) < _EXAMPLES:
-            self.examples.append(Example(original, rewritten, tuple(edits)))
+            self.examples.append(TallyExample(original, rewritten, tuple(edits)))
 
     def add(self, other: RuleTally) -> None:
         """Count what the rule did to later rows."""
@@ -148,7 +148,7 @@ class Tally:
         rules = {}
         for rule, counts in value["rules"].items():
             examples = [
-                Example(original, rewritten, tuple(Edit(*edit) for edit in edits))
+                TallyExample(original, rewritten, tuple(Edit(*edit) for edit in edits))
                 for original, rewritten, edits in counts["examples"]
             ]
             rules[rule] = RuleTally(**{**counts, "examples": examples})

@@ -49,7 +49,7 @@ class MatcherRecipe(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class BatchTask:
     """What is done to every batch.
 
     Attributes:
@@ -197,7 +197,7 @@ class _Ready:
     """Makes a worker process ready."""
 
     recipe: MatcherRecipe
-    task: Task
+    task: BatchTask
 
     def __call__(self) -> Callable[[Batch], Finished]:
         return partial(self.task.run, self.recipe.build())
@@ -212,7 +212,7 @@ class Crew(Closing):
         jobs: how many processes work, this one included.
     """
 
-    def __init__(self, recipe: MatcherRecipe, task: Task, *, jobs: int) -> None:
+    def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int) -> None:
         self._ready = _Ready(recipe, task)
         self._jobs = jobs
         self._others: list[Process[Batch, Finished]] = []
@@ -270,7 +270,7 @@ class Crew(Closing):
         self._others = []
 
 
-def _done_here(task: Task, matcher: TextMatcher, batch: Batch) -> Future[Finished]:
+def _done_here(task: BatchTask, matcher: TextMatcher, batch: Batch) -> Future[Finished]:
     """A batch of this process; an error waits for those of batches before it."""
     future: Future[Finished] = Future()
     try:

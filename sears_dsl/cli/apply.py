@@ -30,7 +30,7 @@ from sears_dsl.cli.screen.console import (
 )
 
 if TYPE_CHECKING:
-    from sears_dsl.batch.files import ApplyReport, Progress
+    from sears_dsl.batch.files import ApplyProgress, ApplyReport
     from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.errors import Diagnostic
 
@@ -166,7 +166,7 @@ def _with_progress(request: ApplyRequest) -> ApplyReport:
     with Bar(*layout, console=out, transient=True) as bar:
         task = bar.add_task("compiling rules")
 
-        def show(progress: Progress) -> None:
+        def show(progress: ApplyProgress) -> None:
             rate = progress.rows / progress.seconds if progress.seconds else 0
             bar.update(
                 task,

@@ -29,7 +29,7 @@ from sears_dsl.errors import DataError
 _ROWS = 10_000
 
 
-class Records(NamedTuple):
+class NewRows(NamedTuple):
     """New rows.
 
     Attributes:
@@ -73,7 +73,7 @@ class MemoryFrame(ABC):
         """The rows, at least one batch."""
 
     @abstractmethod
-    def records(self, records: Records) -> Any:
+    def records(self, records: NewRows) -> Any:
         """New rows as a dataset of this kind."""
 
     @abstractmethod
@@ -176,7 +176,7 @@ class _Rows(MemoryFrame):
                 columns = {name: [row.get(name) for row in rows] for name in self.names}
                 yield Batch(first, len(rows), columns)
 
-    def records(self, records: Records) -> list[dict[str, Any]]:
+    def records(self, records: NewRows) -> list[dict[str, Any]]:
         values = zip(*records.columns.values(), strict=True)
         return [dict(zip(records.columns, row, strict=True)) for row in values]
 
@@ -212,7 +212,7 @@ class _PandasFrame(MemoryFrame):
             columns = {name: part[label].tolist() for name, label in self._labels.items()}
             yield Batch(first, len(part), columns)
 
-    def records(self, records: Records) -> Any:
+    def records(self, records: NewRows) -> Any:
         pandas = sys.modules["pandas"]
         frame = pandas.DataFrame(dict(records.columns), index=self._frame.index.take(records.rows))
         for name, source in records.sources.items():
@@ -293,10 +293,10 @@ class _ArrowTable(MemoryFrame):
         """A table of Arrow as what was given."""
         return table
 
-    def records(self, records: Records) -> Any:
+    def records(self, records: NewRows) -> Any:
         return self.result(self._records(records))
 
-    def _records(self, records: Records) -> Any:
+    def _records(self, records: NewRows) -> Any:
         arrow = require_pyarrow()
         arrays = {}
         for name, values in records.columns.items():
@@ -374,7 +374,7 @@ class _HuggingFace(_ArrowTable):
         super().__init__(dataset.with_format("arrow")[:])
         self._dataset = dataset
 
-    def records(self, records: Records) -> Any:
+    def records(self, records: NewRows) -> Any:
         datasets = sys.modules["datasets"]
         table = self._records(records)
         features = datasets.Dataset(table).features

@@ -31,7 +31,13 @@ from sears_dsl.discovery.filtering.paper_filter import complete_scores
 from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.discovery.orders import meaning_first, paper_order
 from sears_dsl.discovery.result.found import Discovery, found_rules, trusted
-from sears_dsl.discovery.search import BeforeSearch, OnKnown, OnProgress, Progress, Search
+from sears_dsl.discovery.search import (
+    BeforeSearch,
+    OnKnown,
+    OnSearchProgress,
+    Search,
+    SearchProgress,
+)
 from sears_dsl.discovery.selection import coverage_of, select
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.evidence import flip_evidence, hold_out
@@ -55,7 +61,7 @@ def adversaries_of(
     settings: Settings,
     tagger: Tagger,
     journal: RunJournal,
-    on_progress: OnProgress = lambda _: None,
+    on_progress: OnSearchProgress = lambda _: None,
     began: float | None = None,
 ) -> tuple[RightRows, Adversaries, int, tuple[Stage, ...]]:
     """The right rows and their adversaries: the first half of the paper's order.
@@ -91,7 +97,7 @@ def discover(
     text: Sequence[str] = (),
     known: KnownRules | None = None,
     journal: RunJournal | None = None,
-    on_progress: OnProgress = lambda _: None,
+    on_progress: OnSearchProgress = lambda _: None,
     on_known: OnKnown = lambda _: None,
     before_search: BeforeSearch = lambda _: None,
     clock: Callable[[], float] = monotonic,
@@ -137,7 +143,7 @@ def discover(
     else:
         outcome = meaning_first(search, searched, apart)
     tried, passed = outcome.tried, outcome.passed
-    on_progress(Progress("selecting", 0, len(passed)))
+    on_progress(SearchProgress("selecting", 0, len(passed)))
     chosen = tried.applications.select(passed)
     flips = tried.answers.flips
     scores = complete_scores(chosen, range(len(passed)), scorer=search.remembered, among=flips)

@@ -1,8 +1,8 @@
 """The two orders of a search: meaning first, and the paper's.
 
-In: a `Search`, the right rows that it looks at. Out: an `Outcome`: rules that the model was asked
-about, which of them pass, and what was counted. Meaning first: a rule has to keep the meaning on
-much text before the model is asked about it, so a few questions a row do; known rules are tried
+In: a `Search`, the right rows that it looks at. Out: a `SearchOutcome`: rules that the model was
+asked about, which of them pass, and what was counted. Meaning first: a rule has to keep the meaning
+on much text before the model is asked about it, so a few questions a row do; known rules are tried
 before all others. The paper's order: all paraphrases and all candidates are asked about, and those
 that flip are filtered by S on the rows. Always holds: where meaning comes first the limit of
 questions leaves something for the held-out rows. Costs the scores, and the questions.
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from sears_dsl.discovery.adversaries import Adversaries, one_of_each_row
 from sears_dsl.discovery.counts import Closest
 from sears_dsl.discovery.filtering.corpus import Corpus
-from sears_dsl.discovery.filtering.meaning import Judged, Judgements, judge_rules
-from sears_dsl.discovery.filtering.paper_filter import Verdict, filter_candidates
+from sears_dsl.discovery.filtering.meaning import Judged, RuleJudgements, judge_rules
+from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.sequential import Round
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import Candidates, propose
 from sears_dsl.discovery.result.found import HeldOutRows, Tried, TriedRule
-from sears_dsl.discovery.search import Outcome, Progress, Search
+from sears_dsl.discovery.search import Search, SearchOutcome, SearchProgress
 from sears_dsl.discovery.twins import words_replaced
 from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
 from sears_dsl.effects.asking import Answers, ask_everything, ask_in_rounds
@@ -48,7 +48,7 @@ _CLOSEST = 3
 # ---------------------------------------------------------------- meaning first
 
 
-def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> Outcome:
+def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> SearchOutcome:
     """Rules that keep the meaning on text are asked about; the known ones before all others."""
     tokens = separated(search.tagger.tag(right.texts))
     known = _known_first(search, right, tokens)
@@ -64,7 +64,7 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     # What flips more rarely than any paraphrase is no rule, however many rows it flips.
     often = wilson_interval(flips, seen)[1] >= base_rate
     passed = np.flatnonzero(enough & often)
-    return Outcome(
+    return SearchOutcome(
         tried=tried,
         passed=passed,
         base_rate=base_rate,
@@ -94,7 +94,7 @@ def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips
     if known is None:
         return None
     shown = "trying known rules"
-    search.on_progress(Progress(shown, 0, None))
+    search.on_progress(SearchProgress(shown, 0, None))
     done = applications_of(known.matcher, tokens, guards=right.guards)
 
     def flips_of(answers: Answers) -> KnownFlips:
@@ -145,7 +145,7 @@ def _changes(
 
     Insertions have a neighbour, a word: they have to go somewhere.
     """
-    search.on_progress(Progress("proposing rules", 0, None))
+    search.on_progress(SearchProgress("proposing rules", 0, None))
     rewordings = single_changes(right.texts, paraphrases, tagger=search.tagger)
     least = search.settings.flips(len(right)) / max(1, len(right))
     least = min(1.0, max(least, search.settings.minimum_frequency))
@@ -159,10 +159,10 @@ def _changes(
 
 def _judged(
     search: Search, right: RightRows, changes: Candidates, corpus: Corpus, tokens: Tokens
-) -> Judgements:
+) -> RuleJudgements:
     """Which changes keep the meaning on text, narrowed where they have to be."""
     least, guards = search.settings.flips(len(tokens)), right.guards
-    search.on_progress(Progress("judging rules on text", 0, len(changes)))
+    search.on_progress(SearchProgress("judging rules on text", 0, len(changes)))
 
     def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
         done = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
@@ -213,7 +213,7 @@ def _asked(
 def _applied(
     search: Search, right: RightRows, rules: Sequence[TriedRule], tokens: Tokens
 ) -> Applications:
-    search.on_progress(Progress("applying rules", 0, len(rules)))
+    search.on_progress(SearchProgress("applying rules", 0, len(rules)))
     return apply_candidates(
         [each.rule for each in rules], tokens, tagger=search.tagger,
         scopes=[each.scope for each in rules], guards=right.guards,
@@ -231,7 +231,7 @@ def _inserts_words(rule: Rule) -> bool:
 
 
 def _closest(
-    tried: Tried, passed: NDArray[np.int64], judgements: Judgements, changes: Candidates
+    tried: Tried, passed: NDArray[np.int64], judgements: RuleJudgements, changes: Candidates
 ) -> tuple[Closest, ...]:
     """Of the rules that were not found those that lacked least, of each kind some."""
     flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
@@ -270,7 +270,7 @@ def _closest(
 # ---------------------------------------------------------------- the paper's order
 
 
-def paper_order(search: Search, right: RightRows) -> Outcome:
+def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     """All paraphrases and all rules are asked about, and those that flip are filtered by S."""
     settings = search.settings
     tokens = separated(search.tagger.tag(right.texts))
@@ -298,7 +298,7 @@ def paper_order(search: Search, right: RightRows) -> Outcome:
         progress=lambda done: search.on_progress(_decided(done)),
     )
     rules = list(map(TriedRule, candidates.rules))
-    return Outcome(
+    return SearchOutcome(
         tried=Tried(rules=rules, applications=done, answers=answers),
         passed=filtered.passed,
         base_rate=adversaries.base_rate,
@@ -313,14 +313,14 @@ def paper_order(search: Search, right: RightRows) -> Outcome:
             "with_enough_flips": int((filtered.flips >= settings.flips(len(right))).sum()),
             "pairs_scored": filtered.asked,
             "pairs_without_stopping": filtered.without_stopping,
-            "undecided": filtered.count(Verdict.UNDECIDED),
+            "undecided": filtered.count(CandidateVerdict.UNDECIDED),
         },
     )
 
 
-def _decided(done: Round) -> Progress:
+def _decided(done: Round) -> SearchProgress:
     decided = done.passed + done.rejected
-    return Progress("scoring", decided, decided + done.open)
+    return SearchProgress("scoring", decided, decided + done.open)
 
 
 def _candidates(
@@ -332,7 +332,7 @@ def _candidates(
 ) -> Candidates:
     """The rules that generalize adversaries, or the changes of all paraphrases."""
     settings = search.settings
-    search.on_progress(Progress("proposing rules", 0, None))
+    search.on_progress(SearchProgress("proposing rules", 0, None))
     rewordings = dict.fromkeys(Rewording(each.original, each.text) for each in adversaries.found)
     flipping = len(rewordings)
     if settings.propose_from == "paraphrases":

@@ -37,7 +37,7 @@ from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
 
-class Progress(NamedTuple):
+class SearchProgress(NamedTuple):
     """How far a stage is; ``total`` is None where nobody knows."""
 
     stage: str
@@ -45,7 +45,7 @@ class Progress(NamedTuple):
     total: int | None
 
 
-OnProgress = Callable[[Progress], None]
+OnSearchProgress = Callable[[SearchProgress], None]
 OnKnown = Callable[[KnownFlips], None]
 BeforeSearch = Callable[[RightRows], None]
 
@@ -67,7 +67,7 @@ class Search:
     tagger: Tagger
     settings: Settings
     journal: RunJournal
-    on_progress: OnProgress
+    on_progress: OnSearchProgress
     budget: Budget
     text: Sequence[str] = ()
     known: KnownRules | None = None
@@ -90,7 +90,7 @@ class Search:
 
     def shown(self, stage: str) -> Callable[[int, int], None]:
         """What tells how far a stage is."""
-        return lambda done, total: self.on_progress(Progress(stage, done, total))
+        return lambda done, total: self.on_progress(SearchProgress(stage, done, total))
 
     def no_time(self, stage: Stage) -> Callable[[], bool]:
         """Whether a stage has to stop."""
@@ -150,7 +150,7 @@ class Search:
     ) -> Adversaries:
         """Those paraphrases that flip the model and keep the meaning."""
         shown = "looking for adversaries"
-        self.on_progress(Progress(shown, 0, sum(map(len, paraphrases))))
+        self.on_progress(SearchProgress(shown, 0, sum(map(len, paraphrases))))
         return find_adversaries(
             right, paraphrases, scorer=self.remembered, tau=self.tau,
             ask=self.asker(right, shown=shown, stage="answers"),
@@ -169,13 +169,13 @@ class Search:
 
     def corpus(self, held_out: HeldOutRows | None) -> Corpus:
         """The text on which rules are judged: no held-out row is in it."""
-        self.on_progress(Progress("reading text", 0, None))
+        self.on_progress(SearchProgress("reading text", 0, None))
         apart = frozenset(() if held_out is None else held_out.texts)
         return Corpus.of(self.data.texts, self.text, tagger=self.tagger, without=apart)
 
 
 @dataclass(kw_only=True)
-class Outcome:
+class SearchOutcome:
     """What one of the orders found.
 
     Attributes:

@@ -25,7 +25,7 @@ OVERLAP = 0.8
 """The share of a rule's rewrites from which on another rule that writes them too stands for it: no
 two rules are to count the same mistakes of the model."""
 
-Reason: TypeAlias = OneOf["redundant", "inverse", "more specific"]
+TwinReason: TypeAlias = OneOf["redundant", "inverse", "more specific"]
 """Why a rule goes: the other one changes the same rows to the same texts (``redundant``), does
 nearly all of that and more (``more specific``), or changes back what this one changes
 (``inverse``)."""
@@ -36,14 +36,14 @@ class Collapsed(NamedTuple):
 
     rule: int
     into: int
-    reason: Reason
+    reason: TwinReason
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Twins:
     """For each rule the rules that can stand for it, with the reason, by position."""
 
-    of_rule: tuple[tuple[tuple[int, Reason], ...], ...]
+    of_rule: tuple[tuple[tuple[int, TwinReason], ...], ...]
 
     @classmethod
     def of(cls, rules: Sequence[Rule], applications: Applications) -> Twins:
@@ -53,7 +53,7 @@ class Twins:
             rules: the rules.
             applications: what these rules, and no others, make of the rows.
         """
-        found: list[list[tuple[int, Reason]]] = [[] for _ in rules]
+        found: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
         for rule, other, reason in (*_contained(applications), *_inverse(rules)):
             found[rule].append((other, reason))
         return cls(tuple(map(tuple, found)))
@@ -95,7 +95,7 @@ def collapse(
     return collapsed
 
 
-def _contained(applications: Applications) -> Iterator[tuple[int, int, Reason]]:
+def _contained(applications: Applications) -> Iterator[tuple[int, int, TwinReason]]:
     """Pairs of rules of which the second writes (nearly) every rewrite of the first."""
     count = applications.rule_count
     common = np.bincount(applications.rewrites, minlength=len(applications.texts))
@@ -128,7 +128,7 @@ def _contained(applications: Applications) -> Iterator[tuple[int, int, Reason]]:
 _Core: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def _inverse(rules: Sequence[Rule]) -> Iterator[tuple[int, int, Reason]]:
+def _inverse(rules: Sequence[Rule]) -> Iterator[tuple[int, int, TwinReason]]:
     """Pairs of rules of which each changes back the words that the other one changes."""
     cores = [_core(rule) for rule in rules]
     by_core: dict[_Core, list[int]] = {}

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.errors import DataError
-from sears_dsl.models.cached import CachedPredictor, OnProgress
+from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal, row_key
 
 # Rows that a model is tried on before anything else begins, and of these asked about again.
@@ -198,7 +198,7 @@ class RightRows:
         *,
         comparison: Comparison = "exact",
         in_time: Callable[[], bool] | None = None,
-        on_progress: OnProgress | None = None,
+        on_progress: OnAnswered | None = None,
         questions: Questions | None = None,
     ) -> None:
         if not isinstance(predictor, CachedPredictor):
@@ -264,7 +264,7 @@ class RightRows:
         texts: Sequence[str],
         *,
         in_time: Callable[[], bool] | None = None,
-        on_progress: OnProgress | None = None,
+        on_progress: OnAnswered | None = None,
     ) -> list[str | None]:
         """What the model says of right rows with other texts, None where it was not asked.
 
@@ -284,7 +284,7 @@ class RightRows:
         rows: Sequence[Row],
         *,
         in_time: Callable[[], bool] | None,
-        on_progress: OnProgress | None,
+        on_progress: OnAnswered | None,
     ) -> list[str | None]:
         """What the model says of rows, None where there was no time or no question left."""
         keys = [row_key(row) for row in rows]

@@ -33,7 +33,7 @@ from sears_dsl.models.predictor import (
 from sears_dsl.models.store import PredictionStore
 
 #: Called with how many of how many distinct rows have their prediction.
-OnProgress: TypeAlias = Callable[[int, int], None]
+OnAnswered: TypeAlias = Callable[[int, int], None]
 
 _Given = TypeVar("_Given")
 
@@ -144,7 +144,7 @@ class CachedPredictor:
         rows: Sequence[Row],
         *,
         deadline: float | None = None,
-        on_progress: OnProgress | None = None,
+        on_progress: OnAnswered | None = None,
     ) -> list[str]:
         """One label for each row.
 
@@ -172,7 +172,7 @@ class CachedPredictor:
         rows: Sequence[Row],
         *,
         in_time: Callable[[], bool] | None = None,
-        on_progress: OnProgress | None = None,
+        on_progress: OnAnswered | None = None,
     ) -> list[str | None]:
         """One label for each row, None where there was no time to ask.
 
@@ -206,7 +206,7 @@ class CachedPredictor:
         return [self._labels.get(key) for key in keys]
 
     def predict_with_confidence(
-        self, rows: Sequence[Row], *, on_progress: OnProgress | None = None
+        self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None
     ) -> list[Answer]:
         """One label for each row, with its confidence where the model gives one.
 
@@ -248,7 +248,7 @@ class CachedPredictor:
         refused: _Given,
         keep: Callable[[dict[str, _Given]], None],
         in_time: Callable[[], bool] | None,
-        on_progress: OnProgress | None,
+        on_progress: OnAnswered | None,
     ) -> None:
         """Ask about the missing ones of distinct rows, batch by batch."""
         done = len(distinct) - len(missing)

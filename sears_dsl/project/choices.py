@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sears_dsl.errors import UsageError
 from sears_dsl.project.consent import agreed, what_it_does
-from sears_dsl.project.fields import Dataset, Gates, Model, UseOfCommand
+from sears_dsl.project.fields import DatasetFields, GateFields, Model, UseOfCommand
 from sears_dsl.project.file import Project
 
 _Named = TypeVar("_Named")
@@ -37,7 +37,7 @@ _TAKES = {
 _FILES = ("sklearn:", "hf:", "file:")
 
 
-class Choice(NamedTuple):
+class ProjectChoice(NamedTuple):
     """A value for an option.
 
     Attributes:
@@ -49,7 +49,7 @@ class Choice(NamedTuple):
     key: str
 
 
-Choices = Mapping[str, Choice]
+Choices = Mapping[str, ProjectChoice]
 """Options, such as ``--label``, and arguments, such as ``rules``, with what they are."""
 
 
@@ -78,7 +78,7 @@ class _Choosing:
     command: str
     given: Mapping[str, Any]
 
-    def choices(self) -> Iterator[tuple[str, Choice]]:
+    def choices(self) -> Iterator[tuple[str, ProjectChoice]]:
         takes = _TAKES[self.command]
         if "rules" in takes:
             yield from self._rulesets()
@@ -105,7 +105,7 @@ class _Choosing:
         own = getattr(use, self.command, None)
         return (isinstance(own, UseOfCommand) and getattr(own, field)) or getattr(use, field)
 
-    def _model(self) -> Iterator[tuple[str, Choice]]:
+    def _model(self) -> Iterator[tuple[str, ProjectChoice]]:
         chosen = self._chosen("--model", "model", self.project.fields.models)
         if chosen is None:
             return
@@ -118,26 +118,29 @@ class _Choosing:
                 help="if it is yours: `sears trust` agrees to what the project file names; or name "
                 f"it by hand: --model {model.spec}",
             )
-        yield "--model", Choice(_spec(self.project, model.spec, f"{key}.spec"), f"{key}.spec")
+        yield (
+            "--model",
+            ProjectChoice(_spec(self.project, model.spec, f"{key}.spec"), f"{key}.spec"),
+        )
         for field in Model.model_fields:
             value = getattr(model, field)
             if field != "spec" and value is not None:
                 if field.endswith("_map") and (self.project.folder / value).is_file():
                     value = _from_here(self.project, value)
-                yield _option(field), Choice(value, f"{key}.{field}")
+                yield _option(field), ProjectChoice(value, f"{key}.{field}")
 
-    def _dataset(self, option: str, use: str) -> Iterator[tuple[str, Choice]]:
+    def _dataset(self, option: str, use: str) -> Iterator[tuple[str, ProjectChoice]]:
         chosen = self._chosen(option, use, self.project.fields.datasets)
         if chosen is None:
             return
         name, dataset = chosen
         key = self.project.key("datasets", name)
-        yield option, Choice(_path(self.project, dataset.file, f"{key}.file"), f"{key}.file")
-        for field in Dataset.model_fields:
+        yield option, ProjectChoice(_path(self.project, dataset.file, f"{key}.file"), f"{key}.file")
+        for field in DatasetFields.model_fields:
             value = getattr(dataset, field)
             if field != "file" and value:
                 value = list(value) if isinstance(value, tuple) else value
-                yield _option(field.removesuffix("s")), Choice(value, f"{key}.{field}")
+                yield _option(field.removesuffix("s")), ProjectChoice(value, f"{key}.{field}")
 
     def _chosen(
         self, option: str, field: str, defined: Mapping[str, _Named]
@@ -161,7 +164,7 @@ class _Choosing:
             )
         return next(iter(defined.items()), None)
 
-    def _rulesets(self) -> Iterator[tuple[str, Choice]]:
+    def _rulesets(self) -> Iterator[tuple[str, ProjectChoice]]:
         """The rules; names of rulesets among those that were given are filled in."""
         defined, given = self.project.fields.rulesets, self.given.get("rules", ())
         named = given or self._use("rules") or tuple(defined)
@@ -174,17 +177,17 @@ class _Choosing:
             else:
                 rules.append(name if given else _rules(self.project, name))
         key = self.project.key("rulesets" if any(n in defined for n in named) else "use.rules")
-        yield "rules", Choice(list(dict.fromkeys(rules)), key)
+        yield "rules", ProjectChoice(list(dict.fromkeys(rules)), key)
 
-    def _text(self) -> Iterator[tuple[str, Choice]]:
+    def _text(self) -> Iterator[tuple[str, ProjectChoice]]:
         fields, key = self.project.fields, self.project.key
         if fields.text:
             texts = [_path(self.project, each, key("text")) for each in fields.text]
-            yield "--text", Choice(texts, key("text"))
+            yield "--text", ProjectChoice(texts, key("text"))
         if fields.text_column:
-            yield "--text-column", Choice(fields.text_column, key("text_column"))
+            yield "--text-column", ProjectChoice(fields.text_column, key("text_column"))
 
-    def _tagger(self) -> Iterator[tuple[str, Choice]]:
+    def _tagger(self) -> Iterator[tuple[str, ProjectChoice]]:
         from sears_dsl.errors import TaggerError  # noqa: PLC0415 - for those that name one
         from sears_dsl.tagging.loading import load_named, may_be_named  # noqa: PLC0415
 
@@ -203,29 +206,29 @@ class _Choosing:
             raise UsageError(
                 f"{_file(self.project)}: {key}: {error.message}", help=error.help
             ) from error
-        yield "--tagger", Choice(name, key)
+        yield "--tagger", ProjectChoice(name, key)
 
-    def _gates(self) -> Iterator[tuple[str, Choice]]:
+    def _gates(self) -> Iterator[tuple[str, ProjectChoice]]:
         gates, key = self.project.fields.gates, self.project.key
-        for field in Gates.model_fields:
+        for field in GateFields.model_fields:
             value = getattr(gates, field)
             if field == "rules":
                 limits = [f"{selector}={rate}" for selector, rate in value.items()]
                 if limits:
-                    yield "--gate", Choice(limits, key("gates", "rules"))
+                    yield "--gate", ProjectChoice(limits, key("gates", "rules"))
             elif value is not None:
-                yield _option(field), Choice(value, key("gates", field))
+                yield _option(field), ProjectChoice(value, key("gates", field))
         if self.project.fields.audits:
             folder = self.project.fields.audits
             _require_inside(self.project, folder, key("audits"), instead="-o")
-            yield "--output", Choice(_from_here(self.project, folder), key("audits"))
+            yield "--output", ProjectChoice(_from_here(self.project, folder), key("audits"))
 
-    def _audits(self) -> Iterator[tuple[str, Choice]]:
+    def _audits(self) -> Iterator[tuple[str, ProjectChoice]]:
         for argument, field in (("before", "baseline"), ("after", "audits")):
             value = getattr(self.project.fields, field)
             if value is not None and argument not in self.given:
                 key = self.project.key(field)
-                yield argument, Choice(_path(self.project, value, key), key)
+                yield argument, ProjectChoice(_path(self.project, value, key), key)
 
 
 def _stands_for(name: str, defined: Mapping[str, Any]) -> bool:

@@ -75,7 +75,7 @@ class Model(_Table):
     on_error: Literal["stop", "skip"] | None = None
 
 
-class Dataset(_Table):
+class DatasetFields(_Table):
     """Rows: a file, its columns, and how answers are compared with labels."""
 
     file: _Text
@@ -87,7 +87,7 @@ class Dataset(_Table):
     slices: _Texts = ()
 
 
-class Gates(_Table):
+class GateFields(_Table):
     """What an audit must not exceed; rates as ``"5%"`` or 0.05."""
 
     max_flip_rate: _Rate | None = None
@@ -135,9 +135,9 @@ class ProjectFields(_Table):
     """
 
     models: dict[_Name, Annotated[Model, BeforeValidator(_as_model)]] = {}
-    datasets: dict[_Name, Annotated[Dataset, BeforeValidator(_as_dataset)]] = {}
+    datasets: dict[_Name, Annotated[DatasetFields, BeforeValidator(_as_dataset)]] = {}
     rulesets: dict[_Name, _Texts] = {}
-    gates: Gates = Gates()
+    gates: GateFields = GateFields()
     use: Use = Use()
     text: _Texts = ()
     text_column: _Text | None = None

@@ -32,7 +32,7 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Comparison, answers_equal
 from sears_dsl.models.vote import common_words, most_frequent
-from sears_dsl.repair.augmented import Columns, new_ids
+from sears_dsl.repair.augmented import TableColumns, new_ids
 from sears_dsl.repair.expansion import expectations_of
 from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
 from sears_dsl.repair.trainers import Trainer
@@ -144,12 +144,12 @@ class RewrittenTable:
     """
 
     table: Table
-    columns: Columns
+    columns: TableColumns
     changed: Mapping[str, Sequence[Any]]
 
     @classmethod
     def of(
-        cls, table: Table, matcher: Matcher, *, columns: Columns, settings: AmountSettings
+        cls, table: Table, matcher: Matcher, *, columns: TableColumns, settings: AmountSettings
     ) -> RewrittenTable:
         """Apply all rules to each row, one after another.
 
@@ -214,7 +214,7 @@ def measure_amounts(
     held_out: LabelledRows,
     matcher: Matcher,
     *,
-    columns: Columns,
+    columns: TableColumns,
     trainer: Trainer,
     folder: Path,
     journal: RunJournal,

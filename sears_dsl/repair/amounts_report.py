@@ -14,7 +14,7 @@ from typing import Any
 
 from sears_dsl import __version__
 from sears_dsl.repair.amounts import Amounts, AmountSettings
-from sears_dsl.repair.report import Participants, error_cell, line, seeds_cell
+from sears_dsl.repair.report import RepairParticipants, error_cell, line, seeds_cell
 from sears_dsl.runtime.writing import write_atomically
 
 #: What stands above the columns of `amount_rows`.
@@ -32,7 +32,7 @@ def amount_rows(done: Amounts) -> list[tuple[str, ...]]:
 
 
 def write_amounts(
-    done: Amounts, path: Path, *, settings: AmountSettings, participants: Participants
+    done: Amounts, path: Path, *, settings: AmountSettings, participants: RepairParticipants
 ) -> dict[str, Any]:
     """Write the JSON, and the Markdown beside it.
 
@@ -53,7 +53,7 @@ def write_amounts(
     return record
 
 
-def _markdown(done: Amounts, settings: AmountSettings, participants: Participants) -> str:
+def _markdown(done: Amounts, settings: AmountSettings, participants: RepairParticipants) -> str:
     lines = [
         "# Errors by amount of rewritten training data",
         "",

@@ -29,7 +29,7 @@ PROVENANCE = ("source_row", "source_rule", "source_ruleset")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class TableColumns:
     """Which columns matter.
 
     Attributes:
@@ -73,7 +73,7 @@ def augmented(
     table: Table,
     expansion: Expansion,
     *,
-    columns: Columns,
+    columns: TableColumns,
     amount: Amount = ALL,
     balanced: bool = True,
     seed: int = 0,
@@ -97,7 +97,8 @@ def augmented(
         >>> from sears_dsl.repair.expansion import Rewritten
         >>> table = Table({"text": ["a movie", "a play"]}, "a.csv", "csv")
         >>> made = Expansion([Rewritten(0, "a film", (0,))], ["r-film"], {0: 1})
-        >>> done = augmented(table, made, columns=Columns(text="text"), rulesets=["found 1.0.0"])
+        >>> columns = TableColumns(text="text")
+        >>> done = augmented(table, made, columns=columns, rulesets=["found 1.0.0"])
         >>> for row in zip(*done.table.columns.values()):
         ...     print(row)
         ('a movie', '1', '', '')
@@ -140,7 +141,7 @@ def augmented(
     )
 
 
-def duplicated(table: Table, count: int, *, columns: Columns, seed: int = 0) -> Table:
+def duplicated(table: Table, count: int, *, columns: TableColumns, seed: int = 0) -> Table:
     """Add copies of random rows: what as many rows more do without any rule.
 
     Args:
@@ -151,7 +152,7 @@ def duplicated(table: Table, count: int, *, columns: Columns, seed: int = 0) -> 
 
     Example:
         >>> table = Table({"text": ["a", "b"]}, "a.csv", "csv")
-        >>> sorted(duplicated(table, 4, columns=Columns(text="text")).columns["text"])
+        >>> sorted(duplicated(table, 4, columns=TableColumns(text="text")).columns["text"])
         ['a', 'a', 'a', 'b', 'b', 'b']
     """
     random = Random(seed)  # noqa: S311 - a sample, no secret

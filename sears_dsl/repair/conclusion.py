@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 from sears_dsl.errors import UsageError
 from sears_dsl.repair.experiment import Repair
-from sears_dsl.repair.measurement import Change
+from sears_dsl.repair.measurement import ErrorChange
 
 RepairOutcome: TypeAlias = Literal["passed", "failed", "not judged"]
 
@@ -101,7 +101,7 @@ def _judged_fall(done: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutcome
 
 
 def _judged_validation(
-    change: Change, done: Repair, gate: RepairGate
+    change: ErrorChange, done: Repair, gate: RepairGate
 ) -> Iterator[tuple[RepairOutcome, str]]:
     if change.difference is None or change.interval is None:
         yield _NOT_JUDGED, "there is no validation error"
@@ -184,7 +184,7 @@ def _point(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def _points(change: Change) -> str:
+def _points(change: ErrorChange) -> str:
     """A difference in points with its interval; it is known to be there."""
     low, high = change.interval or (-1.0, 1.0)
     difference = change.difference or 0.0

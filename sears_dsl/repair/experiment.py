@@ -28,17 +28,17 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.models.predictor import Comparison, answers_equal
-from sears_dsl.repair.augmented import Augmented, Columns, augmented, duplicated
+from sears_dsl.repair.augmented import Augmented, TableColumns, augmented, duplicated
 from sears_dsl.repair.choice import ALL, Amount
 from sears_dsl.repair.expansion import Expansion, expand
-from sears_dsl.repair.measurement import Change, Estimate, Outcomes, change, estimate
+from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
 from sears_dsl.repair.trainers import Trainer
 from sears_dsl.runtime.journal import RunJournal
 
-Variant: TypeAlias = Literal["original", "augmented", "control"]
+TrainingVariant: TypeAlias = Literal["original", "augmented", "control"]
 """Trained on the rows as they are, with rewrites, or with random copies of rows."""
 
-OnTraining: TypeAlias = Callable[[Variant, int, int, int], None]
+OnTraining: TypeAlias = Callable[[TrainingVariant, int, int, int], None]
 """Called before each training with variant, seed, how many are done and how many there are."""
 
 _Flags: TypeAlias = NDArray[np.bool_]
@@ -76,7 +76,7 @@ class RepairSettings:
             raise UsageError(f"{self.seeds} seeds train nothing", help="give 1 or more")
 
     @property
-    def variants(self) -> tuple[Variant, ...]:
+    def variants(self) -> tuple[TrainingVariant, ...]:
         """What is trained for each seed."""
         return ("original", "augmented", "control") if self.control else ("original", "augmented")
 
@@ -96,8 +96,8 @@ class Measured:
     original: Estimate
     augmented: Estimate
     control: Estimate | None
-    change: Change
-    control_change: Change | None
+    change: ErrorChange
+    control_change: ErrorChange | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def repair(
     held_out: LabelledRows,
     matcher: Matcher,
     *,
-    columns: Columns,
+    columns: TableColumns,
     trainer: Trainer,
     folder: Path,
     journal: RunJournal,
@@ -258,7 +258,7 @@ class _Work:
 
     training: Table
     expansion: Expansion
-    columns: Columns
+    columns: TableColumns
     settings: RepairSettings
 
     def augmented(self, seed: int) -> Augmented:
@@ -271,7 +271,7 @@ class _Work:
             seed=seed,
         )
 
-    def table(self, variant: Variant, seed: int) -> Table:
+    def table(self, variant: TrainingVariant, seed: int) -> Table:
         if variant == "original":
             return self.training
         done = self.augmented(seed)
@@ -297,13 +297,13 @@ def _answers(
     folder: Path,
     journal: RunJournal,
     tell: OnTraining | None,
-) -> dict[Variant, list[_Answers]]:
+) -> dict[TrainingVariant, list[_Answers]]:
     """Train every model that the journal has no answers of, and ask it."""
     settings = work.settings
     rewritten = held_out.rewritten(
         [each.row for each in asked.rewrites], [each.text for each in asked.rewrites]
     )
-    found: dict[Variant, list[_Answers]] = {variant: [] for variant in settings.variants}
+    found: dict[TrainingVariant, list[_Answers]] = {variant: [] for variant in settings.variants}
     seeds = range(settings.seed, settings.seed + settings.seeds)
     runs = list(product(seeds, settings.variants))
     for done, (seed, variant) in enumerate(runs):
@@ -352,11 +352,11 @@ class _Items:
 
     def outcomes(
         self,
-        wrong: Mapping[Variant, _Flags],
-        counted: Mapping[Variant, _Flags] | None = None,
+        wrong: Mapping[TrainingVariant, _Flags],
+        counted: Mapping[TrainingVariant, _Flags] | None = None,
         *,
         rule: int | None = None,
-    ) -> dict[Variant, Outcomes]:
+    ) -> dict[TrainingVariant, Outcomes]:
         """The rewrites that count, or all; only those of a rule where one is named."""
         of_rule = np.array([rule is None or rule in each.rules for each in self._rewrites])
         return {
@@ -375,7 +375,7 @@ class _Items:
         ]
 
 
-def _measured(outcomes: Mapping[Variant, Outcomes]) -> Measured:
+def _measured(outcomes: Mapping[TrainingVariant, Outcomes]) -> Measured:
     control = outcomes.get("control")
     return Measured(
         original=estimate(outcomes["original"]),

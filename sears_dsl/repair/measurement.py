@@ -1,9 +1,9 @@
 """Error before and after, over several seeds, with intervals.
 
 In: for each seed and each item (a held-out row, or a rewrite of one) whether a model is wrong, and
-whether the item counts. Out: `Estimate`s and `Change`s. Always holds: an error is the number of
-wrong items over the number of counted ones, seeds taken together; the same outcomes give the same
-numbers.
+whether the item counts. Out: `Estimate`s and `ErrorChange`s. Always holds: an error is the number
+of wrong items over the number of counted ones, seeds taken together; the same outcomes give the
+same numbers.
 
 Two things vary: another sample of rows, and another training. The interval of an error is Wilson's
 for as many trials as distinct rows count, since rewrites of one row are not independent. The one
@@ -95,7 +95,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ErrorChange:
     """What became of an error.
 
     Attributes:
@@ -139,7 +139,7 @@ def estimate(outcomes: Outcomes) -> Estimate:
     )
 
 
-def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> Change:
+def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> ErrorChange:
     """How the error changed.
 
     Args:
@@ -168,7 +168,7 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> Change:
     sums = (*before.sums, *after.sums)
     first, second = _errors([each.sum(keepdims=True) for each in sums])
     if np.isnan(first[0, 0]) or np.isnan(second[0, 0]):
-        return Change(None, None, None, None)
+        return ErrorChange(None, None, None, None)
     drawn = _errors(_resampled(sums, np.random.default_rng(seed)))
     was, now = (each.ravel() for each in drawn)
     error, left = float(first[0, 0]), float(second[0, 0])
@@ -184,7 +184,7 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> Change:
     if _is_point(fall_interval):
         low, high = (float(end) for end in wilson_interval(left * rows, rows))
         fall_interval = (1 - high / error, 1 - low / error)
-    return Change(
+    return ErrorChange(
         difference=left - error,
         interval=interval,
         fall=1 - left / error if error else None,

@@ -19,7 +19,7 @@ from sears_dsl.auditing.reports.code_cells import code_cell
 from sears_dsl.repair.augmented import Augmented
 from sears_dsl.repair.conclusion import MARGIN, RepairGate, conclusion, judge_repair
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings
-from sears_dsl.repair.measurement import Change, Estimate
+from sears_dsl.repair.measurement import ErrorChange, Estimate
 from sears_dsl.runtime.writing import write_atomically
 
 _NOT_GIVEN = "–"
@@ -44,7 +44,7 @@ ERRORS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Participants:
+class RepairParticipants:
     """Who took part, by identity.
 
     Attributes:
@@ -121,7 +121,7 @@ def repair_record(
     done: Repair,
     *,
     settings: RepairSettings,
-    participants: Participants,
+    participants: RepairParticipants,
     gate: RepairGate | None = None,
 ) -> dict[str, Any]:
     """A repair as values that JSON knows; with a verdict where there is a gate."""
@@ -150,7 +150,7 @@ def write_repair(
     path: Path,
     *,
     settings: RepairSettings,
-    participants: Participants,
+    participants: RepairParticipants,
     gate: RepairGate | None = None,
 ) -> dict[str, Any]:
     """Write the JSON, and the Markdown beside it.
@@ -188,7 +188,7 @@ def measured_rows(done: Repair) -> list[tuple[str, ...]]:
     ]
 
 
-def repair_notes(done: Repair, participants: Participants) -> list[str]:
+def repair_notes(done: Repair, participants: RepairParticipants) -> list[str]:
     """What a reader has to know beside the numbers, in sentences."""
     notes = list(participants.notes)
     if done.wanted is not None and done.added < done.wanted:
@@ -216,7 +216,10 @@ def _of(done: Repair, key: str) -> Measured:
 
 
 def _markdown(
-    done: Repair, settings: RepairSettings, participants: Participants, gate: RepairGate | None
+    done: Repair,
+    settings: RepairSettings,
+    participants: RepairParticipants,
+    gate: RepairGate | None,
 ) -> str:
     lines = [
         "# Repair by augmentation",
@@ -289,14 +292,14 @@ def seeds_cell(found: Estimate) -> str:
     return f"{each} ({_percent(low)} to {_percent(high)})"
 
 
-def _difference(found: Change) -> str:
+def _difference(found: ErrorChange) -> str:
     if found.difference is None or found.interval is None:
         return _NOT_GIVEN
     low, high = found.interval
     return f"{100 * found.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
 
 
-def _fall(found: Change) -> str:
+def _fall(found: ErrorChange) -> str:
     """What is left of the error, in words: ``9% less (38% more to 42% less)``."""
     if found.fall is None or found.fall_interval is None:
         return _NOT_GIVEN

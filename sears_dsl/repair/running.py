@@ -1,7 +1,7 @@
 """Augmentation and repair from rules and rows to what is reported: every stage, in order.
 
     rows ──▶ rewrites ──▶ chosen ──▶ old and new rows, with a record of who took part
-    rows, held-out rows ──▶ trainings with and without rewrites ──▶ `Repair`, `Participants`
+    rows, held-out rows ──▶ trainings with and without rewrites ──▶ `Repair`, `RepairParticipants`
 
 In: a `Table`, rulesets, a tagger, choices. Out: as above. Always holds: the same input under the
 same choices gives the same bytes. Costs what the trainings cost.
@@ -26,11 +26,11 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.amounts import Amounts, AmountSettings, OnAmount, measure_amounts
-from sears_dsl.repair.augmented import Augmented, Columns, augmented, named_rules
+from sears_dsl.repair.augmented import Augmented, TableColumns, augmented, named_rules
 from sears_dsl.repair.choice import ALL, Amount
 from sears_dsl.repair.expansion import expand
 from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repair
-from sears_dsl.repair.report import Participants, augmentation_record
+from sears_dsl.repair.report import RepairParticipants, augmentation_record
 from sears_dsl.repair.train_command import CommandTrainer
 from sears_dsl.repair.trainers import Trainer
 from sears_dsl.runtime.journal import RunJournal
@@ -67,7 +67,7 @@ class AugmentationChoices:
 
 def columns_of(
     table: Table, *, text: str | None, label: str | None, id_column: str | None = None
-) -> Columns:
+) -> TableColumns:
     """Which columns hold text, label and id.
 
     Args:
@@ -88,7 +88,7 @@ def columns_of(
         require_column(names, name, where=table.path)
     chosen = text_column(table, chosen=text, label=label)
     own = "id" if "id" in names and "id" not in (chosen, label) else None
-    return Columns(text=chosen, label=label, id=id_column or own)
+    return TableColumns(text=chosen, label=label, id=id_column or own)
 
 
 def augment_table(
@@ -96,7 +96,7 @@ def augment_table(
     matcher: Matcher,
     rulesets: Sequence[Ruleset],
     *,
-    columns: Columns,
+    columns: TableColumns,
     tagger: Tagger,
     choices: AugmentationChoices = AugmentationChoices(),
 ) -> tuple[Augmented, Mapping[str, Any]]:
@@ -168,14 +168,14 @@ def repair_model(
     matcher: Matcher,
     rulesets: Sequence[Ruleset],
     *,
-    columns: Columns,
+    columns: TableColumns,
     tagger: Tagger,
     trainer: Trainer,
     folder: Path,
     settings: RepairSettings,
     notes: Sequence[str] = (),
     on_training: OnTraining | None = None,
-) -> tuple[Repair, Participants]:
+) -> tuple[Repair, RepairParticipants]:
     """Train on rows with and without rewrites, and compare.
 
     Args:
@@ -221,14 +221,14 @@ def amounts_of_noise(
     matcher: Matcher,
     rulesets: Sequence[Ruleset],
     *,
-    columns: Columns,
+    columns: TableColumns,
     tagger: Tagger,
     trainer: Trainer,
     folder: Path,
     settings: AmountSettings,
     notes: Sequence[str] = (),
     on_training: OnAmount | None = None,
-) -> tuple[Amounts, Participants]:
+) -> tuple[Amounts, RepairParticipants]:
     """Train on amounts of rewritten rows, and ask about held-out rows before and after the rules.
 
     Args:
@@ -280,9 +280,9 @@ def _participants(
     trainer: Trainer,
     *,
     notes: Sequence[str],
-) -> Participants:
+) -> RepairParticipants:
     seedless = isinstance(trainer, CommandTrainer) and not trainer.seeded
-    return Participants(
+    return RepairParticipants(
         rules=rules_digest(rulesets),
         rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
         tagger=identity_of(tagger),
@@ -294,7 +294,7 @@ def _participants(
 
 
 def _guard_notes(
-    training: Table, held_out: LabelledRows, columns: Columns, protection: Protection
+    training: Table, held_out: LabelledRows, columns: TableColumns, protection: Protection
 ) -> Iterator[str]:
     """What a reader has to know of values that are not in their texts."""
     guards = guards_of(training, protection, column=columns.text)
@@ -303,7 +303,7 @@ def _guard_notes(
             yield f"{path}: {sentence}."
 
 
-def _task(participants: Participants, settings: RepairSettings, *, drawing: bool) -> str:
+def _task(participants: RepairParticipants, settings: RepairSettings, *, drawing: bool) -> str:
     """What answers depend on; how many seeds there are takes no part, so that more can be added.
 
     The first seed takes part where rules draw, since it decides what they write.

@@ -1,7 +1,7 @@
 """The entries of a journal → what a reviewer holds now.
 
-In: entries in order. Out: `State`. Always holds: the same entries give the same state; an entry
-that was undone counts for nothing, as if it had never been made. Costs one pass.
+In: entries in order. Out: `ReviewState`. Always holds: the same entries give the same state; an
+entry that was undone counts for nothing, as if it had never been made. Costs one pass.
 
 Kinds of entries, by task:
 
@@ -19,13 +19,13 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from sears_dsl.errors import DataError
-from sears_dsl.vetting.journal import Entry
+from sears_dsl.vetting.journal import JournalEntry
 
-Verdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
-Task: TypeAlias = Literal["judge", "write", "pick"]
+ReviewVerdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
+ReviewTask: TypeAlias = Literal["judge", "write", "pick"]
 Pair: TypeAlias = tuple[str, str]
 
-TASKS: Mapping[Task, frozenset[str]] = MappingProxyType(
+TASKS: Mapping[ReviewTask, frozenset[str]] = MappingProxyType(
     {
         "judge": frozenset({"accept", "reject", "edit", "skip", "pair"}),
         "write": frozenset({"save", "remove"}),
@@ -67,7 +67,7 @@ class RuleVerdict:
     """
 
     rule: str
-    verdict: Verdict
+    verdict: ReviewVerdict
     number: int
     time: str
     new: str = ""
@@ -101,7 +101,7 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ReviewState:
     """All that holds now.
 
     Attributes:
@@ -118,14 +118,14 @@ class State:
     written: tuple[WrittenRule, ...]
     picks: Mapping[str, Pick]
     revision: int
-    last: Mapping[Task, Entry]
+    last: Mapping[ReviewTask, JournalEntry]
 
-    def with_verdict(self, *verdicts: Verdict) -> list[RuleVerdict]:
+    def with_verdict(self, *verdicts: ReviewVerdict) -> list[RuleVerdict]:
         """The verdicts of these kinds, in the order of decision."""
         return [each for each in self.rules.values() if each.verdict in verdicts]
 
 
-def task_of(kind: str) -> Task | None:
+def task_of(kind: str) -> ReviewTask | None:
     """The task that a kind of entry belongs to; None for undo.
 
     Example:
@@ -135,7 +135,7 @@ def task_of(kind: str) -> Task | None:
     return next((task for task, kinds in TASKS.items() if kind in kinds), None)
 
 
-def replay(entries: Sequence[Entry]) -> State:
+def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     """What holds after these entries.
 
     Raises:
@@ -143,7 +143,7 @@ def replay(entries: Sequence[Entry]) -> State:
 
     Example:
         >>> def entry(number, kind, **content):
-        ...     return Entry(number, "2026-11-21T17:30:00Z", "ana", "5c4e", kind, content)
+        ...     return JournalEntry(number, "2026-11-21T17:30:00Z", "ana", "5c4e", kind, content)
         >>> state = replay([entry(1, "accept", rule="r-1"), entry(2, "reject", rule="r-2"),
         ...                 entry(3, "undo", undone=2)])
         >>> [(each.rule, each.verdict) for each in state.rules.values()], state.revision
@@ -154,7 +154,7 @@ def replay(entries: Sequence[Entry]) -> State:
     pairs: dict[Pair, bool] = {}
     written: dict[str, WrittenRule] = {}
     picks: dict[str, Pick] = {}
-    last: dict[Task, Entry] = {}
+    last: dict[ReviewTask, JournalEntry] = {}
     for entry in entries:
         task = task_of(entry.kind)
         if task is None:
@@ -187,10 +187,10 @@ def replay(entries: Sequence[Entry]) -> State:
             verdict = _verdict(entry)
             rules.pop(verdict.rule, None)
             rules[verdict.rule] = verdict
-    return State(rules, pairs, tuple(written.values()), picks, len(entries), last)
+    return ReviewState(rules, pairs, tuple(written.values()), picks, len(entries), last)
 
 
-def _undone(entry: Entry, entries: Sequence[Entry]) -> int:
+def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
     """The number of the entry that this one takes back."""
     number: int = _need(entry, "undone", int)
     if isinstance(number, bool) or not 1 <= number < entry.number:
@@ -200,7 +200,7 @@ def _undone(entry: Entry, entries: Sequence[Entry]) -> int:
     return number
 
 
-def _verdict(entry: Entry) -> RuleVerdict:
+def _verdict(entry: JournalEntry) -> RuleVerdict:
     kind: Any = entry.kind
     reason = _optional(entry, "reason")
     if kind == "reject" and reason and reason not in REASONS:
@@ -217,7 +217,7 @@ def _verdict(entry: Entry) -> RuleVerdict:
     )
 
 
-def _pairs(entry: Entry, name: str) -> tuple[Pair, ...]:
+def _pairs(entry: JournalEntry, name: str) -> tuple[Pair, ...]:
     found = entry.content.get(name, [])
     if not isinstance(found, list) or not all(
         isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)
@@ -227,19 +227,19 @@ def _pairs(entry: Entry, name: str) -> tuple[Pair, ...]:
     return tuple((original, rewritten) for original, rewritten in found)
 
 
-def _optional(entry: Entry, name: str) -> str:
+def _optional(entry: JournalEntry, name: str) -> str:
     text: str = _need(entry, name, str) if name in entry.content else ""
     return text
 
 
-def _need(entry: Entry, name: str, *kinds: type) -> Any:
+def _need(entry: JournalEntry, name: str, *kinds: type) -> Any:
     found = entry.content.get(name)
     if not isinstance(found, kinds) or (found is None and name not in entry.content):
         raise _strange(entry, f"its {name} is {repr(found)[:_SHOWN]}")
     return found
 
 
-def _strange(entry: Entry, why: str) -> DataError:
+def _strange(entry: JournalEntry, why: str) -> DataError:
     return DataError(
         f"entry {entry.number} ({entry.kind}) of the journal means nothing here: {why}",
         help="bring back the file as sears vet wrote it",

@@ -99,7 +99,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One line after the first.
 
     Attributes:
@@ -172,7 +172,7 @@ class Journal(Closing):
                 self.torn = self._mend()
                 self._write(self._first_line(ruleset.path))
             self.header, found = read_journal(path)
-            self.entries: list[Entry] = found
+            self.entries: list[JournalEntry] = found
             check_ruleset(self.header, path, self._sha256, ruleset.path)
             if self.header.reviewer != reviewer:
                 raise DataError(
@@ -186,13 +186,13 @@ class Journal(Closing):
             os.close(self._descriptor)
             raise
 
-    def append(self, kind: str, content: Mapping[str, Any]) -> Entry:
+    def append(self, kind: str, content: Mapping[str, Any]) -> JournalEntry:
         """Add an entry; it is on the disk when this returns.
 
         Raises:
             DataError: it could not be written, or the file was changed by somebody else.
         """
-        entry = Entry(
+        entry = JournalEntry(
             number=len(self.entries) + 1,
             time=_stamp(self._now()),
             reviewer=self.reviewer,
@@ -283,7 +283,7 @@ class Journal(Closing):
         }
 
 
-def read_journal(path: Path) -> tuple[Header, list[Entry]]:
+def read_journal(path: Path) -> tuple[Header, list[JournalEntry]]:
     """Read a journal; a torn last line is left out, and left alone.
 
     Raises:
@@ -373,7 +373,7 @@ def _header(line: Mapping[str, Any], path: Path) -> Header:
     return found
 
 
-def _entry(line: dict[str, Any], path: Path, number: int, header: Header) -> Entry:
+def _entry(line: dict[str, Any], path: Path, number: int, header: Header) -> JournalEntry:
     told = [line.pop(name, None) for name in ("time", "reviewer", "ruleset", "kind")]
     place = line.pop("n", None)
     if isinstance(place, bool) or not isinstance(place, int) or place != number:
@@ -385,4 +385,4 @@ def _entry(line: dict[str, Any], path: Path, number: int, header: Header) -> Ent
         raise _damaged(path, number + 1, f"its time is {time[:_SHOWN]!r}")
     if reviewer != header.reviewer or ruleset != header.sha256[:_SHORT]:
         raise _damaged(path, number + 1, "it is of another reviewer or ruleset than the first line")
-    return Entry(number, time, reviewer, ruleset, kind, line)
+    return JournalEntry(number, time, reviewer, ruleset, kind, line)

@@ -1,10 +1,10 @@
 """Journals of several reviewers → what they say together, and how far they agree.
 
-In: journals about one ruleset. Out: an `Outcome` for each of its rules, and `Agreement`. Always
-holds: every rule has exactly one outcome; without a majority of those who judged it a rule is
-disputed, and so is one that most keep but in different wordings, none of which has more voices than
-the others; what is disputed is not accepted; the order of the journals makes no difference. Costs a
-pass over the journals.
+In: journals about one ruleset. Out: a `ReviewOutcome` for each of its rules, and `Agreement`.
+Always holds: every rule has exactly one outcome; without a majority of those who judged it a rule
+is disputed, and so is one that most keep but in different wordings, none of which has more voices
+than the others; what is disputed is not accepted; the order of the journals makes no difference.
+Costs a pass over the journals.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.agreement import Kappa, choice_kappa, cohen_kappa, fleiss_kappa
-from sears_dsl.vetting.decisions import RuleVerdict, State, replay
+from sears_dsl.vetting.decisions import ReviewState, RuleVerdict, replay
 from sears_dsl.vetting.journal import Header, check_ruleset, read_journal, ruleset_digest
 
 Policy: TypeAlias = Literal["majority", "all", "any"]
@@ -36,7 +36,7 @@ class Review:
     """A journal, read: its first line, what holds now, the time of the last decision."""
 
     header: Header
-    state: State
+    state: ReviewState
     ended: str
 
     @property
@@ -46,7 +46,7 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReviewOutcome:
     """What became of a rule.
 
     Attributes:
@@ -103,7 +103,7 @@ def read_reviews(paths: Sequence[Path], ruleset: Ruleset) -> list[Review]:
 
 def outcomes(
     ruleset: Ruleset, reviews: Sequence[Review], *, policy: Policy = "majority"
-) -> list[Outcome]:
+) -> list[ReviewOutcome]:
     """What became of each rule, in the order of the ruleset.
 
     Args:
@@ -115,26 +115,26 @@ def outcomes(
     return [_outcome(name, reviews, policy) for name in ruleset.rule_ids]
 
 
-def _outcome(name: str, reviews: Sequence[Review], policy: Policy) -> Outcome:
+def _outcome(name: str, reviews: Sequence[Review], policy: Policy) -> ReviewOutcome:
     verdicts = {
         review.reviewer: review.state.rules[name]
         for review in reviews
         if name in review.state.rules and review.state.rules[name].verdict != "skip"
     }
     if not verdicts:
-        return Outcome(name, "unjudged", "", verdicts)
+        return ReviewOutcome(name, "unjudged", "", verdicts)
     wanting = [each for each in verdicts.values() if each.verdict != "reject"]
     needed = {"majority": len(verdicts) // 2 + 1, "all": len(verdicts), "any": 1}[policy]
     if len(wanting) < needed:
         tied = policy == "majority" and 2 * len(wanting) == len(verdicts)
-        return Outcome(name, "disputed" if tied else "rejected", "", verdicts)
+        return ReviewOutcome(name, "disputed" if tied else "rejected", "", verdicts)
     # The wording that most of them want; of equals the original one, which somebody accepted.
     wordings = Counter(each.new for each in wanting)
     most = max(wordings.values())
     first, *others = sorted(text for text, voices in wordings.items() if voices == most)
     if first and others:
-        return Outcome(name, "disputed", "", verdicts)
-    return Outcome(name, "edited" if first else "kept", first, verdicts)
+        return ReviewOutcome(name, "disputed", "", verdicts)
+    return ReviewOutcome(name, "edited" if first else "kept", first, verdicts)
 
 
 def agreement(reviews: Sequence[Review], on: Literal["rules", "picks"] = "rules") -> Agreement:
@@ -167,7 +167,7 @@ def _kappa(
     return fleiss_kappa(ratings)
 
 
-def _of_rules(state: State) -> dict[_Item, str]:
+def _of_rules(state: ReviewState) -> dict[_Item, str]:
     return {
         (name,): "reject" if each.verdict == "reject" else "keep"
         for name, each in state.rules.items()
@@ -175,7 +175,7 @@ def _of_rules(state: State) -> dict[_Item, str]:
     }
 
 
-def _of_picks(state: State) -> dict[_Item, str]:
+def _of_picks(state: ReviewState) -> dict[_Item, str]:
     """Only who saw the same adversaries answered the same question."""
     return {
         (name, *sorted(set(each.shown))): each.choice or ""
@@ -184,7 +184,7 @@ def _of_picks(state: State) -> dict[_Item, str]:
     }
 
 
-_RATINGS: Mapping[str, Callable[[State], dict[_Item, str]]] = {
+_RATINGS: Mapping[str, Callable[[ReviewState], dict[_Item, str]]] = {
     "rules": _of_rules,
     "picks": _of_picks,
 }

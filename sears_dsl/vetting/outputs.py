@@ -29,7 +29,7 @@ from sears_dsl.vetting.vetted import judged_pairs, left_out_text, vetted_text
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFiles:
     """What was written.
 
     Attributes:
@@ -45,11 +45,11 @@ class Written:
     added: int
 
 
-def written_sentence(written: Written) -> str:
+def written_sentence(written: WrittenFiles) -> str:
     """What was written, in a sentence.
 
     Example:
-        >>> written_sentence(Written(Path("a.vetted.sear"), None, {"kept": 1}, 0))
+        >>> written_sentence(WrittenFiles(Path("a.vetted.sear"), None, {"kept": 1}, 0))
         '1 rule kept, in a.vetted.sear'
     """
     counts = written.counts
@@ -81,7 +81,7 @@ def write_vetted(
     *,
     tagger: Tagger,
     policy: Policy = "majority",
-) -> Written:
+) -> WrittenFiles:
     """Write the vetted ruleset, and beside it the rules that were left out and its origin.
 
     Args:
@@ -117,7 +117,7 @@ def write_vetted(
     _carry_manifest(Path(ruleset.path), path)
     write_atomically(path, text.encode("utf-8"))
     added = {written.text for review in reviews for written in review.state.written}
-    return Written(path, beside if beside.exists() else None, dict(counts), len(added))
+    return WrittenFiles(path, beside if beside.exists() else None, dict(counts), len(added))
 
 
 def _carry_manifest(source: Path, vetted: Path) -> None:

@@ -1,6 +1,6 @@
 """A sitting: from a ruleset, rows and a model to the page on which people judge.
 
-    `Place` ──▶ journals, ours until the end ──▶ workbench ──▶ a session a reviewer ──▶ application
+    `VettingPlace` ──▶ journals, ours until the end ──▶ workbench ──▶ a session a reviewer ──▶ page
 
 In: where rules lie and decisions go, rows, a model, choices. Out: sessions and the application that
 serves them. Always holds: each reviewer has an own journal; a journal in which nothing was decided
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VettingPlace:
     """The ruleset, who judges it, and where things are written.
 
     Attributes:
@@ -142,7 +142,7 @@ def place_of(
     reviewers: Sequence[str] = (),
     output: Path | None = None,
     journal: Path | None = None,
-) -> Place:
+) -> VettingPlace:
     """Where the decisions about a ruleset go.
 
     Args:
@@ -171,7 +171,7 @@ def place_of(
         raise UsageError(f"{ruleset.path} has no rules", help="name a ruleset with rules to judge")
     target = output or folder / f"{stem}.vetted.sear"
     journals = {name: journal or target.with_name(f"{stem}.{name}.vetting.jsonl") for name in names}
-    return Place(ruleset, target, journals)
+    return VettingPlace(ruleset, target, journals)
 
 
 def _user() -> str:
@@ -182,7 +182,9 @@ def _user() -> str:
 
 
 @contextmanager
-def open_journals(place: Place, *, note: Callable[[str], None]) -> Iterator[dict[str, Journal]]:
+def open_journals(
+    place: VettingPlace, *, note: Callable[[str], None]
+) -> Iterator[dict[str, Journal]]:
     """The journals, ours until the end; one that cannot be used is said at once.
 
     A new one goes again when nothing was decided: it would tie the rules to their present version.
@@ -224,7 +226,7 @@ class Pages:
 
 
 def pages_of(
-    place: Place,
+    place: VettingPlace,
     sessions: Mapping[str, Session],
     *,
     tagger: Tagger,

@@ -22,7 +22,7 @@ from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
-from sears_dsl.vetting.merging import Outcome, Review
+from sears_dsl.vetting.merging import Review, ReviewOutcome
 from sears_dsl.vetting.review.typing_rules import RuleReader
 
 _TESTS = 2
@@ -52,7 +52,11 @@ class JudgedPair:
 
 
 def vetted_text(
-    ruleset: Ruleset, outcomes: Sequence[Outcome], reviews: Sequence[Review], *, tagger: Tagger
+    ruleset: Ruleset,
+    outcomes: Sequence[ReviewOutcome],
+    reviews: Sequence[Review],
+    *,
+    tagger: Tagger,
 ) -> str:
     """The ruleset of the rules that were kept, edited or written.
 
@@ -82,7 +86,7 @@ def vetted_text(
     return _file(entries, ruleset, _heading(ruleset, outcomes, reviews))
 
 
-def left_out_text(ruleset: Ruleset, outcomes: Sequence[Outcome]) -> str:
+def left_out_text(ruleset: Ruleset, outcomes: Sequence[ReviewOutcome]) -> str:
     """The rules that were left out, each with who rejected it and why; a ruleset without a name."""
     of_rule = iter(outcomes)
     entries: list[Entry] = []
@@ -152,7 +156,9 @@ def _entries(ruleset: Ruleset) -> Sequence[Entry]:
     return ruleset.layout or _again(ruleset, ruleset.format()).layout
 
 
-def _edited(entry: Entry, rule: Rule, outcome: Outcome, ruleset: Ruleset, tagger: Tagger) -> Entry:
+def _edited(
+    entry: Entry, rule: Rule, outcome: ReviewOutcome, ruleset: Ruleset, tagger: Tagger
+) -> Entry:
     new = _read(outcome.new, ruleset, tagger)
     authors = [name for name, each in outcome.verdicts.items() if each.new == outcome.new]
     shown = [pair for name in authors for pair in outcome.verdicts[name].shown]
@@ -232,7 +238,9 @@ def _name(ruleset: Ruleset) -> str:
     return f"{PurePath(ruleset.path).name} (sha256 {ruleset_digest(ruleset)[:12]})"
 
 
-def _heading(ruleset: Ruleset, outcomes: Sequence[Outcome], reviews: Sequence[Review]) -> list[str]:
+def _heading(
+    ruleset: Ruleset, outcomes: Sequence[ReviewOutcome], reviews: Sequence[Review]
+) -> list[str]:
     count: Counter[str] = Counter(outcome.decided for outcome in outcomes)
     told = ", ".join(
         f"{count[decided]} {word}"
@@ -246,7 +254,7 @@ def _heading(ruleset: Ruleset, outcomes: Sequence[Outcome], reviews: Sequence[Re
     return [f"Vetted from {_name(ruleset)} by {who}: {told or 'no rules'}."]
 
 
-def _reasons(outcome: Outcome) -> Iterator[str]:
+def _reasons(outcome: ReviewOutcome) -> Iterator[str]:
     if outcome.decided == "unjudged":
         yield "not judged"
     if outcome.decided == "disputed":

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from word_matcher import WordRecipe
 
-from sears_dsl.batch.files import ApplyReport, Progress, apply_file
+from sears_dsl.batch.files import ApplyProgress, ApplyReport, apply_file
 from sears_dsl.batch.plan import Plan
 from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.batch.requests import ApplyRequest
-from sears_dsl.batch.workers import Crew, Task
+from sears_dsl.batch.workers import BatchTask, Crew
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset
 from sears_dsl.data.span_columns import SpanColumn
@@ -194,7 +194,7 @@ def test_what_cannot_be_read_waits_for_the_batches_before_it() -> None:
         raise DataError("no more")
 
     plan = Plan(columns=("text",))
-    task = Task(mode="chain", plan=plan, output_format="txt", encoding="utf-8", patched=False)
+    task = BatchTask(mode="chain", plan=plan, output_format="txt", encoding="utf-8", patched=False)
     with Crew(WordRecipe(), task, jobs=2) as crew:
         finished = crew.finished(batches(), WordRecipe().build())
         assert [next(finished)[0] for _ in range(3)] == [b"film\n"] * 3
@@ -341,7 +341,7 @@ def test_spans_of_flat_files_move(tmp_path: Path) -> None:
 def test_progress_is_told(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text(CSV)
-    seen: list[Progress] = []
+    seen: list[ApplyProgress] = []
     apply_file(
         ApplyRequest(
             recipe=WordRecipe(),

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import pytest
 from word_matcher import WordRecipe
 
-from sears_dsl.batch.files import Progress, apply_file
+from sears_dsl.batch.files import ApplyProgress, apply_file
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.data.batches import ReadOptions
@@ -105,7 +105,7 @@ def test_a_killed_run_leaves_the_old_output_and_is_resumed(source: Path, jobs: i
     process.communicate()
     assert output.read_text() == "old"
     assert not (folder / f"{BATCHES - 1:08}.part").exists()
-    seen: list[Progress] = []
+    seen: list[ApplyProgress] = []
     report = apply_file(request_for(source, resume=True), progress=seen.append)
     assert output.read_bytes() == expected(source)
     assert not folder.exists()
@@ -163,7 +163,7 @@ def test_a_full_disk_is_told_and_keeps_what_is_done(source: Path) -> None:
 def interrupted(source: Path) -> Path:
     """A run that was stopped after three batches."""
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: ApplyProgress) -> None:
         if progress.batches == 3:
             raise KeyboardInterrupt
 
@@ -277,7 +277,7 @@ def test_a_part_that_a_stopped_machine_tore_is_made_again(source: Path, left: in
 def while_running(source: Path, work: Callable[[], object], **options: Any) -> None:
     """A run during which something happens, after its third batch."""
 
-    def once(progress: Progress) -> None:
+    def once(progress: ApplyProgress) -> None:
         if progress.batches == 3:
             work()
 
@@ -401,7 +401,7 @@ def test_kept_columns_and_spans_are_resumed_too(tmp_path: Path, mode: Any) -> No
     for suffix in ("jsonl", "parquet"):
         whole = apply_file(request(f"whole.{suffix}"))
 
-        def stop(progress: Progress) -> None:
+        def stop(progress: ApplyProgress) -> None:
             if progress.batches == 3:
                 raise KeyboardInterrupt
 

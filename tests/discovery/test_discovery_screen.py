@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from sears_dsl.cli.screen.discovery import (
-    Estimate,
+    SearchEstimate,
     estimate,
     notes_on,
     print_discovery,
@@ -203,7 +203,7 @@ def test_rules_that_flip_rows_by_the_same_texts_are_shown_once() -> None:
 
 
 def test_what_lies_ahead_is_asked_about_where_it_is_much() -> None:
-    small = Estimate(3000, limited=True, minutes=2)
+    small = SearchEstimate(3000, limited=True, minutes=2)
     assert not small.wants_an_answer(endpoint=False)
     assert small.wants_an_answer(endpoint=True)
     assert replace(small, minutes=21).wants_an_answer(endpoint=False)
@@ -211,7 +211,7 @@ def test_what_lies_ahead_is_asked_about_where_it_is_much() -> None:
 
 
 def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
-    def minutes(rows: int, seconds: float, most: int | None = 10_000) -> Estimate:
+    def minutes(rows: int, seconds: float, most: int | None = 10_000) -> SearchEstimate:
         return estimate(
             ["A fun film, and a long one."] * rows, Settings(), most=most, asked=100,
             seconds_a_question=seconds, processes=2, beam=30, translates=True,

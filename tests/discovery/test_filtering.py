@@ -10,7 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.filtering.paper_filter import Verdict, complete_scores, filter_candidates
+from sears_dsl.discovery.filtering.paper_filter import (
+    CandidateVerdict,
+    complete_scores,
+    filter_candidates,
+)
 from sears_dsl.discovery.filtering.sequential import Round, allowed_failures
 from sears_dsl.effects.applications import MINED, Applications, apply_candidates
 from sears_dsl.effects.evidence import flip_evidence, hold_out, lots
@@ -105,11 +109,11 @@ def test_verdicts_are_those_of_scoring_everything(
         rewrites = applications.of_rule(rule).tolist()
         flipped = sum(bool(flips[each]) for each in rewrites)
         failures = sum(scores[each] < TAU for each in rewrites)
-        wanted = Verdict.PASSED
+        wanted = CandidateVerdict.PASSED
         if flipped < minimum_flips:
-            wanted = Verdict.FEW_FLIPS
+            wanted = CandidateVerdict.FEW_FLIPS
         elif failures > delta * len(rewrites) + 1e-9:
-            wanted = Verdict.REJECTED
+            wanted = CandidateVerdict.REJECTED
         assert found.verdicts[rule] == wanted
         assert found.flips[rule] == flipped
     assert len(scorer.asked) == len(set(scorer.asked)) == found.asked <= found.without_stopping
@@ -122,7 +126,7 @@ def test_rows_beyond_what_decides_are_not_asked_about() -> None:
     found = filter_candidates(
         hopeless, np.ones(100, np.bool_), scorer=scorer, tau=TAU, delta=0.1, batch=1
     )
-    assert found.count(Verdict.REJECTED) == 1
+    assert found.count(CandidateVerdict.REJECTED) == 1
     assert (found.asked, found.without_stopping) == (11, 100)
     perfect = Table(hopeless, [1.0] * 100)
     found = filter_candidates(
@@ -140,7 +144,7 @@ def test_what_rules_share_is_asked_about_first() -> None:
         applications, np.ones(5, np.bool_), scorer=scorer, tau=TAU, minimum_flips=1, batch=1
     )
     assert found.asked == 1
-    assert found.count(Verdict.REJECTED) == 4
+    assert found.count(CandidateVerdict.REJECTED) == 4
 
 
 def test_a_tenth_of_thirty_rows_may_fail() -> None:
@@ -162,7 +166,7 @@ def test_a_rule_that_the_budget_left_undecided_does_not_pass() -> None:
         stop=lambda: len(rounds) == 2,
         progress=rounds.append,
     )
-    assert found.count(Verdict.UNDECIDED) == 2
+    assert found.count(CandidateVerdict.UNDECIDED) == 2
     assert not len(found.passed)
     assert [each.asked for each in rounds] == [4, 8]
     assert {each.open for each in rounds} == {2}
@@ -350,7 +354,7 @@ def test_with_little_time_the_rules_that_flip_most_are_decided() -> None:
     some = filter_candidates(
         applications, flips, scorer=scorer, tau=TAU, in_waves=True, stop=lambda: next(rounds)
     )
-    decided = some.verdicts != Verdict.UNDECIDED
+    decided = some.verdicts != CandidateVerdict.UNDECIDED
     assert decided[:30].all()
     assert not decided.all()
     assert (some.verdicts[decided] == whole.verdicts[decided]).all()

@@ -24,13 +24,13 @@ from sears_dsl.repair.amounts import (
     RewrittenTable,
     measure_amounts,
 )
-from sears_dsl.repair.augmented import Columns
+from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
 
 NOISE = "rule look-alikes: _ -> $1.homoglyph(25%)\n  rate: 100%\n"
 TEXTS = [f"a movie about person {number} ." for number in range(400)]
-COLUMNS = Columns(text="text", label="label", id="id")
+COLUMNS = TableColumns(text="text", label="label", id="id")
 
 
 class Lookup:
@@ -144,7 +144,7 @@ def test_what_has_to_stay_stays_in_training_rows(tmp_path: Path) -> None:
     settings = AmountSettings(protection=Protection.parse(["answer"], ["text=start+answer"]))
     rules = "a -> the\nmovie -> film"
     rewritten = RewrittenTable.of(
-        rows, compiled(rules), columns=Columns(text="text", label="label"), settings=settings
+        rows, compiled(rules), columns=TableColumns(text="text", label="label"), settings=settings
     )
     assert rewritten.changed["text"] == ["the movie .", "a play ."]
     assert rewritten.changed["start"] == [4, 0]

@@ -12,12 +12,12 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.repair.augmented import Columns, augmented, duplicated
+from sears_dsl.repair.augmented import TableColumns, augmented, duplicated
 from sears_dsl.repair.choice import Amount
 from sears_dsl.repair.expansion import Expansion, expand
 from sears_dsl.tagging.pinned import PinnedTagger
 
-COLUMNS = Columns(text="text", label="label")
+COLUMNS = TableColumns(text="text", label="label")
 RULES = """\
 rule film: movie -> film
 rule great: good -> great
@@ -117,7 +117,7 @@ def test_every_row_says_where_it_comes_from() -> None:
     done = augmented(
         rows,
         found,
-        columns=Columns(text="text", label="label", id="id"),
+        columns=TableColumns(text="text", label="label", id="id"),
         rulesets=["found 1.0.0", "mine"],
     )
     assert list(zip(*done.table.columns.values(), strict=True)) == [
@@ -130,7 +130,7 @@ def test_every_row_says_where_it_comes_from() -> None:
 
 def test_numbers_as_ids_go_on_after_the_largest() -> None:
     rows = table(id=[3, 8], text=["a movie", "a movie"], label=["x", "y"])
-    columns = Columns(text="text", label="label", id="id")
+    columns = TableColumns(text="text", label="label", id="id")
     ids = [row[0] for row in new_rows(rows, "movie -> film", columns=columns)]
     assert ids == [9, 10]
 
@@ -169,7 +169,7 @@ def test_what_was_there_stays_and_each_new_row_is_what_its_rule_writes(
 
 def test_random_copies_repeat_no_row_before_all_are_there() -> None:
     rows = table(id=["a", "b", "c"], text=["x", "y", "z"], label=[0, 1, 0])
-    done = duplicated(rows, 5, columns=Columns(text="text", label="label", id="id"), seed=1)
+    done = duplicated(rows, 5, columns=TableColumns(text="text", label="label", id="id"), seed=1)
     assert len(done) == 8
     copies = done.columns["text"][3:]
     assert sorted(copies[:3]) == ["x", "y", "z"]

@@ -13,14 +13,14 @@ from sears_dsl.data.table import Table
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.predictor import Predictor, Row
-from sears_dsl.repair.augmented import Columns
+from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.repair.choice import Amount
 from sears_dsl.repair.experiment import Repair, RepairSettings, repair
 from sears_dsl.repair.origin import check_origin
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
 
-COLUMNS = Columns(text="text", label="label")
+COLUMNS = TableColumns(text="text", label="label")
 TWICE = RepairSettings(seeds=2)
 RULES = "rule film: movie -> film\nrule not: is -> is not\n  expect: flip"
 

@@ -20,7 +20,7 @@ from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.decisions import replay, task_of
-from sears_dsl.vetting.journal import Clock, Entry, Journal, read_journal, ruleset_digest
+from sears_dsl.vetting.journal import Clock, Journal, JournalEntry, read_journal, ruleset_digest
 from sears_dsl.vetting.merging import agreement, read_reviews
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
 from sears_dsl.vetting.review.session import Session
@@ -252,9 +252,9 @@ def _decisions(draw: st.DrawFn) -> list[tuple[str, dict[str, object]]]:
     )
 
 
-def _entries(decisions: list[tuple[str, dict[str, object]]]) -> list[Entry]:
+def _entries(decisions: list[tuple[str, dict[str, object]]]) -> list[JournalEntry]:
     return [
-        Entry(number, "2026-11-21T17:30:00Z", "ana", "0", kind, content)
+        JournalEntry(number, "2026-11-21T17:30:00Z", "ana", "0", kind, content)
         for number, (kind, content) in enumerate(decisions, 1)
     ]
 
@@ -269,7 +269,9 @@ def test_undo_is_as_if_it_had_never_been(
     if not entries:
         return
     undone = data.draw(st.integers(1, len(entries)))
-    after = replay([*entries, Entry(len(entries) + 1, "", "ana", "0", "undo", {"undone": undone})])
+    after = replay(
+        [*entries, JournalEntry(len(entries) + 1, "", "ana", "0", "undo", {"undone": undone})]
+    )
     without = replay([each for each in entries if each.number != undone])
     assert (after.rules, after.pairs, after.written, after.picks, after.last) == (
         without.rules,

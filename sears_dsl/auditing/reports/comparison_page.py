@@ -6,7 +6,7 @@ that of the document; text of rules stays text. Costs nothing to speak of.
 
 from __future__ import annotations
 
-from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleChange
+from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleComparison
 from sears_dsl.auditing.reports.charts import comparison_axis, comparison_bar, difference_scale
 from sears_dsl.auditing.reports.code_cells import code_cell
 from sears_dsl.auditing.reports.sheet import chip, css_class, escaped, page_of, table
@@ -36,7 +36,7 @@ def comparison_markdown(comparison: ComparisonDocument) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(each: RuleChange) -> str:
+def _line(each: RuleComparison) -> str:
     found = each.failures
     p = "–" if found.adjusted_p_value is None else f"{found.adjusted_p_value:.2g}"
     note = f" ({code_cell(each.note)})" if each.note else ""
@@ -104,7 +104,7 @@ def comparison_page(comparison: ComparisonDocument) -> str:
     return page_of(f"Comparison: {_title(comparison).lower()}", body)
 
 
-def _note(each: RuleChange) -> str:
+def _note(each: RuleComparison) -> str:
     return f" · {escaped(each.note)}" if each.note else ""
 
 

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
 from sears_dsl.auditing.robustness import in_words
-from sears_dsl.auditing.verdicts import Outcome
+from sears_dsl.auditing.verdicts import JudgementOutcome
 
 # What XML 1.0 has no way to write.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -90,7 +90,7 @@ def _of_robustness(
                 yield f"robust:{record.selector}", "skipped", reason, reason
 
 
-def _kind(outcome: Outcome, required: bool) -> str:
+def _kind(outcome: JudgementOutcome, required: bool) -> str:
     if outcome == "passed":
         return "passed"
     if outcome == "failed" or (required and outcome == "not judged"):

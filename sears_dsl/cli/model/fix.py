@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from sears_dsl.data.table import Table
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.repair.amounts import Amounts
-    from sears_dsl.repair.augmented import Columns
+    from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings
-    from sears_dsl.repair.report import Participants
+    from sears_dsl.repair.report import RepairParticipants
     from sears_dsl.repair.trainers import Trainer
 
 
@@ -192,7 +192,7 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]
         _print_amounts(done, participants, output)
 
 
-def _print_amounts(done: Amounts, participants: Participants, output: Path) -> None:
+def _print_amounts(done: Amounts, participants: RepairParticipants, output: Path) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
@@ -245,7 +245,7 @@ def _settings(options: dict[str, Any]) -> RepairSettings:
 
 
 def _read_held_out(
-    columns: Columns, protection: Protection, options: dict[str, Any]
+    columns: TableColumns, protection: Protection, options: dict[str, Any]
 ) -> LabelledRows:
     from sears_dsl.data.labelled import read_labelled
 
@@ -260,7 +260,7 @@ def _read_held_out(
 
 
 def _trainer(
-    training: Table, columns: Columns, options: dict[str, Any], store: PredictionStore
+    training: Table, columns: TableColumns, options: dict[str, Any], store: PredictionStore
 ) -> Trainer:
     from functools import partial
 
@@ -303,7 +303,7 @@ def _gate(options: dict[str, Any]) -> RepairGate | None:
 
 
 def _print_repair(
-    done: Repair, output: Path, participants: Participants, gate: RepairGate | None
+    done: Repair, output: Path, participants: RepairParticipants, gate: RepairGate | None
 ) -> None:
     """The paper's Table 6."""
     from rich.table import Table as Grid

@@ -29,7 +29,7 @@ from sears_dsl.runtime.extras import need_discovery, need_vetting
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.vetting.review.session import Session
-    from sears_dsl.vetting.running import Place
+    from sears_dsl.vetting.running import VettingPlace
 
 
 @click.command(
@@ -130,7 +130,7 @@ def vet_command(rules: str, **options: Any) -> None:
             click.echo(f"go on: sears {shlex.join(again)}", err=True)
 
 
-def _place(rules: str, options: dict[str, Any]) -> Place:
+def _place(rules: str, options: dict[str, Any]) -> VettingPlace:
     from sears_dsl.vetting.running import load_rules, place_of
 
     ruleset = load_rules(rules, allow_imports_outside=options["allow_imports_outside"])
@@ -144,7 +144,7 @@ def _place(rules: str, options: dict[str, Any]) -> Place:
     )
 
 
-def _first(place: Place) -> Path:
+def _first(place: VettingPlace) -> Path:
     return next(iter(place.journals.values()))
 
 
@@ -171,7 +171,7 @@ def _say_hello(pages: Mapping[str, str], file: Path | None, options: dict[str, A
         webbrowser.open(file.as_uri())
 
 
-def _say_goodbye(place: Place, sessions: dict[str, Session]) -> None:
+def _say_goodbye(place: VettingPlace, sessions: dict[str, Session]) -> None:
     for name, session in sessions.items():
         judge = session.overview()["judge"]
         kept = (

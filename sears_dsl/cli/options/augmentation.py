@@ -29,7 +29,7 @@ from sears_dsl.cli.screen.console import imports_option
 if TYPE_CHECKING:
     from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.data.table import Table
-    from sears_dsl.repair.augmented import Columns
+    from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.tagging.tagger import Tagger
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -78,7 +78,7 @@ def read_rows(path: str, options: dict[str, Any]) -> Table:
     return read_table(path, format_name=options["input_format"], options=reading)
 
 
-def chosen_columns(table: Table, options: dict[str, Any]) -> Columns:
+def chosen_columns(table: Table, options: dict[str, Any]) -> TableColumns:
     """Which columns hold text, label and id."""
     from sears_dsl.repair.running import columns_of
 

@@ -162,7 +162,7 @@ _QUESTIONS_WITHOUT_LIMIT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class SearchEstimate:
     """What a search will take.
 
     Attributes:
@@ -185,7 +185,7 @@ class Estimate:
         """Whether a person at a terminal is asked to go on.
 
         Example:
-            >>> Estimate(2500, True, 3.0).wants_an_answer(endpoint=True)
+            >>> SearchEstimate(2500, True, 3.0).wants_an_answer(endpoint=True)
             True
         """
         return (
@@ -205,7 +205,7 @@ def estimate(
     processes: int,
     beam: int,
     translates: bool,
-) -> Estimate:
+) -> SearchEstimate:
     """What the search will take from here on.
 
     Args:
@@ -230,7 +230,7 @@ def estimate(
     if translates:
         seconds += sentences / (_SENTENCES_A_SECOND * processes) * (0.5 + 0.5 * beam / _BEAM)
     seconds += _PAIRS_A_ROW * len(texts) / (_PAIRS_A_SECOND * processes)
-    return Estimate(questions, most is not None, seconds / 60)
+    return SearchEstimate(questions, most is not None, seconds / 60)
 
 
 # ---------------------------------------------------------------- what came out

@@ -1,14 +1,14 @@
 """A rule is judged where it acts: on much text, before the model under test is asked.
 
-In: rules that each replace certain words, a corpus, a scorer. Out: `Judgements`: the rules of which
-nearly all rewrites keep the meaning, with what was counted. A rule that fails in some places comes
-back narrowed to the others, also one that passes but is clearly better there. Always holds: what
-the model under test answers takes no part; a rule passes exactly if the lower bound of the share of
-its rewrites that keep the meaning, over the first `SAMPLE` of its places in the corpus or all that
-there are, is at least 1 - δ; the texts that choose the condition of a narrowed rule do not judge
-it. Costs what the scorer costs for the rewrites looked at: three for most rules (of whose first
-three none keeps the meaning, that one is left, whatever the others would say), `SAMPLE` for one
-that passes.
+In: rules that each replace certain words, a corpus, a scorer. Out: `RuleJudgements`: the rules of
+which nearly all rewrites keep the meaning, with what was counted. A rule that fails in some places
+comes back narrowed to the others, also one that passes but is clearly better there. Always holds:
+what the model under test answers takes no part; a rule passes exactly if the lower bound of the
+share of its rewrites that keep the meaning, over the first `SAMPLE` of its places in the corpus or
+all that there are, is at least 1 - δ; the texts that choose the condition of a narrowed rule do not
+judge it. Costs what the scorer costs for the rewrites looked at: three for most rules (of whose
+first three none keeps the meaning, that one is left, whatever the others would say), `SAMPLE` for
+one that passes.
 
 The bound. Where S is the chance that readers accept a rewrite, as of the shipped judge, it is
 `believed_share`: what a judge has wrong about a change of words it has wrong in all texts, so that
@@ -129,7 +129,7 @@ class Judged:
 
 
 @dataclass(slots=True)
-class Judgements:
+class RuleJudgements:
     """What came of judging rules.
 
     Attributes:
@@ -159,7 +159,7 @@ def judge_rules(
     stop: Callable[[], bool] = lambda: False,
     portion: int = 1024,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Judgements:
+) -> RuleJudgements:
     r"""Judge rules on a corpus, and narrow those that fail in some places only.
 
     Args:
@@ -194,7 +194,7 @@ def judge_rules(
         corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread,
         stop=stop, portion=portion, on_progress=on_progress,
     )  # fmt: skip
-    found = Judgements()
+    found = RuleJudgements()
     plain: dict[int, Judged] = {}
     trials = judge.tried(rules)
     for number, trial in enumerate(trials):

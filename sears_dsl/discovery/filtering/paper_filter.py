@@ -34,7 +34,7 @@ MINIMUM_FLIPS = 3
 _FIRST_WAVE = 32
 
 
-class Verdict(IntEnum):
+class CandidateVerdict(IntEnum):
     """What became of a candidate."""
 
     FEW_FLIPS = 0
@@ -43,7 +43,7 @@ class Verdict(IntEnum):
     UNDECIDED = 3
 
 
-_DECIDED = (Verdict.PASSED, Verdict.REJECTED)
+_DECIDED = (CandidateVerdict.PASSED, CandidateVerdict.REJECTED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class Filtered:
     """What became of the candidates.
 
     Attributes:
-        verdicts: int8 (rules,): a `Verdict` each.
+        verdicts: int8 (rules,): a `CandidateVerdict` each.
         flips: int64 (rules,): rows that each rule flips.
         asked: pairs that the scorer was asked about.
         without_stopping: pairs that it would have been asked about to score every rule with
@@ -68,9 +68,9 @@ class Filtered:
     @property
     def passed(self) -> NDArray[np.int64]:
         """The rules that passed, by position, in order."""
-        return np.flatnonzero(self.verdicts == Verdict.PASSED)
+        return np.flatnonzero(self.verdicts == CandidateVerdict.PASSED)
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: CandidateVerdict) -> int:
         """How many rules have a verdict."""
         return int((self.verdicts == verdict).sum())
 
@@ -121,7 +121,7 @@ def filter_candidates(
         >>> done = apply_candidates(rules, tagger.tag(["a movie"]), tagger=tagger)
         >>> found = filter_candidates(done, np.array([True, True]), scorer=Strict(), tau=0.5,
         ...                           minimum_flips=1)
-        >>> [Verdict(each).name for each in found.verdicts]
+        >>> [CandidateVerdict(each).name for each in found.verdicts]
         ['PASSED', 'REJECTED']
     """
     _check(applications, flips, delta=delta, minimum_flips=minimum_flips, batch=batch)
@@ -138,8 +138,8 @@ def filter_candidates(
         more = Round(done.asked, len(enough), done.passed + passed, done.rejected + rejected)
         progress(more._replace(open=len(enough) - more.passed - more.rejected))
 
-    verdicts = np.full(applications.rule_count, Verdict.FEW_FLIPS, np.int8)
-    verdicts[enough] = Verdict.UNDECIDED
+    verdicts = np.full(applications.rule_count, CandidateVerdict.FEW_FLIPS, np.int8)
+    verdicts[enough] = CandidateVerdict.UNDECIDED
     rounds = 0
     for wave in _waves(enough, counts) if in_waves else [enough]:
         decisions = decide(
@@ -150,8 +150,8 @@ def filter_candidates(
             stop=stop,
             progress=show,
         )
-        verdicts[wave[decisions.passed]] = Verdict.PASSED
-        verdicts[wave[decisions.rejected]] = Verdict.REJECTED
+        verdicts[wave[decisions.passed]] = CandidateVerdict.PASSED
+        verdicts[wave[decisions.rejected]] = CandidateVerdict.REJECTED
         rounds += decisions.rounds
     return Filtered(
         verdicts=verdicts,

@@ -1,8 +1,8 @@
 """What changed between a row and its paraphrase: the smallest run of tokens.
 
-In: both texts with their tokens. Out: a `Change`, or None where the tokens are the same. Always
-holds: the tokens before and after the change have the same texts on both sides; no shorter run
-has that property from the left first. Costs one pass over the tokens.
+In: both texts with their tokens. Out: a `MinimalChange`, or None where the tokens are the same.
+Always holds: the tokens before and after the change have the same texts on both sides; no shorter
+run has that property from the left first. Costs one pass over the tokens.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sears_dsl.tagging.tokens import Token
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MinimalChange:
     """A run of tokens that other words replace.
 
     Attributes:
@@ -32,7 +32,7 @@ class Change:
     touching: tuple[bool, ...]
 
 
-def minimal_change(original: Sequence[Token], paraphrase: Sequence[Token]) -> Change | None:
+def minimal_change(original: Sequence[Token], paraphrase: Sequence[Token]) -> MinimalChange | None:
     """The smallest contiguous change that makes one row of tokens of another.
 
     The common beginning is taken as long as it can be, then the common end.
@@ -53,7 +53,7 @@ def minimal_change(original: Sequence[Token], paraphrase: Sequence[Token]) -> Ch
         end, last = end - 1, last - 1
     if start == end and start == last:
         return None
-    return Change(
+    return MinimalChange(
         start,
         end,
         tuple(token.text for token in paraphrase[start:last]),

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from sears_dsl.discovery.proposing.alignment import Change
+from sears_dsl.discovery.proposing.alignment import MinimalChange
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic, is_punctuation
 from sears_dsl.language.rule import Piece, Reference, TagCopy, Text
 from sears_dsl.language.words import objection
@@ -26,7 +26,7 @@ class ContextChange(NamedTuple):
     """A change with its neighbours: tokens ``start`` to ``end`` of the row are replaced."""
 
     row: Sequence[Token]
-    change: Change
+    change: MinimalChange
     start: int
     end: int
 

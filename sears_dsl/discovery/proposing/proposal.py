@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.proposing.alignment import Change, minimal_change
+from sears_dsl.discovery.proposing.alignment import MinimalChange, minimal_change
 from sears_dsl.discovery.proposing.antecedents import Antecedents, TestSequence, Window
 from sears_dsl.discovery.proposing.consequents import ContextChange, consequent_of
 from sears_dsl.effects.applications import MINED
@@ -99,7 +99,7 @@ class _Site(NamedTuple):
     adversary: int
     row: int
     tokens: Sequence[Token]
-    change: Change
+    change: MinimalChange
 
 
 def propose(

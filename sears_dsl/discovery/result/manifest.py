@@ -105,7 +105,7 @@ class SearchRecord(_Record):
     threads: int = Field(ge=1)
 
 
-class RuleRecord(_Record):
+class FoundRecord(_Record):
     """What was counted for one rule; rates with their 95% intervals.
 
     ``source`` is the ruleset of a rule that was known, empty for a new one; ``judged`` what its
@@ -166,7 +166,7 @@ class Manifest(_Record):
     counts: Funnel
     base_rate: float
     base_rows: int
-    rules: tuple[RuleRecord, ...]
+    rules: tuple[FoundRecord, ...]
     closest: tuple[Closest, ...]
     versions: dict[str, str]
 

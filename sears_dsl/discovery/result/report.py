@@ -20,8 +20,8 @@ from sears_dsl.discovery.counts import Closest, Flip, TextVerdict
 from sears_dsl.discovery.result.found import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
+    FoundRecord,
     Manifest,
-    RuleRecord,
     SearchRecord,
     SettingsRecord,
     write_manifest,
@@ -205,9 +205,9 @@ def _manifest(
     )
 
 
-def _record(found: FoundRule) -> RuleRecord:
+def _record(found: FoundRule) -> FoundRecord:
     low, high = wilson_interval(found.at_tau, found.asked)
-    return RuleRecord(
+    return FoundRecord(
         id=found.id,
         rule=found.text,
         source=found.source,
@@ -320,7 +320,7 @@ def _table(manifest: Manifest) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
-def _cells(record: RuleRecord, *, held_out: bool) -> list[str]:
+def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
     judged = record.judged
     cells = [
         record.id,

@@ -1,9 +1,9 @@
 """Plain consequents as formats: constant text with slots for what differs between matches.
 
 In: a rule that copies tokens by their tags and writes words, under exact case, and later its
-matches. Out: a `Format`, and the number of a new text for each match. Always holds: a format gives
-what the `Renderer` gives; matches for which it may not (a span that may be a clitic of the token
-before, a gap of several characters between copied neighbours) are left to the renderer. Mined
+matches. Out: a `SlotFormat`, and the number of a new text for each match. Always holds: a format
+gives what the `Renderer` gives; matches for which it may not (a span that may be a clitic of the
+token before, a gap of several characters between copied neighbours) are left to the renderer. Mined
 rules are such rules. Costs some 0.1 microseconds a match, and one string for each distinct new
 text, whatever else the rules and the replaced tokens are.
 """
@@ -50,7 +50,7 @@ class Slot(NamedTuple):
     right: int = _NOWHERE
 
 
-class Format(NamedTuple):
+class SlotFormat(NamedTuple):
     """New text with slots: one between two constant pieces each."""
 
     pieces: tuple[str, ...]
@@ -70,13 +70,13 @@ class Formats:
     """
 
     def __init__(self) -> None:
-        self.known: list[Format | None] = []
+        self.known: list[SlotFormat | None] = []
         self.has = Growing(np.zeros(0, np.bool_))
         self.slots = Growing(np.zeros((0, 4), np.int32))
         self.slot_offsets = Growing(np.zeros(1, np.int64))
         self.edge_slots = Growing(np.zeros((0, 2), np.int32))
 
-    def append(self, one: Format | None) -> None:
+    def append(self, one: SlotFormat | None) -> None:
         """Add a format."""
         if one is not None and one.slots:
             self.slots.extend(one.slots)
@@ -107,7 +107,7 @@ def _places(tag: str, rule: Rule) -> Iterator[int]:
             yield place
 
 
-def format_of(rule: Rule) -> Format | None:
+def format_of(rule: Rule) -> SlotFormat | None:
     """The format of a plain rule whose words keep their casing; None where it has none.
 
     Example:
@@ -146,7 +146,7 @@ def format_of(rule: Rule) -> Format | None:
             pieces.append(text)
         else:
             pieces[-1] += text if mode == _BARE else f" {text}"
-    return Format(tuple(pieces), tuple(slots))
+    return SlotFormat(tuple(pieces), tuple(slots))
 
 
 class Written(NamedTuple):
@@ -230,7 +230,7 @@ def _edges(word: str) -> int:
     return kind + (_ENDS_WITH_MARK if ends_with_mark(word) else 0)
 
 
-def _edge_slots(form: Format) -> tuple[int, int]:
+def _edge_slots(form: SlotFormat) -> tuple[int, int]:
     """The slots that copy what new text begins and ends with; -1 where it is constant."""
     first = 0 if form.slots and not form.pieces[0] and form.slots[0].copied >= 0 else -1
     last = len(form.slots) - 1 if form.slots and not form.pieces[-1] else -1

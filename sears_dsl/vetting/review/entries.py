@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.errors import UsageError
-from sears_dsl.vetting.decisions import REASONS, State
-from sears_dsl.vetting.review.picking import Choice
+from sears_dsl.vetting.decisions import REASONS, ReviewState
+from sears_dsl.vetting.review.picking import AdversaryChoice
 from sears_dsl.vetting.review.trials import Trials
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench
 
@@ -42,7 +42,11 @@ class Entries:
         return self._ids[name]
 
     def entry(
-        self, kind: str, content: Mapping[str, Any], state: State, choices: Sequence[Choice]
+        self,
+        kind: str,
+        content: Mapping[str, Any],
+        state: ReviewState,
+        choices: Sequence[AdversaryChoice],
     ) -> dict[str, Any]:
         """The content of an entry.
 
@@ -137,7 +141,7 @@ class Entries:
         return [[each.original, each.rewritten] for each in found]
 
 
-def _pick(content: Mapping[str, Any], choices: Sequence[Choice]) -> dict[str, Any]:
+def _pick(content: Mapping[str, Any], choices: Sequence[AdversaryChoice]) -> dict[str, Any]:
     number, chosen = content.get("number"), content.get("choice")
     if not isinstance(number, int) or not 0 <= number < len(choices):
         raise _meaningless("number", number)

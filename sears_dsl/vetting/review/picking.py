@@ -1,8 +1,8 @@
 """Sentences with a few adversaries each, of which a reviewer picks the closest.
 
-In: a file that ``sears adversaries --top 5`` wrote, or what rules make of rows. Out: `Choice`s.
-Always holds: a sentence has one to five distinct adversaries, best scored first. Costs the reading
-of the file.
+In: a file that ``sears adversaries --top 5`` wrote, or what rules make of rows. Out:
+`AdversaryChoice`s. Always holds: a sentence has one to five distinct adversaries, best scored
+first. Costs the reading of the file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COLUMNS = ("original", "adversary", "prediction")
 
 
 @dataclass(frozen=True, slots=True)
-class Adversary:
+class PickableAdversary:
     """Another text that the model answers otherwise: the text, what it says, S if known."""
 
     text: str
@@ -32,15 +32,15 @@ class Adversary:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AdversaryChoice:
     """A sentence, what the model rightly says of it, and its adversaries."""
 
     original: str
     label: str
-    adversaries: tuple[Adversary, ...]
+    adversaries: tuple[PickableAdversary, ...]
 
 
-def read_choices(path: str) -> tuple[Choice, ...]:
+def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
     r"""The sentences of a file of adversaries, in its order.
 
     Raises:
@@ -58,7 +58,7 @@ def read_choices(path: str) -> tuple[Choice, ...]:
     dataset = Dataset(path)
     for name in _COLUMNS:
         require_column(dataset.names, name, where=path)
-    found: dict[str, Choice] = {}
+    found: dict[str, AdversaryChoice] = {}
     for batch in dataset.batches():
         for index in range(batch.rows):
             value = {name: column[index] for name, column in batch.columns.items()}
@@ -67,11 +67,13 @@ def read_choices(path: str) -> tuple[Choice, ...]:
                     f"{path}: row {batch.row_number(index)} has no text where one is wanted",
                     help="give the file that `sears adversaries --top 5` wrote",
                 )
-            new = Adversary(value["adversary"], value["prediction"], _score(value.get("score")))
+            new = PickableAdversary(
+                value["adversary"], value["prediction"], _score(value.get("score"))
+            )
             known = found.get(value["original"])
             label = str(value.get("label", ""))
             before = known.adversaries if known else ()
-            found[value["original"]] = Choice(value["original"], label, (*before, new))
+            found[value["original"]] = AdversaryChoice(value["original"], label, (*before, new))
     return tuple(_best(choice) for choice in found.values())
 
 
@@ -82,28 +84,30 @@ def _score(value: object) -> float | None:
         return None
 
 
-def _best(choice: Choice) -> Choice:
+def _best(choice: AdversaryChoice) -> AdversaryChoice:
     distinct = {each.text: each for each in reversed(choice.adversaries)}
     best = sorted(distinct.values(), key=lambda each: (-(each.score or 0.0), each.text))
-    return Choice(choice.original, choice.label, tuple(best[:MOST]))
+    return AdversaryChoice(choice.original, choice.label, tuple(best[:MOST]))
 
 
-def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[Choice, ...]:
+def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[AdversaryChoice, ...]:
     """Rows that rules flip, with what the rules make of them as adversaries.
 
     Rows with more adversaries come first: there is more to choose from.
     """
-    rows: dict[int, list[Adversary]] = {}
+    rows: dict[int, list[PickableAdversary]] = {}
     flipping: Iterable[int] = np.flatnonzero(effects.flips).tolist()
     for rewrite in flipping:
         score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
-        adversary = Adversary(
+        adversary = PickableAdversary(
             effects.applications.texts[rewrite],
             effects.answers[rewrite] or "",
             None if np.isnan(score) else score,
         )
         rows.setdefault(int(effects.applications.rows[rewrite]), []).append(adversary)
     texts, before = bench.data.texts, bench.before
-    found = [_best(Choice(texts[row], before[row], tuple(rows[row]))) for row in sorted(rows)]
+    found = [
+        _best(AdversaryChoice(texts[row], before[row], tuple(rows[row]))) for row in sorted(rows)
+    ]
     distinct = {choice.original: choice for choice in found}
     return tuple(sorted(distinct.values(), key=lambda each: -len(each.adversaries)))

@@ -16,7 +16,7 @@ from sears_dsl.discovery.selection import Coverage, select
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QueuePlace:
     """A rule in the queue.
 
     Attributes:
@@ -39,7 +39,7 @@ def order(
     rejected: Sequence[int],
     replaced: Sequence[int] = (),
     skipped: Sequence[int] = (),
-) -> list[Place]:
+) -> list[QueuePlace]:
     """The undecided rules that a reviewer sees next.
 
     Args:
@@ -69,11 +69,11 @@ def order(
     taken = len(accepted)
     twins = {each.rule: each.into for each in selection.collapsed}
     places = [
-        Place(rule, gain)
+        QueuePlace(rule, gain)
         for rule, gain in zip(selection.rules[taken:], selection.gains[taken:], strict=True)
     ]
     there = {*selection.rules, *out}
-    rest = [Place(rule, 0.0, twins.get(rule)) for rule in range(rules) if rule not in there]
+    rest = [QueuePlace(rule, 0.0, twins.get(rule)) for rule in range(rules) if rule not in there]
     places += rest[: max(0, size - taken - len(places))]
     last = set(skipped)
     return [each for each in places if each.rule not in last] + [

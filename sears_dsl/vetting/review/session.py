@@ -14,16 +14,16 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from sears_dsl.errors import SearsError, UsageError
-from sears_dsl.vetting.decisions import REASONS, State, Task, replay
+from sears_dsl.vetting.decisions import REASONS, ReviewState, ReviewTask, replay
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.entries import Entries, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.marking import marked
-from sears_dsl.vetting.review.picking import Choice
+from sears_dsl.vetting.review.picking import AdversaryChoice
 from sears_dsl.vetting.review.proposals import Proposal, proposals
 from sears_dsl.vetting.review.queue import order
 from sears_dsl.vetting.review.trials import Trials
-from sears_dsl.vetting.review.workbench import Example, RuleTable, Workbench
+from sears_dsl.vetting.review.workbench import ExampleRow, RuleTable, Workbench
 
 View: TypeAlias = dict[str, Any]
 
@@ -43,7 +43,12 @@ class Session:
     """
 
     def __init__(
-        self, bench: Workbench, journal: Journal, *, most: int = 20, choices: Sequence[Choice] = ()
+        self,
+        bench: Workbench,
+        journal: Journal,
+        *,
+        most: int = 20,
+        choices: Sequence[AdversaryChoice] = (),
     ) -> None:
         self.bench = bench
         self.journal = journal
@@ -51,7 +56,7 @@ class Session:
         self.choices = tuple(choices)
         self.trials = Trials(bench)
         self._entries = Entries(bench, self.trials)
-        self.state: State = replay(journal.entries)
+        self.state: ReviewState = replay(journal.entries)
         self._ids = {name: place for place, name in enumerate(bench.ruleset.rule_ids)}
         self._all = lru_cache(8)(self._effects_with)
         # So that no page waits: asks the model about rules of an earlier sitting, and reads a first
@@ -206,7 +211,7 @@ class Session:
             "undo": self._undo("pick"),
         }
 
-    def _undo(self, task: Task) -> str | None:
+    def _undo(self, task: ReviewTask) -> str | None:
         """What undo would take back, for a person."""
         last = self.state.last.get(task)
         if last is None:
@@ -267,7 +272,7 @@ class Session:
         )
         return {"total": total, "examples": [self._example(each) for each in found]}
 
-    def _example(self, example: Example) -> View:
+    def _example(self, example: ExampleRow) -> View:
         same = self.state.pairs.get((example.original, example.rewritten))
         return asdict(example) | {"pieces": list(example.pieces), "same": same}
 

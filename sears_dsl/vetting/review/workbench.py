@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # The least rows of a question while somebody waits.
 _AT_ONCE = 32
 
-OnProgress = Callable[[str, int, int], None]
+OnStageProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class RuleSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ExampleRow:
     """A row that a rule changes.
 
     Attributes:
@@ -195,7 +195,7 @@ class Workbench:
         scorer: Scorer | None = None,
         tau: float | None = None,
         comparison: Comparison = "exact",
-        on_progress: OnProgress = lambda _stage, _done, _total: None,
+        on_progress: OnStageProgress = lambda _stage, _done, _total: None,
     ) -> None:
         self.ruleset = ruleset
         self.data = data
@@ -240,7 +240,7 @@ class Workbench:
         self,
         effects: RuleTable,
         *,
-        on_progress: OnProgress = lambda _stage, _done, _total: None,
+        on_progress: OnStageProgress = lambda _stage, _done, _total: None,
     ) -> RuleTable:
         """The same effects with what the model says.
 
@@ -295,7 +295,7 @@ class Workbench:
         self,
         rules: Sequence[Rule],
         *,
-        on_progress: OnProgress = lambda _stage, _done, _total: None,
+        on_progress: OnStageProgress = lambda _stage, _done, _total: None,
     ) -> RuleTable:
         """What rules do: applied, asked and, with a scorer, scored."""
         effects = self.asked(self.apply(rules), on_progress=on_progress)
@@ -330,7 +330,7 @@ class Workbench:
 
     def examples(
         self, effects: RuleTable, rule: int, *, mistakes: bool, first: int = 0, most: int = 20
-    ) -> tuple[int, list[Example]]:
+    ) -> tuple[int, list[ExampleRow]]:
         """Rows that a rule changes, flips first, of these the best scored first.
 
         Args:
@@ -353,11 +353,11 @@ class Workbench:
         chosen = rewrites[order[first : first + most]].tolist()
         return len(rewrites), [self._example(effects, rewrite) for rewrite in chosen]
 
-    def _example(self, effects: RuleTable, rewrite: int) -> Example:
+    def _example(self, effects: RuleTable, rewrite: int) -> ExampleRow:
         row = int(effects.applications.rows[rewrite])
         original, rewritten = self.data.texts[row], effects.applications.texts[rewrite]
         score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
-        return Example(
+        return ExampleRow(
             row=row + 1,
             original=original,
             rewritten=rewritten,

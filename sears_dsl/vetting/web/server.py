@@ -55,7 +55,7 @@ _FILES = {
     "icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
-Answer: TypeAlias = Callable[["_Asked"], Awaitable[object]]
+PageAnswer: TypeAlias = Callable[["_Asked"], Awaitable[object]]
 
 
 class _Asked:
@@ -185,7 +185,7 @@ async def _failed(_request: Request, error: Exception) -> Response:
 
 
 def _answering(
-    answer: Answer, sessions: Mapping[str, Session]
+    answer: PageAnswer, sessions: Mapping[str, Session]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answered(request: Request) -> Response:
         try:
