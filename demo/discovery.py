@@ -13,6 +13,7 @@ import argparse
 import csv
 import io
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import joblib
@@ -39,14 +40,7 @@ def main() -> None:
     out = console()
     started = time.perf_counter()
 
-    rated = read_rated(fetch(ROOT / ".cache"))
-    clear = [
-        (text, "positive" if rating > 0 else "negative")
-        for text, rating in rated
-        if abs(rating) >= CLEAR
-    ]
-    training = [pair for number, pair in enumerate(clear) if number % HELD_OUT]
-    held_out = clear[::HELD_OUT]
+    training, held_out = held_out_apart(read_rated(fetch(ROOT / ".cache")))
     model = train([text for text, _ in training], [label for _, label in training])
     answers = model.predict([text for text, _ in held_out])
     right = sum(answer == label for answer, (_, label) in zip(answers, held_out, strict=True))
@@ -58,7 +52,7 @@ def main() -> None:
     folder = ROOT / "demo-output"
     folder.mkdir(exist_ok=True)
     joblib.dump(model, folder / "sentiment.joblib")
-    write_atomically(folder / "held-out.csv", _as_csv(held_out[:rows]).encode("utf-8"))
+    write_atomically(folder / "held-out.csv", as_csv(held_out[:rows]).encode("utf-8"))
     command = [
         "discover", "--model", f"sklearn:{folder / 'sentiment.joblib'}", "--batch-size", "4096",
         "--data", str(folder / "held-out.csv"), "--column", "text", "--label", "label",
@@ -69,7 +63,20 @@ def main() -> None:
     out.print(f"\n{time.perf_counter() - started:.0f} s; read demo-output/found.md")
 
 
-def _as_csv(rows: list[tuple[str, str]]) -> str:
+def held_out_apart(
+    rated: Sequence[tuple[str, float]],
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Sentences with their labels to train on, and those that are held out."""
+    clear = [
+        (text, "positive" if rating > 0 else "negative")
+        for text, rating in rated
+        if abs(rating) >= CLEAR
+    ]
+    return [pair for number, pair in enumerate(clear) if number % HELD_OUT], clear[::HELD_OUT]
+
+
+def as_csv(rows: Sequence[tuple[str, str]]) -> str:
+    """Sentences with their labels as a file with a head."""
     stream = io.StringIO()
     writer = csv.writer(stream)
     writer.writerow(["text", "label"])
