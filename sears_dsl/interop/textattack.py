@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 
@@ -85,6 +85,9 @@ def rule_transformation(
     augmenters take it; TextAttack keeps its word-importance searches to swaps of single words. The
     id of the rule is in ``attack_attrs["sears_rule"]`` of a candidate.
 
+    Rules after which the label should change (`expect: flip`, `expect: label`) make no candidates:
+    an attack succeeds where the model's label changes.
+
     Args:
         rulesets: where the rules stand.
         tagger: None for the default one.
@@ -92,12 +95,17 @@ def rule_transformation(
             ``every`` instance.
 
     Raises:
-        UsageError: TextAttack is not installed.
+        UsageError: TextAttack is not installed, or all rules change the label.
         RuleSyntaxError: rules that cannot be compiled.
     """
     if instances not in ("first", "every"):
         raise UsageError(f"there is no {instances!r} of instances", help="choose first or every")
-    matcher = compile_rules(rulesets, tagger=tagger)
+    matcher = compile_rules(list(map(_keeping_the_label, rulesets)), tagger=tagger)
+    if not matcher.rules and any(ruleset.rules for ruleset in rulesets):
+        raise UsageError(
+            "after each of these rules the label should change, so none of them can attack a model",
+            help="give rules that expect `same`; `sears audit` judges those that change the label",
+        )
     base: Any = imported(
         "textattack.transformations.transformation", tool="TextAttack", install=_INSTALL
     ).Transformation
@@ -122,6 +130,18 @@ def rule_transformation(
     transformation.rules = len(matcher.rules)
     transformation.instances = instances
     return transformation
+
+
+def _keeping_the_label(ruleset: Ruleset) -> Ruleset:
+    """The ruleset without rules after which the label should change."""
+    rules = tuple(
+        rule
+        for rule in ruleset.rules
+        if rule.metadata.expect is None or rule.metadata.expect.kind == "same"
+    )
+    if len(rules) == len(ruleset.rules):
+        return ruleset
+    return replace(ruleset, rules=rules, layout=(), trailing=())
 
 
 def _candidates(

@@ -56,6 +56,14 @@ def _made(rules: Any = RULES, **options: Any) -> Any:
     return rule_transformation([rules], tagger=PinnedTagger(), **options)
 
 
+def test_rules_that_change_the_label_attack_nobody(attacked: Callable[..., Any]) -> None:
+    mixed = parse("rule bad: good -> bad\n  expect: flip\nrule film: movie -> film")
+    candidates = _made(mixed)(attacked("A good movie."))
+    assert [each.text for each in candidates] == ["A good film."]
+    with pytest.raises(UsageError, match="the label should change"):
+        _made(parse("good -> bad\n  expect: label negative"))
+
+
 def test_each_rule_gives_its_first_rewrite(attacked: Callable[..., Any]) -> None:
     candidates = _made()(attacked("A really fun movie, no movie."))
     assert [candidate.text for candidate in candidates] == [

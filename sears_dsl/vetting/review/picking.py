@@ -93,11 +93,18 @@ def _best(choice: AdversaryChoice) -> AdversaryChoice:
 def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[AdversaryChoice, ...]:
     """Rows that rules flip, with what the rules make of them as adversaries.
 
-    Rows with more adversaries come first: there is more to choose from.
+    Rows with more adversaries come first: there is more to choose from. Rules after which the label
+    should change make none: what they write is not to be close to the row.
     """
     rows: dict[int, list[PickableAdversary]] = {}
+    changing: set[int] = set()
+    for number, rule in enumerate(effects.rules):
+        if rule.metadata.expect is not None and rule.metadata.expect.kind != "same":
+            changing.update(effects.applications.of_rule(number).tolist())
     flipping: Iterable[int] = np.flatnonzero(effects.flips).tolist()
     for rewrite in flipping:
+        if rewrite in changing:
+            continue
         score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
         adversary = PickableAdversary(
             effects.applications.texts[rewrite],

@@ -2,8 +2,9 @@
 
 In: a ruleset, labelled and tagged rows, a model, perhaps a scorer. Out: a `RuleTable` of the
 ruleset's rules, and of rules that a reviewer writes. Always holds: the model is asked once for each
-distinct row; a flip is a row that the model has right and then has not. Costs, at the start, a
-prediction for every row and every distinct rewrite; later only what a new rule adds.
+distinct row; a flip is a row that the model has right and then has not, or, of a rule after which
+the label should change, one on which the model does not do so. Costs, at the start, a prediction
+for every row and every distinct rewrite; later only what a new rule adds.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.rewrite.shown_edits import Piece
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Rule
+from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Comparison, Row
+from sears_dsl.models.predictor import Comparison, Row, answers_equal
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
@@ -49,7 +50,7 @@ class RuleSummary:
     Attributes:
         changed: rows that it changes.
         right: those of them that the model has right.
-        flips: those of these that the model then has wrong.
+        flips: those of these on which it then does not do as the rule expects.
         interval: 95% (Wilson) of flips over right.
     """
 
@@ -72,7 +73,7 @@ class ExampleRow:
         before: what the model says of the original.
         after: what it says of the rewrite; None where it was not asked yet.
         right: whether the model has the original right.
-        flip: whether it has the rewrite wrong then.
+        flip: whether it then does not do as the rule expects.
         score: S; None where nothing scored it.
     """
 
@@ -97,7 +98,8 @@ class RuleTable:
         texts: their canonical texts.
         applications: what they make of all rows.
         answers: for each distinct rewrite what the model says; None where it was not asked.
-        flips: bool (rewrites,): those that flip the model.
+        flips: bool (rewrites,): those of right rows on which the model does not do as the rule
+            expects: where the label should stay, those that flip it.
         scores: float64 (rewrites,): S of those that flip, NaN of others; None without a scorer.
         tau: S from which on a flip counts; 0 without a scorer.
     """
@@ -165,6 +167,18 @@ class RuleTable:
         )
 
 
+def _expectations(effects: RuleTable) -> list[Expectation]:
+    """What is expected of each distinct rewrite; that the label stays where rules disagree."""
+    same = Expectation()
+    found: dict[int, Expectation] = {}
+    for number, rule in enumerate(effects.rules):
+        expect = rule.metadata.expect or same
+        for rewrite in effects.applications.of_rule(number).tolist():
+            known = found.setdefault(rewrite, expect)
+            found[rewrite] = expect if known == expect else same
+    return [found.get(rewrite, same) for rewrite in range(len(effects.answers))]
+
+
 class Workbench:
     """Rows, model and tagger, ready for questions.
 
@@ -208,6 +222,7 @@ class Workbench:
         self.before = predictor.predict(
             data.rows, on_progress=lambda done, total: on_progress("asking the model", done, total)
         )
+        self._comparison = comparison
         self._right = RightRows(data, predictor, comparison=comparison)
         self._number = {row: number for number, row in enumerate(self._right.positions)}
         self.right = np.zeros(len(data.rows), np.bool_)
@@ -285,9 +300,10 @@ class Workbench:
 
     def _with_answers(self, effects: RuleTable, answers: Sequence[str | None]) -> RuleTable:
         rows = effects.applications.rows.tolist()
+        expectations = _expectations(effects)
         flips = [
-            answer is not None and row in self._number and self._flipped(row, answer)
-            for row, answer in zip(rows, answers, strict=True)
+            answer is not None and row in self._number and self._fails(row, answer, expect)
+            for row, answer, expect in zip(rows, answers, expectations, strict=True)
         ]
         return replace(effects, answers=tuple(answers), flips=np.array(flips, np.bool_))
 
@@ -315,8 +331,11 @@ class Workbench:
             self._scores.update(zip(missing, found, strict=True))
         return [self._scores[pair] for pair in pairs]
 
-    def _flipped(self, row: int, answer: str) -> bool:
-        return self._right.flipped(self._number[row], answer)
+    def _fails(self, row: int, answer: str, expect: Expectation) -> bool:
+        """Whether the answer to a rewritten row is not what its rule expects."""
+        if expect.kind == "label":
+            return not answers_equal(answer, expect.label, comparison=self._comparison)
+        return self._right.flipped(self._number[row], answer) == (expect.kind == "same")
 
     # ------------------------------------------------------------ what is shown
 
