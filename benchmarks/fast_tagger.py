@@ -22,9 +22,9 @@ from spacy.tokens import Doc
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.perceptron import Perceptron
-from sears_dsl.tagging.fast.plain import PlainPerceptron
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 from sears_dsl.tagging.fast.weights import load
+from tests.tagging.fast.plain_perceptron import PlainPerceptron
 from training.evaluation import difference, right, spacy_tags
 from training.tagger import MODEL
 from training.treebank import read_treebank

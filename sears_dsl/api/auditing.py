@@ -20,7 +20,7 @@ from sears_dsl.api.given import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Bars, Result, drawn_name
+from sears_dsl.api.results import Bars, Result, drawn_name, joined
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_audit, need_discovery
@@ -68,10 +68,7 @@ class AuditResult(Result):
         Raises:
             UsageError: several rulesets that cannot stand in one; see `rulesets`.
         """
-        first, *others = self.rulesets
-        for each in others:
-            first = first + each
-        return first
+        return joined(self.rulesets)
 
     @property
     def verdict(self) -> Verdict:

@@ -21,7 +21,7 @@ from sears_dsl.api.given import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Bars, Result
+from sears_dsl.api.results import Bars, Result, joined
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,10 +75,7 @@ class RepairResult(Result):
         Raises:
             UsageError: several rulesets that cannot stand in one; see `rulesets`.
         """
-        first, *others = self.rulesets
-        for each in others:
-            first = first + each
-        return first
+        return joined(self.rulesets)
 
     @property
     def passed(self) -> bool:

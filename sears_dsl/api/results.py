@@ -10,6 +10,8 @@ from __future__ import annotations
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.runtime.extras import need_frames, need_plots
@@ -17,6 +19,8 @@ from sears_dsl.runtime.extras import need_frames, need_plots
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
+
+    from sears_dsl.language.ruleset import Ruleset
 
 _MOST_ROWS = 50
 _LONGEST_CELL = 400
@@ -56,6 +60,15 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         """A table for notebooks."""
         return html_table(self.columns, caption=self.summary)
+
+
+def joined(rulesets: Sequence[Ruleset]) -> Ruleset:
+    """Several rulesets as one.
+
+    Raises:
+        UsageError: they cannot stand in one.
+    """
+    return reduce(add, rulesets)
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:

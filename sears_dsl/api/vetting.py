@@ -6,7 +6,6 @@ import html
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.api.given import (
@@ -19,11 +18,14 @@ from sears_dsl.api.given import (
     shown,
     tagger_of,
 )
-from sears_dsl.api.results import Result
+from sears_dsl.api.results import Bars, Result
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.extras import need_discovery, need_vetting
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.predictor import Comparison
     from sears_dsl.paraphrasing.plugins import AnyScorer
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from sears_dsl.vetting.running import VettingPlace
 
 
-class VettingResult(Result):
+class VettingResult(Result, Closing):
     """A page on which people judge rules, and what they decided so far.
 
     It answers until `close`, or until the end of a ``with`` block. Every decision is in a journal
@@ -120,20 +122,34 @@ class VettingResult(Result):
         target = place.output if path is None else Path(path)
         return write_vetted(place.ruleset, reviews, target, tagger=self._tagger)
 
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Of each judged rule the share of its reviewers who want it, as it is or edited.
+
+        Args:
+            axes: where to draw; None for a new figure.
+
+        Raises:
+            UsageError: matplotlib is not installed.
+        """
+        from sears_dsl.language.printer import print_rule
+        from sears_dsl.statistics import wilson_interval
+
+        judged = [
+            (print_rule(rule), [each.verdict != "reject" for each in outcome.verdicts.values()])
+            for rule, outcome in zip(self.place.ruleset.rules, self.rules, strict=True)
+            if outcome.verdicts
+        ]
+        ends = [wilson_interval(sum(wanted), len(wanted)) for _, wanted in judged]
+        return Bars(
+            [rule for rule, _ in judged],
+            [sum(wanted) / len(wanted) for _, wanted in judged],
+            [(float(low), float(high)) for low, high in ends],
+            title="reviewers who want a rule",
+        ).draw(axes)
+
     def close(self) -> None:
         """End the page."""
         self._opened.close()
-
-    def __enter__(self) -> VettingResult:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _repr_html_(self) -> str:
         """Links to the pages, and what was decided."""

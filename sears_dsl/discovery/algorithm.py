@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.adversaries import Adversaries
@@ -30,24 +31,29 @@ from sears_dsl.discovery.counts import Funnel
 from sears_dsl.discovery.filtering.paper_filter import complete_scores
 from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.discovery.orders import meaning_first, paper_order
-from sears_dsl.discovery.result.found import Discovery, found_rules, trusted
+from sears_dsl.discovery.result.found import (
+    Discovery,
+    FoundRule,
+    HeldOutRows,
+    found_rules,
+    trusted,
+)
 from sears_dsl.discovery.search import (
     BeforeSearch,
     OnKnown,
     OnSearchProgress,
     Search,
+    SearchOutcome,
     SearchProgress,
 )
-from sears_dsl.discovery.selection import coverage_of, select
+from sears_dsl.discovery.selection import Coverage, Selection, coverage_of, select
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.evidence import flip_evidence, hold_out
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.errors import DataError
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer
-from sears_dsl.paraphrasing.remembered import (
-    BoundedSource,
-)
+from sears_dsl.paraphrasing.remembered import BoundedSource
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
@@ -138,42 +144,25 @@ def discover(
     right = search.right()
     here, held = _parts(right, settings)
     searched, apart = right.part(here), search.held_out(right.part(held))
-    if settings.order == "paper":
-        outcome = paper_order(search, searched)
-    else:
-        outcome = meaning_first(search, searched, apart)
-    tried, passed = outcome.tried, outcome.passed
-    on_progress(SearchProgress("selecting", 0, len(passed)))
-    chosen = tried.applications.select(passed)
-    flips = tried.answers.flips
-    scores = complete_scores(chosen, range(len(passed)), scorer=search.remembered, among=flips)
-    # What known rules write was accepted by people, whatever S says.
-    weights = np.where(trusted(tried.rules, tried.applications), 1.0, scores)
-    coverage = coverage_of(
-        [tried.rules[each].rule for each in passed], [tried.texts[each] for each in passed],
-        chosen, flips=flips, scores=weights, tau=search.tau,
-    )  # fmt: skip
+    outcome = (
+        paper_order(search, searched)
+        if settings.order == "paper"
+        else meaning_first(search, searched, apart)
+    )
+    on_progress(SearchProgress("selecting", 0, len(outcome.passed)))
+    coverage, scores = _covered(search, outcome)
     selection = select(coverage, settings.rules)
-    selected = passed[list(selection.rules)]
-    evidence = flip_evidence(
-        tried.counted, flips, base_rate=outcome.base_rate, base_rows=outcome.base_rows,
-        proposed_here=settings.order == "paper",
-    )  # fmt: skip
-    found, held_out_flipped = found_rules(
-        searched, tried, passed,
-        selection=selection,
-        scores=complete_scores(
-            tried.applications, selected, scorer=search.remembered, scores=scores
-        ),
-        tau=search.tau, q_values=evidence.q_values, held_out=apart,
-    )  # fmt: skip
+    rules, held_out_flipped = _with_numbers(
+        search, outcome, searched, held_out=apart, selection=selection, scores=scores
+    )
+    tried, passed = outcome.tried, outcome.passed
     texts = tuple(tried.texts[each] for each in passed)
     source = search.paraphraser
     return Discovery(
         data=data,
         settings=settings,
         tau=search.tau,
-        rules=found,
+        rules=rules,
         collapsed=tuple(
             (texts[each.rule], texts[each.into], each.reason) for each in selection.collapsed
         ),
@@ -207,6 +196,44 @@ def discover(
             **outcome.counts,
         ),
     )
+
+
+def _covered(search: Search, outcome: SearchOutcome) -> tuple[Coverage, NDArray[np.float64]]:
+    """What the rules that passed cover, and S of their flips."""
+    tried, passed = outcome.tried, outcome.passed
+    chosen, flips = tried.applications.select(passed), tried.answers.flips
+    scores = complete_scores(chosen, range(len(passed)), scorer=search.remembered, among=flips)
+    # What known rules write was accepted by people, whatever S says.
+    weights = np.where(trusted(tried.rules, tried.applications), 1.0, scores)
+    coverage = coverage_of(
+        [tried.rules[each].rule for each in passed], [tried.texts[each] for each in passed],
+        chosen, flips=flips, scores=weights, tau=search.tau,
+    )  # fmt: skip
+    return coverage, scores
+
+
+def _with_numbers(
+    search: Search,
+    outcome: SearchOutcome,
+    searched: RightRows,
+    *,
+    held_out: HeldOutRows | None,
+    selection: Selection,
+    scores: NDArray[np.float64],
+) -> tuple[tuple[FoundRule, ...], int | None]:
+    """The selected rules with all that is counted of them; how many held-out rows they flip."""
+    tried, passed = outcome.tried, outcome.passed
+    evidence = flip_evidence(
+        tried.counted, tried.answers.flips, base_rate=outcome.base_rate,
+        base_rows=outcome.base_rows, proposed_here=search.settings.order == "paper",
+    )  # fmt: skip
+    scores = complete_scores(
+        tried.applications, passed[list(selection.rules)], scorer=search.remembered, scores=scores
+    )
+    return found_rules(
+        searched, tried, passed, selection=selection, scores=scores, tau=search.tau,
+        q_values=evidence.q_values, held_out=held_out,
+    )  # fmt: skip
 
 
 def _parts(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:

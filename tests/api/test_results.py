@@ -11,6 +11,7 @@ from conftest import NOUNS, ROWS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.errors import UsageError
+from sears_dsl.vetting.journal import Journal
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +185,23 @@ def test_results_are_drawn(found: sears.DiscoveryResult) -> None:
         figure, own = matplotlib.pyplot.subplots()
         assert result.plot(own) is own
         figure.canvas.draw()
+    matplotlib.pyplot.close("all")
+
+
+def test_decisions_are_drawn(tmp_path: Path) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    pytest.importorskip("starlette")
+    matplotlib.use("agg")
+    file = tmp_path / "mine.sear"
+    rules = sears.parse("movie -> film\nhas -> had")
+    rules.save(file)
+    first = rules.rule_ids[0]
+    with Journal(tmp_path / "ana.jsonl", ruleset=sears.load(file), reviewer="ana") as journal:
+        journal.append("accept", {"rule": first, "shown": []})
+    with sears.vet(predict, ROWS, file, reviewers=["ana"], journal=tmp_path / "ana.jsonl") as page:
+        axes = page.plot()
+    assert [each.get_text() for each in axes.get_yticklabels()] == ["movie -> film"]
+    assert axes.patches[0].get_width() == 100
     matplotlib.pyplot.close("all")
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_perceptron import PlainPerceptron
 
 from sears_dsl.tagging.fast.perceptron import Perceptron
-from sears_dsl.tagging.fast.plain import PlainPerceptron
 from sears_dsl.tagging.fast.weights import load
 
 WEIGHTS = load()
