@@ -239,14 +239,19 @@ def column_accuracies(
         accuracy: GroupAccuracy = accuracy_by_group(effects.right, group)
         found.append(
             ColumnAccuracy(
-                column=column,
+                column=_written(column),
                 values=len(names),
                 pooled=accuracy.pooled,
                 mean=accuracy.mean,
-                constant=constant_answer(flags, labels, rows, group),
+                constant=constant_answer(flags, list(map(_written, labels)), rows, group),
             )
         )
     return tuple(found)
+
+
+def _written(text: str) -> str:
+    """Text that a file in UTF-8 can hold: half a surrogate pair is a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _are_numbers(words: Sequence[str]) -> bool:
@@ -320,7 +325,7 @@ def _record(
     constant = constant_answer(
         [_joined([_as_constant(each, label, right[label]) for each in members], np.bool_)
          for label in answers],
-        answers, rows, group,
+        list(map(_written, answers)), rows, group,
     )  # fmt: skip
     enough = found.rows >= gates.support
     judge_by, labels = gates.judge_by, len(answers) or None

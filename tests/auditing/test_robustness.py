@@ -19,7 +19,7 @@ from sears_dsl.auditing.reports.junit import junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.reports.robustness_parts import robustness_lines
-from sears_dsl.auditing.robustness import Robustness, RobustnessRecord
+from sears_dsl.auditing.robustness import Robustness, RobustnessRecord, points
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.errors import UsageError
@@ -224,7 +224,7 @@ def test_an_audit_by_template_shows_the_mean_over_templates_and_the_constant_ans
     told = audit_markdown(document)
     assert "accuracy 59.6% of all 468 rows" in told
     assert "50.0% in the mean over its 6 values" in told
-    assert "always answering 'negative' would score 76.9% and 66.7%." in told
+    assert "always answering `negative` would score 76.9% and 66.7%." in told
     assert "accuracy 59.6% of all 468 rows" in audit_page(document)
     assert any("76.9% and 66.7%" in line for _, line in robustness_lines(document))
 
@@ -321,9 +321,12 @@ def test_a_document_with_robustness_comes_back_and_is_not_there_unasked(tmp_path
 def test_reports_say_what_the_document_says() -> None:
     document = document_of(effects_of(PLANTED, rules=RULES), tolerance=0.1)
     page, words = audit_page(document), audit_markdown(document)
+    assert document.robustness is not None
+    whole = of(document.robustness, "all")
     for told in (page, words):
         assert "Semantic robustness at τ = 10%" in told
-        assert "-15.0 (" in told
+        assert "-15.0" in told
+        assert f"({points(whole.low)} to {points(whole.high)})" in told
         assert "150 of 200, 75.0%" in told
         assert "90.0% [" not in told, "one label: nobody guesses"
     assert "<svg" in page
@@ -338,9 +341,11 @@ def test_reports_say_what_the_document_says() -> None:
 def test_names_that_are_markup_stay_text() -> None:
     effects = effects_on(
         'rule b: "<i>" -> movie\n',
-        [(f"<i> {number}", "<b>x</b>") for number in range(20)],
-        lambda texts: ["<b>x</b>"] * len(texts),
+        [(f"<i> {number}", "<b>x|</b>\ud83d") for number in range(20)],
+        lambda texts: ["<b>x|</b>\ud83d"] * len(texts),
     )
     document = document_of(effects, tolerance=0.1, columns={"<u>": ["<s>"] * 20})
     assert "&lt;u&gt;" in audit_page(document)
+    assert "x|" not in audit_markdown(document).replace("x\\|", "")
+    assert document.model_dump_json().encode()
     assert not re.search(r"<(b|s|u)>", audit_page(document))

@@ -17,7 +17,7 @@ Steps: TypeAlias = Sequence[tuple[float, float]]
 #: Lines that can be told apart.
 MOST_LINES = 6
 _WIDTH, _HEIGHT = 560, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 10, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 22, 22, 34
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _LEGEND = 20
 
@@ -76,7 +76,7 @@ def _axes(across: str, up: str) -> str:
         )
     parts.append(
         f'<text x="{_WIDTH - _RIGHT}" y="{_y(0.0) + 29}" text-anchor="end" class="tick">'
-        f'{html.escape(across)}</text><text x="{_LEFT + 6}" y="{_TOP + 12}" class="tick">'
+        f'{html.escape(across)}</text><text x="{_LEFT}" y="{_TOP - 9}" class="tick">'
         f"{html.escape(up)}</text>"
     )
     return "".join(parts)

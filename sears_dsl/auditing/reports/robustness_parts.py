@@ -7,7 +7,8 @@ every number of a chart stands in a table. Costs nothing to speak of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.reports.code_cells import code_cell
@@ -20,14 +21,17 @@ from sears_dsl.auditing.robustness import (
     percent,
     points,
 )
-from sears_dsl.auditing.semantic import ConstantAnswer
 from sears_dsl.auditing.shares import share_of
+
+Quoted: TypeAlias = Callable[[str], str]
 
 _TAUS = (0.0, 0.05, 0.1, 0.2, 0.5)
 # audit.json has all of them.
 _SHOWN = 60
-_HEADS = ("rules", "verdict", "rows", "p", "p′", "gap (95%)", "smallest τ", "pooled, mean of rules",
-          "locally robust rows (95%)", "always the same answer")  # fmt: skip
+_HEADS = (
+    "rules", "verdict", "rows", "p", "p′", "gap (95%)", "smallest τ", "pooled [mean of rules]",
+    "locally robust rows (95%)", "always the same answer [mean of rules]",
+)  # fmt: skip
 
 
 def robustness_markdown(document: AuditDocument) -> Iterator[str]:
@@ -40,8 +44,10 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
         yield "|---|---|" + "---:|" * (len(_HEADS) - 2)
         for record in found.records[:_SHOWN]:
             name = _name(record, document)
-            cells = (code_cell(name) if record.about != "all rules" else name, record.verdict,
-                     *_cells(record))  # fmt: skip
+            numbers = [f"{number} {beside}".strip() for number, beside in _cells(record, code_cell)]
+            cells = (
+                code_cell(name) if record.about != "all rules" else name, record.verdict, *numbers
+            )  # fmt: skip
             yield f"| {' | '.join(cells)} |"
         yield ""
         yield from _left_out(len(found.records))
@@ -54,7 +60,7 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
             yield f"{sentence} "
         yield ""
     for column in document.columns:
-        yield f"By {code_cell(column.column)}: {_column(column)}"
+        yield f"By {code_cell(column.column)}: {_column(column, code_cell)}"
         yield ""
 
 
@@ -92,7 +98,7 @@ def robustness_section(document: AuditDocument) -> str:
         ]
     if document.columns:
         items = "".join(
-            f"<li>By <code>{escaped(each.column)}</code>: {escaped(_column(each))}</li>"
+            f"<li>By <code>{escaped(each.column)}</code>: {escaped(_column(each, repr))}</li>"
             for each in document.columns
         )
         parts.append(f'<h3>Accuracy by column</h3><ul class="facts-list">{items}</ul>')
@@ -113,7 +119,7 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
                 )
             yield record.verdict, sentence
     for column in document.columns:
-        yield "", f"by {column.column}: {_column(column)}"
+        yield "", f"by {column.column}: {_column(column, repr)}"
 
 
 # ---------------------------------------------------------------- the words
@@ -125,35 +131,37 @@ def _name(record: RobustnessRecord, document: AuditDocument) -> str:
     return "all rules" if record.about == "all rules" else f"tag:{record.name}"
 
 
-def _cells(record: RobustnessRecord) -> tuple[str, ...]:
-    local = record.local
-    gap = "–"
+def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
+    """Each number, and what says what it is worth; labels are quoted."""
+    local, constant = record.local, record.constant
+    gap = ("–", "")
     if record.gap is not None:
-        gap = f"{points(record.gap)} ({points(record.low)} to {points(record.high)})"
-    return (
-        f"{record.rows:,}",
-        _rate(record.before, record.before_corrected),
-        _rate(record.after, record.after_corrected),
+        gap = (points(record.gap), f"({points(record.low)} to {points(record.high)})")
+    return [
+        (f"{record.rows:,}", ""),
+        (percent(record.before), _corrected(record.before_corrected)),
+        (percent(record.after), _corrected(record.after_corrected)),
         gap,
-        percent(record.smallest_tau),
-        f"{percent(record.pooled)}, {percent(record.mean)}",
-        f"{local.count:,} of {local.total:,}, {percent(local.rate)} "
-        f"({percent(local.low)}–{percent(local.high)})",
-        _constant(record.constant),
-    )
+        (percent(record.smallest_tau), ""),
+        (percent(record.pooled), f"[{percent(record.mean)}]"),
+        (
+            f"{local.count:,} of {local.total:,}, {percent(local.rate)}",
+            f"({percent(local.low)}–{percent(local.high)})",
+        ),
+        ("–", "")
+        if constant is None
+        else (
+            f"{quoted(constant.answer)}: {percent(constant.rate)}",
+            f"[{percent(constant.mean)}]",
+        ),
+    ]
 
 
-def _rate(rate: float | None, corrected: float | None) -> str:
-    return percent(rate) if corrected is None else f"{percent(rate)} [{corrected:.2f}]"
+def _corrected(rate: float | None) -> str:
+    return "" if rate is None else f"[{rate:.2f}]"
 
 
-def _constant(answer: ConstantAnswer | None) -> str:
-    if answer is None:
-        return "–"
-    return f"{answer.answer!r}: {percent(answer.rate)}, {percent(answer.mean)}"
-
-
-def _column(column: ColumnAccuracy) -> str:
+def _column(column: ColumnAccuracy, quoted: Quoted) -> str:
     words = (
         f"accuracy {percent(column.pooled.rate)} of all {column.pooled.total:,} rows "
         f"(95% {percent(column.pooled.low)}–{percent(column.pooled.high)}), "
@@ -161,7 +169,7 @@ def _column(column: ColumnAccuracy) -> str:
     )
     if column.constant is not None:
         words += (
-            f"; always answering {column.constant.answer!r} would score "
+            f"; always answering {quoted(column.constant.answer)} would score "
             f"{percent(column.constant.rate)} and {percent(column.constant.mean)}"
         )
     return words + "."
@@ -184,9 +192,9 @@ def _reading(document: AuditDocument) -> Iterator[str]:
     )
     if found.labels is not None and found.labels > 1:
         yield (
-            f"In brackets the same accuracy with 0 for a guess among {found.labels} labels and 1 "
-            "for perfection. The last column is what the best constant answer would score, over "
-            "rows and in the mean over rules."
+            f"In brackets beside p and p′ the same accuracy with 0 for a guess among "
+            f"{found.labels} labels and 1 for perfection. The last column is what the best "
+            "constant answer would score, over rows and in the mean over rules."
         )
     whole = found.records[0]
     if whole.rows:
@@ -222,7 +230,11 @@ def _at_taus(record: RobustnessRecord) -> list[str]:
 
 
 def _row(record: RobustnessRecord, document: AuditDocument) -> str:
-    cells = "".join(f'<td class="n">{escaped(each)}</td>' for each in _cells(record))
+    cells = "".join(
+        f'<td class="n">{escaped(number)}'
+        + (f'<span class="id">{escaped(beside)}</span></td>' if beside else "</td>")
+        for number, beside in _cells(record, repr)
+    )
     name = escaped(_name(record, document))
     return (
         f'<tr><td class="rule"><span class="code">{name}</span></td>'
