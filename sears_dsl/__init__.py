@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         discover,
     )
     from sears_dsl.api.generating import GenerationResult, generate
+    from sears_dsl.api.predicting import ErrorsResult, predict_errors
     from sears_dsl.api.repairing import RepairResult, augment, fix
     from sears_dsl.api.scoring import ParaphraseResult, ScoreResult, paraphrase, score
     from sears_dsl.api.vetting import VettingResult, vet
@@ -65,6 +66,7 @@ _HOME = {
         "discover",
     ),
     "sears_dsl.api.generating": ("GenerationResult", "generate"),
+    "sears_dsl.api.predicting": ("ErrorsResult", "predict_errors"),
     "sears_dsl.api.repairing": ("RepairResult", "augment", "fix"),
     "sears_dsl.api.scoring": ("ParaphraseResult", "ScoreResult", "paraphrase", "score"),
     "sears_dsl.api.vetting": ("VettingResult", "vet"),
@@ -106,6 +108,7 @@ __all__ = [
     "Diagnostic",
     "DiscoveryResult",
     "Edit",
+    "ErrorsResult",
     "GenerationResult",
     "Matcher",
     "Matches",
@@ -144,6 +147,7 @@ __all__ = [
     "load_tagger",
     "paraphrase",
     "parse",
+    "predict_errors",
     "run_tests",
     "score",
     "vet",

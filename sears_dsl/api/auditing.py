@@ -343,7 +343,6 @@ def audit(
     need_audit()
     if scorer is not None:
         need_discovery()
-    from sears_dsl.auditing.computed import read_slicings
     from sears_dsl.auditing.gates import Gates, read_gate
     from sears_dsl.auditing.running import (
         AuditChoices,
@@ -353,6 +352,7 @@ def audit(
         recorded_otherwise,
         scorer_of_audit,
     )
+    from sears_dsl.auditing.slicing.computed import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.vetting.oracle import open_oracle
@@ -437,10 +437,11 @@ def compare(before: AuditResult | str | Path, after: AuditResult | str | Path) -
     from sears_dsl.auditing.comparison import compare as compare_documents
 
     with in_python():
-        return ComparisonResult(compare_documents(_document(before), _document(after)))
+        return ComparisonResult(compare_documents(audit_document(before), audit_document(after)))
 
 
-def _document(given: object) -> AuditDocument:
+def audit_document(given: object) -> AuditDocument:
+    """What stands behind an audit, however it is given."""
     from sears_dsl.auditing.document import AuditDocument, read_audit
 
     if isinstance(given, AuditResult):

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.auditing.computed import Computed
 from sears_dsl.auditing.decision import decide
 from sears_dsl.auditing.document import (
     EQUIVALENT,
@@ -28,9 +27,11 @@ from sears_dsl.auditing.document import (
     RulesetIdentity,
 )
 from sears_dsl.auditing.gates import Gates
+from sears_dsl.auditing.per_row import written
 from sears_dsl.auditing.robustness import column_accuracies, robustness
 from sears_dsl.auditing.shares import share_of, told
-from sears_dsl.auditing.slices import SliceResult, slice_results, slicings
+from sears_dsl.auditing.slicing.computed import Computed
+from sears_dsl.auditing.slicing.slices import SliceResult, slice_results, slicings
 from sears_dsl.auditing.totals import accuracy_p_value, flips_alone, together
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, judge
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -174,6 +175,8 @@ def audit(
             *_doubts(records),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
+        answer_words=written(_words(answer.label) for answer in effects.answers),
+        confidences=written(answer.confidence for answer in effects.answers),
         versions=package_versions(),
         robustness=robust,
         columns=column_accuracies(effects, plain),
@@ -223,7 +226,15 @@ def _record(
         examples=_examples(effect, effects, circumstances.examples),
         rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
         outcomes=_outcomes(effect),
+        answer_words=written(map(_words, effect.after)),
+        confidences=""
+        if effect.confidence_after is None
+        else written(effect.confidence_after.tolist()),
     )
+
+
+def _words(answer: str) -> float | None:
+    return None if answer == REFUSED else len(answer.split())
 
 
 def _outcomes(effect: RuleEffect) -> str:

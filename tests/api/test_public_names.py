@@ -11,7 +11,7 @@ import sears_dsl
 
 PACKAGE = Path(sears_dsl.__file__).parent
 FUNCTIONS = ("adversaries", "apply", "audit", "augment", "compare", "discover", "fix", "load",
-             "paraphrase", "parse", "score", "vet")  # fmt: skip
+             "paraphrase", "parse", "predict_errors", "score", "vet")  # fmt: skip
 _PROGRAM = """
 import importlib, pathlib, types
 import sears_dsl

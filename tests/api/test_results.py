@@ -19,12 +19,24 @@ def found() -> sears.DiscoveryResult:
     return sears.discover(predict, ROWS, paraphraser=reword, scorer=close, with_shipped=False)
 
 
+def predicted() -> sears.ErrorsResult:
+    rows = [(f"A movie, {number} of {number % 3}.", "good") for number in range(60)]
+
+    def model(texts: list[str]) -> list[str]:
+        return ["bad" if "film" in text and "of 0" in text else "good" for text in texts]
+
+    return sears.predict_errors(
+        sears.audit(model, rows, sears.parse("movie -> film"), scorer=None), rows
+    )
+
+
 def results(found: sears.DiscoveryResult) -> dict[str, Any]:
     audited = sears.audit(predict, ROWS, found, scorer=None)
     return {
         "discover": found,
         "audit": audited,
         "compare": sears.compare(audited, audited),
+        "predict_errors": predicted(),
         "score": sears.score([("a <b>", "a & b")], scorer=close),
         "paraphrase": sears.paraphrase(["A movie."], paraphraser=reword),
         "adversaries": sears.adversaries(predict, ROWS, paraphraser=reword, scorer=close),

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import sears_dsl as sears
-from sears_dsl.auditing.computed import Computed, computed, read_slicings
-from sears_dsl.auditing.slices import SliceResult, slice_results, slicings
+from sears_dsl.auditing.slicing.computed import Computed, computed, read_slicings
+from sears_dsl.auditing.slicing.slices import SliceResult, slice_results, slicings
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.errors import DataError, UsageError

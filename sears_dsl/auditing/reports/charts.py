@@ -138,8 +138,19 @@ class Difference(Protocol):
 
 def difference_scale(differences: Iterable[Difference]) -> float:
     """How far a symmetric axis has to reach for the intervals that say something."""
-    ends = [max(abs(each.low), abs(each.high)) for each in differences if each.rows >= _FEW_ROWS]
-    highest = max([0.01, *ends])
+    return reach_of(
+        end for each in differences if each.rows >= _FEW_ROWS for end in (each.low, each.high)
+    )
+
+
+def reach_of(ends: Iterable[float]) -> float:
+    """How far a symmetric axis has to reach for the ends of intervals.
+
+    Example:
+        >>> reach_of([-0.03, 0.12])
+        0.2
+    """
+    highest = max([0.01, *map(abs, ends)])
     return next((each for each in _NICE if each >= highest), 1.0)
 
 
@@ -157,6 +168,20 @@ def comparison_axis(reach: float) -> str:
 
 def comparison_bar(difference: Difference, reach: float, *, kind: str) -> str:
     """A difference as a dot on its interval, around nothing in the middle."""
+    if not difference.rows:
+        return signed_bar(None, reach, kind=kind)
+    rate = (difference.second - difference.first) / difference.rows
+    return signed_bar((rate, difference.low, difference.high), reach, kind=kind)
+
+
+def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: str = "") -> str:
+    """A share that may be negative as a dot on its interval, around nothing in the middle.
+
+    Args:
+        value: it, and the low and the high end of its interval; None where it is not known.
+        reach: how far the axis goes on both sides.
+        kind: a class for its colour.
+    """
     middle = _HEIGHT / 2
     half = (WIDTH - 2 * _PAD) / 2
 
@@ -165,17 +190,13 @@ def comparison_bar(difference: Difference, reach: float, *, kind: str) -> str:
 
     parts = [f'<line x1="{x(0)}" x2="{x(0)}" y1="0" y2="{_HEIGHT}" class="limit"/>']
     words = "not compared"
-    if difference.rows:
-        rate = (difference.second - difference.first) / difference.rows
+    if value is not None:
+        rate, low, high = value
         parts.append(
-            f'<line x1="{x(difference.low)}" x2="{x(difference.high)}" y1="{middle}" '
-            f'y2="{middle}" class="interval"/><circle cx="{x(rate)}" cy="{middle}" r="4.5" '
-            f'class="dot"/>'
+            f'<line x1="{x(low)}" x2="{x(high)}" y1="{middle}" y2="{middle}" class="interval"/>'
+            f'<circle cx="{x(rate)}" cy="{middle}" r="4.5" class="dot"/>'
         )
-        words = (
-            f"{100 * rate:+.1f} points, 95% interval {100 * difference.low:+.1f} to "
-            f"{100 * difference.high:+.1f}"
-        )
+        words = f"{100 * rate:+.1f} points, 95% interval {100 * low:+.1f} to {100 * high:+.1f}"
     return (
         f'<svg class="bar {kind}" width="{WIDTH}" height="{_HEIGHT}" role="img" '
         f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'

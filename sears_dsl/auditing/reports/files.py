@@ -1,4 +1,4 @@
-"""The files of audits and comparisons: a page, Markdown, JSON, and JUnit for the servers of CI.
+"""The files of audits, comparisons, errors: page, Markdown, JSON, and JUnit for servers of CI.
 
 In: a document, a folder. Out: the files in it, each written whole or not at all. Costs some
 milliseconds.
@@ -10,7 +10,9 @@ from pathlib import Path
 
 from sears_dsl.auditing.comparison import ComparisonDocument
 from sears_dsl.auditing.document import AuditDocument, write_audit
+from sears_dsl.auditing.failures.document import ErrorsDocument
 from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
+from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
 from sears_dsl.auditing.reports.junit import junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
@@ -42,3 +44,16 @@ def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None
     write_atomically(folder / "comparison.md", comparison_markdown(comparison).encode())
     content = comparison.model_dump_json(indent=1) + "\n"
     write_atomically(folder / "comparison.json", content.encode())
+
+
+def write_errors_files(document: ErrorsDocument, folder: Path) -> None:
+    """Write ``errors.html``, ``errors.md`` and ``errors.json``.
+
+    Raises:
+        DataError: the folder cannot be made, or a file cannot be written.
+    """
+    make_folder(folder)
+    write_atomically(folder / "errors.html", errors_page(document).encode("utf-8", "replace"))
+    write_atomically(folder / "errors.md", errors_markdown(document).encode("utf-8", "replace"))
+    content = document.model_dump_json(indent=1) + "\n"
+    write_atomically(folder / "errors.json", content.encode())

@@ -13,7 +13,7 @@ from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
 from sears_dsl.auditing.reports.code_cells import code_cell
 from sears_dsl.auditing.reports.robustness_parts import robustness_markdown
 from sears_dsl.auditing.shares import Share, told
-from sears_dsl.auditing.slices import SliceResult
+from sears_dsl.auditing.slicing.slices import SliceResult
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
 _SLICES_SHOWN = 10
@@ -41,7 +41,7 @@ def audit_markdown(document: AuditDocument) -> str:
         *_overlap(document),
         "## How to read this",
         "",
-        *(f"- {_escaped(note)}" for note in document.notes),
+        *(f"- {markdown_text(note)}" for note in document.notes),
         "- A rule is tested on the rows that it changes and that the model has right; with fewer "
         f"than {document.gates.support} such rows it is not judged. Intervals are Wilson's, 95%. q "
         "is the false-discovery rate over all rules (exact binomial tests, Benjamini and "
@@ -59,10 +59,10 @@ def _left_out(rules: int) -> list[str]:
 
 
 def _summary(document: AuditDocument) -> Iterator[str]:
-    yield f"**{_escaped(conclusion(document))}**"
+    yield f"**{markdown_text(conclusion(document))}**"
     yield ""
     for reason in document.verdict.reasons[:_RULES_SHOWN]:
-        yield f"- {_escaped(reason)}"
+        yield f"- {markdown_text(reason)}"
     if document.verdict.reasons:
         yield ""
     counts = document.verdict.counts
@@ -104,8 +104,8 @@ def _rule(record: RuleRecord) -> str:
     confidence, meaning = record.confidence, record.meaning
     failures = judgement.failures
     cells = (
-        f"{code_cell(record.rule)}<br>{_escaped(record.id)}",
-        _escaped(record.expect),
+        f"{code_cell(record.rule)}<br>{markdown_text(record.id)}",
+        markdown_text(record.expect),
         _OUTCOMES[judgement.outcome],
         f"{failures.count} / {failures.total}",
         interval(failures),
@@ -130,7 +130,7 @@ def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|---:|"
     for each in known[:_SLICES_SHOWN]:
         yield (
-            f"| {_escaped(each.slicing)}: {_escaped(each.value)} | {each.rows:,} "
+            f"| {markdown_text(each.slicing)}: {markdown_text(each.value)} | {each.rows:,} "
             f"| {'–' if each.accuracy is None else told(each.accuracy.rate)} "
             f"| {'–' if each.worst is None else told(each.worst.rate)} "
             f"| {each.flipped.count} / {each.flipped.total} ({told(each.flipped.rate)}) "
@@ -155,7 +155,7 @@ def _overlap(document: AuditDocument) -> Iterator[str]:
 
 
 def _called(text: Mapping[str, str], rule: str) -> str:
-    return f"{code_cell(text[rule])} ({_escaped(rule)})"
+    return f"{code_cell(text[rule])} ({markdown_text(rule)})"
 
 
 def number(share: Share) -> str:
@@ -177,12 +177,12 @@ def _rated(share: Share) -> str:
 def change_cell(example: Example) -> str:
     """A row before and after, as the cell of a table."""
     return (
-        f"{_escaped(example.original)} → {_escaped(example.rewritten)} "
-        f"({_escaped(example.before)} → {_escaped(example.after)})"
+        f"{markdown_text(example.original)} → {markdown_text(example.rewritten)} "
+        f"({markdown_text(example.before)} → {markdown_text(example.after)})"
     )
 
 
-def _escaped(text: str) -> str:
+def markdown_text(text: str) -> str:
     """Text that stays text in Markdown, on one line."""
     one_line = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~" else c for c in one_line)

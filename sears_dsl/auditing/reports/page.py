@@ -17,7 +17,7 @@ from sears_dsl.auditing.reports.page_rules import rule_details, rule_table
 from sears_dsl.auditing.reports.robustness_parts import robustness_section
 from sears_dsl.auditing.reports.sheet import css_class, escaped, page_of, rate_with_interval, table
 from sears_dsl.auditing.shares import Share, told
-from sears_dsl.auditing.slices import SliceResult
+from sears_dsl.auditing.slicing.slices import SliceResult
 from sears_dsl.auditing.verdicts import CERTAIN
 
 _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"}

@@ -102,7 +102,6 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     on few rows is not judged; a gate of which nothing could be judged fails.
     """
     need_audit()
-    from sears_dsl.auditing.computed import read_slicings
     from sears_dsl.auditing.reports.files import write_audit_files
     from sears_dsl.auditing.running import (
         audit_rules,
@@ -110,6 +109,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
         recorded_otherwise,
         scorer_of_audit,
     )
+    from sears_dsl.auditing.slicing.computed import read_slicings
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.tagging.loading import load_tagger

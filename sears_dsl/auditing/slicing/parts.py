@@ -7,8 +7,9 @@ are put together, never dropped. Costs a look at each value.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,3 +76,14 @@ def _ranges(known: NDArray[np.float64], cuts: NDArray[np.float64]) -> list[tuple
         (float(known[place == each].min()), float(known[place == each].max()))
         for each in range(len(cuts) + 1)
     ]
+
+
+def in_order(of_rows: Sequence[str]) -> list[str]:
+    """Values with numbers in their order, else the most frequent first; what is left over last."""
+    counts = Counter(of_rows)
+    return sorted(counts, key=lambda value: (value in (OTHER, EMPTY), *_rank(value, counts)))
+
+
+def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
+    number = re.match(r"[-+]?\d+(\.\d+)?", value)
+    return (float(number[0]) if number else np.inf, -counts[value], value)

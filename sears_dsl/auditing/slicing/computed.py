@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sears_dsl.auditing.parts import EMPTY, largest, parts_of, quarters
+from sears_dsl.auditing.slicing.parts import EMPTY, largest, parts_of, quarters
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.sources import open_rows

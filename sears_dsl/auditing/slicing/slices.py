@@ -10,7 +10,6 @@ looking at many parts finds no more than there is. Costs an array of flags a par
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.auditing.computed import Computed
-from sears_dsl.auditing.parts import EMPTY, MOST_PARTS, OTHER, largest, parts_of, quarters
 from sears_dsl.auditing.shares import Share, share_of
+from sears_dsl.auditing.slicing.computed import Computed
+from sears_dsl.auditing.slicing.parts import (
+    MOST_PARTS,
+    OTHER,
+    in_order,
+    largest,
+    parts_of,
+    quarters,
+)
 from sears_dsl.auditing.totals import keeping
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import Effects
@@ -77,7 +83,7 @@ def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple
     found: list[tuple[str, str, NDArray[np.bool_]]] = []
     for slicing, of_rows in parts.items():
         values = np.array(of_rows, object)
-        found += [(slicing, value, values == value) for value in _in_order(of_rows)]
+        found += [(slicing, value, values == value) for value in in_order(of_rows)]
     counts = np.array(
         [[(flipped & here).sum(), (tested & here).sum()] for _, _, here in found], np.int64
     ).reshape(len(found), 2)
@@ -103,17 +109,6 @@ def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple
 
 def _share(flags: NDArray[np.bool_], here: NDArray[np.bool_]) -> Share:
     return share_of(int((flags & here).sum()), int(here.sum()))
-
-
-def _in_order(of_rows: Sequence[str]) -> list[str]:
-    """Values with numbers in their order, else the most frequent first; what is left over last."""
-    counts = Counter(of_rows)
-    return sorted(counts, key=lambda value: (value in (OTHER, EMPTY), *_rank(value, counts)))
-
-
-def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
-    number = re.match(r"[-+]?\d+(\.\d+)?", value)
-    return (float(number[0]) if number else np.inf, -counts[value], value)
 
 
 def slicings(

@@ -1,0 +1,182 @@
+"""What predicts that a model fails, for a pull request and for a browser.
+
+In: `ErrorsDocument`. Out: Markdown; one self-contained HTML file. Always holds: every number is
+that of the document; names of features and their values stay text. Costs nothing to speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sears_dsl.auditing.failures.document import ErrorsDocument, OverFolds
+from sears_dsl.auditing.reports.charts import (
+    axis,
+    comparison_axis,
+    interval_bar,
+    reach_of,
+    scale_for,
+    signed_bar,
+)
+from sears_dsl.auditing.reports.code_cells import code_cell
+from sears_dsl.auditing.reports.markdown import interval, markdown_text, number
+from sears_dsl.auditing.reports.sheet import escaped, page_of, table
+from sears_dsl.auditing.shares import told
+
+
+def errors_markdown(document: ErrorsDocument) -> str:
+    """What predicts errors, as Markdown, most important first."""
+    lines = [
+        f"# Errors: {'told beforehand' if document.foretold else 'not told beforehand'}",
+        "",
+        f"**{markdown_text(document.conclusion)}**",
+        "",
+        f"{number(document.wrong)} of the answers are wrong.",
+        "",
+        "| audit | model | answers | wrong | 95% |",
+        "|---|---|---:|---:|---:|",
+        *(
+            f"| {markdown_text(each.name)} | {code_cell(each.model)} | {each.answers:,} "
+            f"| {told(each.wrong.rate)} | {interval(each.wrong)} |"
+            for each in document.audits
+        ),
+        "",
+        "## What tells",
+        "",
+        "| feature | micro F1 lost where it is shuffled, points | 95% | known for |",
+        "|---|---:|---:|---:|",
+        *(
+            f"| {code_cell(each.name)} | {100 * each.importance.mean:+.2f} "
+            f"| {_between(each.importance)} | {each.known:,} |"
+            for each in document.features
+        ),
+        "",
+        "## Wrong answers by feature",
+        "",
+    ]
+    for each in document.features:
+        lines += [
+            f"| {code_cell(each.name)} | wrong | 95% |",
+            "|---|---:|---:|",
+            *(
+                f"| {markdown_text(part.value)} | {number(part.wrong)} | {interval(part.wrong)} |"
+                for part in each.parts
+            ),
+            "",
+        ]
+    lines += ["## How to read this", "", *(f"- {markdown_text(each)}" for each in _notes(document))]
+    return "\n".join(lines) + "\n"
+
+
+def errors_page(document: ErrorsDocument) -> str:
+    """The page of what predicts errors."""
+    title = ", ".join(each.name for each in document.audits)
+    reach = reach_of(
+        end for each in document.features for end in (each.importance.low, each.importance.high)
+    )
+    heads = ("feature", f"micro F1 lost where it is shuffled, points{comparison_axis(reach)}",
+             ">points", ">95% interval", ">known for")  # fmt: skip
+    rows = [
+        f'<tr><td class="rule"><span class="code">{escaped(each.name)}</span></td>'
+        f"<td>{_importance(each.importance, reach)}</td>"
+        f'<td class="n">{100 * each.importance.mean:+.2f}</td>'
+        f'<td class="n">{_between(each.importance)}</td><td class="n">{each.known:,}</td></tr>'
+        for each in document.features
+    ]
+    listed = "".join(f"<li>{escaped(note)}</li>" for note in _notes(document))
+    versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
+    body = "\n".join(
+        (
+            f'<header><div class="eyebrow">sears errors</div><h1>{escaped(title)}</h1>'
+            f'<p class="muted">{document.wrong.total:,} answers to {document.data.rows:,} rows'
+            "</p></header><main>",
+            '<section class="card verdict measured"><div class="sign" aria-hidden="true">•</div>'
+            f"<div><h2>{'Errors can be told' if document.foretold else 'Errors are not told'} "
+            f"beforehand</h2><p>{escaped(document.conclusion)}</p></div></section>",
+            _tiles(document),
+            "<h2>What tells</h2>",
+            '<p class="muted">What micro F1 loses where the values of a feature are shuffled among '
+            "the answers that are judged; the line is its 95% interval over the folds. Features "
+            "that say the same share what they are worth.</p>",
+            table(heads, rows, caption="What tells that an answer is wrong"),
+            "<h2>Wrong answers by feature</h2>",
+            *_by_feature(document),
+            *_audits(document),
+            f'<h2>How to read this</h2><ul class="facts-list">{listed}</ul>',
+            f"</main><footer><div>Data SHA-256 {document.data.sha256}. Seed {document.seed}.</div>"
+            f"<div>{escaped(versions)}.</div></footer>",
+        )
+    )
+    return page_of(f"Errors of {title}", body)
+
+
+def _importance(importance: OverFolds, reach: float) -> str:
+    kind = "" if importance.low > 0 else "unjudged"
+    return signed_bar((importance.mean, importance.low, importance.high), reach, kind=kind)
+
+
+def _between(value: OverFolds) -> str:
+    return f"{100 * value.low:+.2f} to {100 * value.high:+.2f}"
+
+
+def _tiles(document: ErrorsDocument) -> str:
+    majority, f1, over = document.majority_f1, document.f1, document.over_majority
+    tiles = (
+        (f"{majority.mean:.3f} → {f1.mean:.3f}", "micro F1, majority class and learned",
+         f"± {majority.deviation:.3f} and ± {f1.deviation:.3f} over {len(f1.folds)} folds"),
+        (f"{100 * over.mean:+.1f}", "points over the majority class",
+         f"95% {100 * over.low:+.1f} to {100 * over.high:+.1f}"),
+        (told(document.wrong.rate), "of the answers are wrong",
+         f"{document.wrong.count:,} of {document.wrong.total:,}"),
+    )  # fmt: skip
+    found = "".join(
+        f'<div class="card tile"><div class="value">{escaped(value)}</div>'
+        f'<div class="label">{escaped(label)}</div><div class="note">{escaped(note)}</div></div>'
+        for value, label, note in tiles
+    )
+    return f'<div class="tiles">{found}</div>'
+
+
+def _by_feature(document: ErrorsDocument) -> Iterator[str]:
+    """A small table a feature, all on one scale."""
+    shares = [part.wrong for each in document.features for part in each.parts]
+    scale = scale_for(shares, [document.wrong.rate])
+    for feature in document.features:
+        yield f"<h3>By {escaped(feature.name)}</h3>"
+        heads = (escaped(feature.name), f"wrong answers, 95% interval{axis(scale)}", ">wrong",
+                 ">share", ">95% interval")  # fmt: skip
+        rows = [
+            f"<tr><td>{escaped(part.value)}</td>"
+            f"<td>{interval_bar(part.wrong, scale, limit=document.wrong.rate)}</td>"
+            f'<td class="n">{part.wrong.count:,} / {part.wrong.total:,}</td>'
+            f'<td class="n">{told(part.wrong.rate)}</td>'
+            f'<td class="n">{interval(part.wrong)}</td></tr>'
+            for part in feature.parts
+        ]
+        yield table(heads, rows, caption=f"Wrong answers by {feature.name}")
+
+
+def _audits(document: ErrorsDocument) -> Iterator[str]:
+    yield "<h2>Audits</h2>"
+    rows = [
+        f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
+        f'<td class="n">{each.answers:,}</td><td class="n">{told(each.wrong.rate)}</td>'
+        f'<td class="n">{interval(each.wrong)}</td></tr>'
+        for each in document.audits
+    ]
+    heads = ("audit", "model", ">answers", ">wrong", ">95% interval")
+    yield table(heads, rows, caption="Audits")
+
+
+def _notes(document: ErrorsDocument) -> list[str]:
+    folds = len(document.f1.folds)
+    return [
+        *document.notes,
+        f"Gradient boosting (scikit-learn, histograms) learns from {folds - 1} of {folds} folds "
+        "and judges the other; the folds are of rows of the data, shuffled with the seed. Micro F1 "
+        "of two classes is the share of answers that are told rightly.",
+        "An answer is wrong where the model does not do as the rule expects, and on an untouched "
+        "row where it is not the label.",
+        "Intervals over folds are Student's with the variance of Nadeau and Bengio, since folds "
+        "share what they learn from; those of shares are Wilson's, at 95%.",
+        "What tells an error need not cause it.",
+    ]

@@ -1,0 +1,227 @@
+"""What predicts that a model fails: found where it was planted, and not where there is nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audited import audited, rows_of
+from click.testing import CliRunner, Result
+
+from sears_dsl.auditing.document import AuditDocument, write_audit
+from sears_dsl.auditing.failures.document import ErrorsDocument
+from sears_dsl.auditing.failures.instances import Feature, Instances, instances
+from sears_dsl.auditing.failures.learning import fold_interval, learn
+from sears_dsl.auditing.failures.prediction import predict_errors
+from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
+from sears_dsl.cli.model.errors import errors_command
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.loader import parse
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed: sears-dsl[analysis]")
+
+RULES = parse("rule film: movie -> film\nrule tape: movie -> tape\nrule turn: movie -> reel\n"
+              "  expect: flip\n")  # fmt: skip
+
+
+def drawn(wrong: Sequence[bool], **features: Sequence[float | str]) -> Instances:
+    return Instances(
+        wrong=np.array(wrong, np.bool_),
+        rows=np.arange(len(wrong)),
+        features=tuple(
+            Feature(name, "category" if isinstance(values[0], str) else "number", list(values))
+            for name, values in features.items()
+        ),
+    )
+
+
+def test_the_feature_that_labels_were_drawn_from_comes_first() -> None:
+    draw = np.random.default_rng(3)
+    kinds = draw.choice(["what", "when", "why"], 1500)
+    chance = np.select([kinds == "why", kinds == "what"], [0.85, 0.3], 0.1)
+    wrong = draw.random(1500) < chance
+    found = drawn(
+        wrong.tolist(),
+        length=draw.integers(3, 60, 1500).astype(float).tolist(),
+        kind=kinds.tolist(),
+        noise=draw.choice(["a", "b"], 1500).tolist(),
+    )
+    learned = learn(found)
+    assert learned.f1.mean() > learned.majority_f1.mean() + 0.1
+    means = learned.importances.mean(axis=1)
+    assert means.argmax() == 1
+    assert means[1] > 10 * max(means[0], means[2], 0.001)
+    assert learned.importances.shape == (3, 10)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+def test_of_labels_at_random_nothing_is_learned(share: float) -> None:
+    draw = np.random.default_rng(8)
+    wrong = draw.random(1500) < share
+    found = drawn(wrong.tolist(), length=draw.normal(size=1500).tolist(),
+                  kind=draw.choice(list("abc"), 1500).tolist())  # fmt: skip
+    learned = learn(found)
+    assert abs(learned.f1.mean() - learned.majority_f1.mean()) < 0.02
+    assert learned.majority == (share > 0.5)
+    low, high = fold_interval(learned.f1 - learned.majority_f1)
+    assert low <= 0 <= high
+
+
+def test_folds_are_those_of_scikit_learn_and_the_majority_is_that_of_what_is_learned() -> None:
+    from sklearn.metrics import f1_score
+    from sklearn.model_selection import KFold
+
+    draw = np.random.default_rng(5)
+    wrong = draw.random(204) < 0.5
+    found = drawn(wrong.tolist(), length=draw.normal(size=204).tolist())
+    wanted = []
+    for learned, judged in KFold(10, shuffle=True, random_state=7).split(wrong):
+        says = np.full(len(judged), 2 * wrong[learned].sum() > len(learned))
+        wanted.append(f1_score(wrong[judged], says, average="micro"))
+    assert learn(found, seed=7).majority_f1.tolist() == pytest.approx(wanted)
+
+
+def test_answers_to_one_row_are_in_one_fold() -> None:
+    """Else a row that is in the data twice would tell its own answer."""
+    draw = np.random.default_rng(9)
+    wrong = draw.random(400) < 0.5
+    keys = draw.permutation(400).astype(float)
+    twice = Instances(
+        wrong=np.repeat(wrong, 3),
+        rows=np.repeat(np.arange(400), 3),
+        features=(Feature("key", "number", np.repeat(keys, 3).tolist()),),
+    )
+    assert abs(learn(twice).f1.mean() - 0.5) < 0.06
+
+
+def test_the_interval_over_folds_has_the_variance_of_nadeau_and_bengio() -> None:
+    values = [0.1, 0.2, 0.15, 0.25, 0.1, 0.3, 0.2, 0.2, 0.15, 0.25]
+    low, high = fold_interval(values)
+    spread = np.std(values, ddof=1) * (1 / 10 + 1 / 9) ** 0.5
+    assert (low + high) / 2 == pytest.approx(np.mean(values))
+    assert (high - low) / 2 == pytest.approx(2.262157 * spread, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [([True, False] * 40, "80 answers are too few to learn from: 100 are needed"),
+     ([False] * 200, "only 0 of 200 answers are wrong"),
+     ([True] * 199 + [False], "only 1 of 200 answer is right")],
+)  # fmt: skip
+def test_what_cannot_be_learned_is_told(wrong: list[bool], message: str) -> None:
+    found = drawn(wrong, length=list(map(float, range(len(wrong)))))
+    with pytest.raises(UsageError, match=message):
+        learn(found)
+
+
+# ---------------------------------------------------------------- from audits
+
+
+def test_an_instance_is_an_answer_and_wrong_where_the_rule_is_not_obeyed() -> None:
+    audit = audited(rows_of("kfgw"), rules=RULES, sure=(0.9, 0.4))
+    found = instances({"a": audit})
+    # Rows as they are: g and w are wrong. film and tape: f and w. turn wants a flip of k and f.
+    assert found.wrong.tolist() == [0, 0, 1, 1] + [0, 1, 0, 1] * 2 + [1, 0]
+    assert found.rows.tolist() == [0, 1, 2, 3] * 3 + [0, 1]
+    features = {each.name: each for each in found.features}
+    assert (
+        features["rule"].values == ["(untouched)"] * 4 + ["film"] * 4 + ["tape"] * 4 + ["turn"] * 2
+    )
+    assert features["confidence"].values == [0.9] * 4 + [0.4] * 10
+    assert set(features) == {"rule", "ruleset", "confidence"}, "what never differs says nothing"
+
+
+def test_confidence_that_is_not_given_is_no_feature() -> None:
+    features = instances({"a": audited(rows_of("kfgw"), rules=RULES)}).features
+    assert "confidence" not in {each.name for each in features}
+
+
+def planted() -> AuditDocument:
+    """A third of the rows flips, and nothing but the letter in the text says which."""
+    return audited(rows_of("kkf" * 60), rules=parse("movie -> film\nmovie -> tape\nmovie -> reel"))
+
+
+ROWS = [{"text": each["text"], "label": "yes"} for each in rows_of("kkf" * 60).rows]
+
+
+def test_what_the_rows_say_is_a_feature() -> None:
+    rows = [{**row, "letter": row["text"].split()[2]} for row in ROWS]
+    found = predict_errors({"a": planted()}, data=rows, features=["letter"])
+    assert found.features[0].name == "letter"
+    assert {each.value: each.wrong.rate for each in found.features[0].parts}.keys() == {"k", "f"}
+    assert found.foretold
+    assert "most by letter" in found.conclusion
+    without = predict_errors({"a": planted()})
+    assert without.features[0].name == "rule"
+    assert any("--data" in note for note in without.notes)
+
+
+def test_the_same_seed_gives_the_same_document_and_another_one_other_folds() -> None:
+    audits = {"a": planted()}
+    one = predict_errors(audits, data=ROWS, seed=4).model_dump_json()
+    assert predict_errors(audits, data=ROWS, seed=4).model_dump_json() == one
+    assert predict_errors(audits, data=ROWS, seed=5).f1.folds != json.loads(one)["f1"]["folds"]
+
+
+def test_rows_of_other_audits_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"a and b are audits of other rows: 4 rows .* and 5 rows"):
+        instances({"a": audited(rows_of("kfgw")), "b": audited(rows_of("kfgwk"))})
+    with pytest.raises(DataError, match="has other rows than were audited"):
+        predict_errors({"a": planted()}, data=[{**row, "label": "no"} for row in ROWS])
+    with pytest.raises(UsageError, match="the rows are not given"):
+        predict_errors({"a": planted()}, features=["letter"])
+    with pytest.raises(UsageError, match=r"words\(answer\) is no feature of rows"):
+        predict_errors({"a": planted()}, data=ROWS, features=["words(answer)"])
+
+
+# ---------------------------------------------------------------- reports and command
+
+
+def errors(folder: Path, *arguments: str) -> Result:
+    for name in ("clean", "noisy"):
+        (folder / name).mkdir(exist_ok=True)
+        write_audit(planted(), folder / name / "audit.json")
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    return CliRunner().invoke(errors_command, arguments)
+
+
+def test_the_command_writes_page_markdown_and_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = errors(tmp_path, "clean", "noisy/audit.json", "--data", "rows.jsonl", "-o", "out")
+    assert done.exit_code == 0, done.output
+    assert "written: out/errors.html, errors.md, errors.json" in done.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "errors.html", "errors.json", "errors.md"
+    }  # fmt: skip
+    document = ErrorsDocument.model_validate_json((tmp_path / "out/errors.json").read_bytes())
+    assert [each.name for each in document.audits] == ["clean", "noisy"]
+    page = (tmp_path / "out/errors.html").read_text("utf-8")
+    markdown = (tmp_path / "out/errors.md").read_text("utf-8")
+    assert (page, markdown) == (errors_page(document), errors_markdown(document))
+    for each in document.features:
+        assert f"{100 * each.importance.mean:+.2f}" in page, "each number is text too"
+        assert f"{100 * each.importance.mean:+.2f}" in markdown
+    assert f"{document.f1.mean:.3f}" in page
+    printed = errors(tmp_path, "clean", "noisy", "--data", "rows.jsonl", "--json")
+    assert json.loads(printed.stdout) == json.loads(document.model_dump_json())
+
+
+def test_names_of_features_stay_text() -> None:
+    rows = [{**row, "<b>|x": "<i>|" if " k " in row["text"] else "y"} for row in ROWS]
+    document = predict_errors({"<script>": planted()}, data=rows, features=["<b>|x"])
+    page = errors_page(document)
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert "&lt;script&gt;" in page
+    assert "`<b>\\|x`" in errors_markdown(document)
+
+
+def test_an_audit_that_is_named_twice_is_told(tmp_path: Path) -> None:
+    done = errors(tmp_path, str(tmp_path / "clean"), str(tmp_path / "clean"))
+    assert isinstance(done.exception, UsageError)
+    assert "an audit is named twice" in str(done.exception)
