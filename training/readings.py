@@ -198,17 +198,22 @@ def readings_file(read: Read, shipped: Read) -> dict[str, Any]:
     """
     model = fit(read)
     mean, spread = posteriors(shipped, model)
-    number = np.bincount(read.changes, minlength=len(read.names))
-    accepted = np.bincount(read.changes[read.accepted], minlength=len(read.names))
     return {
         "version": VERSION,
         "slope": round(model.slope, 4),
         "shift": round(model.shift, 4),
         "spread": round(model.spread, 4),
         "figures": {name: round(each, 4) for name, each in held_out_figures(read).items()},
-        "effects": {
-            name: [int(number[at]), int(accepted[at]), round(float(mean[at]), 3),
-                   round(float(spread[at]), 3)]
-            for name, at in sorted((name, at) for at, name in enumerate(read.names))
-        },
+        "effects": dict(sorted(effects_of(read, mean, spread).items())),
+    }
+
+
+def effects_of(read: Read, mean: Floats, spread: Floats) -> dict[str, list[float]]:
+    """Of each change: readings, those that accept it, mean and spread of u."""
+    number = np.bincount(read.changes, minlength=len(read.names))
+    accepted = np.bincount(read.changes[read.accepted], minlength=len(read.names))
+    return {
+        name: [int(number[at]), int(accepted[at]), round(float(mean[at]), 3),
+               round(float(spread[at]), 3)]
+        for at, name in enumerate(read.names)
     }  # fmt: skip
