@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +23,7 @@ from sears_dsl.api.given import (
 )
 from sears_dsl.api.results import Bars, Result
 from sears_dsl.defaults import DEFAULT_SCORER
+from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.result.found import Discovery, FoundRule
     from sears_dsl.discovery.result.manifest import Manifest
     from sears_dsl.discovery.result.report import Participants
-    from sears_dsl.discovery.settings import ProposeFrom
+    from sears_dsl.discovery.settings import ProposeFrom, Settings
+    from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Comparison
@@ -415,6 +417,9 @@ def adversaries(
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
     top: int = 1,
+    unit: Unit = "text",
+    avoid_important: int = 0,
+    every: bool = False,
     tau: float | None = None,
     seed: int = 0,
     budget_seconds: float | None = None,
@@ -446,6 +451,12 @@ def adversaries(
         spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
             would touch one is left out.
         top: most adversaries of a row.
+        unit: what is reworded at once. With ``sentence`` each sentence by itself, once; those that
+            hold what is protected stay.
+        avoid_important: reword without so many words of each row that the answer hangs on most,
+            found by leaving out one word at a time; the model has to say how sure it is.
+        every: with one of these two: also rewordings that do not flip, and those of rows that the
+            model has wrong.
         tau: S from which on texts count as equivalent; None for the scorer's own.
         seed: of the sample.
         budget_seconds: time for the search.
@@ -484,7 +495,13 @@ def adversaries(
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.discovery.settings import Settings
 
-    with in_python():
+    strategic = unit == "sentence" or avoid_important > 0
+    with in_python(all="every"):
+        if strategic and (top > 1 or budget_seconds is not None):
+            given = "--top" if top > 1 else "--budget-seconds"
+            raise UsageError(f"{given} is for rewordings of whole texts", help="leave it out")
+        if every and not strategic:
+            raise UsageError("--all goes with --unit sentence or --avoid-important")
         settings = Settings(tau=tau, comparison=comparison, budget_seconds=budget_seconds)
         choice = PartsChoice(
             scorer=scorer, paraphraser=paraphraser, tau=tau, pivots=tuple(pivots),
@@ -499,6 +516,8 @@ def adversaries(
             on_progress=on_progress,
         ) as work:  # fmt: skip
             show = shown(on_progress)
+            if strategic:
+                return _reworded(work, settings, unit, avoid_important, every=every, show=show)
             right, found, skipped, cut_short = adversaries_of(
                 work.data,
                 work.predictor,
@@ -518,3 +537,41 @@ def adversaries(
                 skipped=skipped,
                 cut_short=cut_short,
             )
+
+
+def _reworded(
+    work: _Work,
+    settings: Settings,
+    unit: Unit,
+    avoid: int,
+    *,
+    every: bool,
+    show: Callable[[str, int, int | None], None],
+) -> AdversaryResult:
+    """One rewording a row, without the words that the answer hangs on."""
+    from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
+    from sears_dsl.effects.right_rows import RightRows
+
+    found = reword(
+        work.data,
+        work.predictor,
+        paraphraser=work.parts.paraphraser,
+        scorer=work.parts.scorer,
+        tagger=work.tagger,
+        journal=work.parts.journal,
+        settings=StrategicSettings(
+            avoid=avoid,
+            unit=unit,
+            tau=work.parts.scorer.tau if settings.tau is None else settings.tau,
+            comparison=settings.comparison,
+            wrong_rows=every,
+        ),
+        on_stage=show,
+    )
+    return AdversaryResult(
+        reworded_columns([each for each in found if each.flips or every], work.data),
+        right=len(RightRows(work.data, work.predictor, comparison=settings.comparison)),
+        rows_flipped=sum(each.flips for each in found),
+        skipped=0,
+        cut_short=(),
+    )

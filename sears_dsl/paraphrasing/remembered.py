@@ -8,6 +8,7 @@ most. Costs a look-up of some microseconds a pair on top of the scorer.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -47,6 +48,16 @@ class ParaphraseSource(Protocol):
 
     def paraphrase(self, sentences: Sequence[str]) -> Sequence[Sequence[Found | str]]:
         """The paraphrases of each sentence, best first: texts, or objects with a ``text``."""
+
+
+@runtime_checkable
+class ConstrainedSource(Protocol):
+    """A source that searches for paraphrases without some words."""
+
+    def paraphrase_without(
+        self, sentences: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> Sequence[Sequence[Found | str]]:
+        """The paraphrases of each sentence, best first, that lack the words beside it."""
 
 
 @runtime_checkable
@@ -212,6 +223,61 @@ def remembered_paraphrases(
         if on_portion is not None:
             on_portion(len(known), len(distinct))
     return [known.get(text) for text in sentences]
+
+
+def remembered_paraphrases_without(
+    source: ParaphraseSource,
+    sentences: Sequence[tuple[str, tuple[str, ...]]],
+    journal: RunJournal,
+    *,
+    on_portion: OnPortion | None = None,
+) -> list[list[str]]:
+    """The paraphrases of each sentence, best first, that have none of some words in any casing.
+
+    Args:
+        source: asked for what is not known. One that searches without constraints is asked for all
+            paraphrases, and those with such a word are left out.
+        sentences: each with its forbidden words.
+        journal: where the answers are kept.
+        on_portion: told how many distinct sentences are done.
+
+    Example:
+        >>> class Source:
+        ...     def paraphrase(self, sentences):
+        ...         return [["A good film.", "A nice movie."] for _ in sentences]
+        >>> with RunJournal(None, task="a") as journal:
+        ...     remembered_paraphrases_without(Source(), [("A good movie.", ("film",))], journal)
+        [['A nice movie.']]
+    """
+    kind = "paraphrases without"
+    distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
+    keys = {pair: "\0".join((pair[0], *pair[1])) for pair in distinct}
+    known: dict[str, list[str]] = journal.get_many(kind, list(keys.values()))
+    if not all(map(_are_texts, known.values())):
+        raise journal.damaged(kind)
+    for first in range(0, len(distinct), _SENTENCES):
+        if on_portion is not None:
+            on_portion(first, len(distinct))
+        # Portions are cut before looking what is known, so that a resumed run searches the same.
+        some = distinct[first : first + _SENTENCES]
+        if all(keys[pair] in known for pair in some):
+            continue
+        if isinstance(source, ConstrainedSource):
+            found = source.paraphrase_without(some)
+        else:
+            found = source.paraphrase([sentence for sentence, _ in some])
+        answers = {
+            keys[pair]: [text for text in map(_text_of, of_text) if not _has_word(text, pair[1])]
+            for pair, of_text in zip(some, found, strict=True)
+        }
+        journal.put_many(kind, answers)
+        known.update(answers)
+    return [known[keys[pair]] for pair in sentences]
+
+
+def _has_word(text: str, words: Sequence[str]) -> bool:
+    """Whether a text has one of some words, whole and in any casing."""
+    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
 
 
 def _text_of(found: Found | str) -> str:

@@ -158,12 +158,19 @@ class _Member:
         items = question.items
         if question.kind == "about":
             return self._about(), ()
-        if question.kind in ("too long", "paraphrase"):
+        if question.kind in ("too long", "paraphrase", "paraphrase without"):
             paraphraser = self.paraphraser
             if paraphraser is None:
                 raise UsageError("this team rewords nothing", help="Recipe(paraphrases=True)")
             if question.kind == "too long":
                 return paraphraser.too_long(items), ()
+            if question.kind == "paraphrase without":
+                from sears_dsl.paraphrasing.word_constraints import Constraints  # noqa: PLC0415
+
+                sentences = [sentence for sentence, _ in items]
+                constraints = [Constraints(forbidden=words) if words else None
+                               for _, words in items]  # fmt: skip
+                return paraphraser.paraphrase(sentences, constraints=constraints), sentences
             return paraphraser.paraphrase(items), list(items)
         scorer = self.scorer
         if scorer is None:
@@ -298,6 +305,24 @@ class Team:
             for text, paraphrases in zip(group, answer, strict=True)
         }
         return [found[text] for text in sentences]
+
+    def paraphrase_without(
+        self, sentences: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> list[list[Paraphrase]]:
+        """The paraphrases of each sentence that lack some words in any casing, best first.
+
+        Args:
+            sentences: each with its forbidden words.
+        """
+        distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
+        groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
+        answers = self._ask("paraphrase without", groups)
+        found = {
+            pair: paraphrases
+            for group, answer in zip(groups, answers, strict=True)
+            for pair, paraphrases in zip(group, answer, strict=True)
+        }
+        return [found[pair] for pair in sentences]
 
     def too_long(self, sentences: Sequence[str]) -> list[bool]:
         """Whether some sentence of each text is not reworded, since it is too long."""

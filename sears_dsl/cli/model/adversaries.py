@@ -26,16 +26,32 @@ from sears_dsl.runtime.extras import need_discovery
               help="The file to write: csv, tsv, jsonl, parquet or arrow.")  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), default=1, show_default=True,
               help="Most adversaries of a row.")  # fmt: skip
+@click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
+              show_default=True, help="What is reworded at once. With sentence each sentence by "
+              "itself, once; those that hold what is protected stay.")  # fmt: skip
+@click.option("--avoid-important", type=click.IntRange(min=0), default=0, show_default=True,
+              metavar="N", help="Reword without the N words of each row that the answer hangs on "
+              "most, found by leaving out one word at a time; the model has to say how sure it "
+              "is.")  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="With --unit sentence or --avoid-important: "
+              "also rewordings that do not flip, and those of rows that the model has "
+              "wrong.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
               help="Time for the search.")  # fmt: skip
 def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
     """Write paraphrases that flip the model: of each row that it has right, the best.
 
-    Columns: row (from 1), original, adversary, score, label, prediction.
+    Columns: row (from 1), original, adversary, score, label, prediction; where sentences are
+    reworded or words avoided also flips, and words: those that were avoided, with their weights.
     """
     began = time.monotonic()
     need_discovery()
+    if options["unit"] == "sentence" or options["avoid_important"]:
+        _reword_strategically(output, top, options)
+        return
+    if options["every"]:
+        raise click.UsageError("--all goes with --unit sentence or --avoid-important")
     from sears_dsl.data.dataset import format_of, write_columns
     from sears_dsl.discovery.settings import Settings
 
@@ -77,3 +93,45 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
                 f"the time budget cut short: {', '.join(cut_short)}; "
                 f"{counted(skipped, 'row')} not reworded"
             )
+
+
+def _reword_strategically(output: Path, top: int, options: dict[str, Any]) -> None:
+    """One rewording a row, sentence by sentence, without the words that the answer hangs on."""
+    from sears_dsl.data.dataset import format_of, write_columns
+
+    if options["budget_seconds"] is not None or top > 1:
+        given = "--top" if top > 1 else "--budget-seconds"
+        raise click.UsageError(f"{given} is for rewordings of whole texts: leave it out")
+    form = format_of(str(output), reading=False)
+    quiet = options["quiet"]
+    with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
+        from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
+
+        asked, parts = work.asked, work.parts
+        tau = parts.scorer.tau if options["tau"] is None else options["tau"]
+        found = reword(
+            asked.data,
+            asked.predictor,
+            paraphraser=parts.paraphraser,
+            scorer=parts.scorer,
+            tagger=asked.tagger,
+            journal=parts.journal,
+            settings=StrategicSettings(
+                avoid=options["avoid_important"],
+                unit=options["unit"],
+                tau=tau,
+                comparison=options["compare"],
+                wrong_rows=options["every"],
+            ),
+            on_stage=show,
+        )
+        kept = [each for each in found if each.flips or options["every"]]
+        write_columns(reworded_columns(kept, asked.data), output, form)
+    if not quiet:
+        flips = sum(each.flips for each in found)
+        gains = sum(each.right_after and not each.right_before for each in found)
+        told = f"; {counted(gains, 'wrong answer')} became right" if options["every"] else ""
+        console(stderr=True).print(
+            f"{counted(len(found), 'row')} reworded, {flips:,} of them so that the model fails"
+            f"{told}; {counted(len(kept), 'row')} written to {output}"
+        )

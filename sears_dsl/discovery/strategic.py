@@ -1,0 +1,385 @@
+"""Strategic paraphrases: sentences reworded without the words that an answer hangs on.
+
+    rows ──leave one word out──▶ important words ──forbidden──▶ reworded sentences ──▶ rows, asked
+
+In: labelled rows, a model that says how sure it is, a source of paraphrases, a score. Out: a
+`Reworded` for each row of which a sentence could be reworded. Always holds: a sentence that shares
+a character with what has to stay is left as it is; no sentence that was reworded has a forbidden
+word, in any casing; S of each reworded sentence is at least τ, and S of the row is the smallest of
+them. Costs a question to the model for each word of a row, and a search for each sentence.
+
+Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
+Attacks', section 4.2; leaving words out after Li, Monroe, Jurafsky 2016.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sears_dsl.batch.guarding import require_intact
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.engine.matches import Edit, Unit
+from sears_dsl.engine.rewrite.span_map import SpanMap, apply_edits
+from sears_dsl.errors import UsageError
+from sears_dsl.meaning.scorer import Scorer
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.predictor import REFUSED, Answer, Comparison, answers_equal
+from sears_dsl.paraphrasing.remembered import (
+    ParaphraseSource,
+    remembered_paraphrases_without,
+)
+from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Tokens
+
+#: Called with a stage, how many are done and how many there are.
+OnStage = Callable[[str, int, int | None], None]
+Span = tuple[int, int]
+
+# Of a sentence's paraphrases so many are scored: the best ones that change a word.
+_LOOKS = 5
+# Rows whose words are left out at a time.
+_ROWS = 64
+_WORD = re.compile(r"\w")
+_WORDS = re.compile(r"\w+")
+
+
+class ImportantWord(NamedTuple):
+    """A word that an answer hangs on.
+
+    Attributes:
+        word: as it stands in the text.
+        weight: how much surer of a right answer, or less sure of a wrong one, the model is with
+            the word than without it; from 0 to 2.
+    """
+
+    word: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reworded:
+    """A row with sentences put otherwise.
+
+    Attributes:
+        place: of the row in the data, from 0.
+        original: its text.
+        text: the text with its sentences reworded.
+        score: the smallest S of a sentence and its rewording.
+        before: what the model says of the original.
+        after: what it says of the rewording.
+        right_before: whether the first answer is right.
+        right_after: whether the second one is.
+        words: those that were forbidden, the weightiest first.
+    """
+
+    place: int
+    original: str
+    text: str
+    score: float
+    before: str
+    after: str
+    right_before: bool
+    right_after: bool
+    words: tuple[ImportantWord, ...]
+
+    @property
+    def flips(self) -> bool:
+        """Whether the model has the row right and its rewording wrong."""
+        return self.right_before and not self.right_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategicSettings:
+    """The choices of a run.
+
+    Attributes:
+        avoid: so many of the most important words of a row are forbidden; 0 asks for none.
+        unit: what is reworded at once, each ``sentence`` or the whole ``text``.
+        tau: S from which on a rewording counts as equivalent.
+        comparison: how an answer is compared with a label.
+        wrong_rows: whether rows that the model has wrong are reworded, too.
+    """
+
+    avoid: int = 5
+    unit: Unit = "sentence"
+    tau: float = 0.0
+    comparison: Comparison = "exact"
+    wrong_rows: bool = False
+
+
+def reword(
+    data: LabelledRows,
+    predictor: CachedPredictor,
+    *,
+    paraphraser: ParaphraseSource,
+    scorer: Scorer,
+    tagger: Tagger,
+    journal: RunJournal,
+    settings: StrategicSettings,
+    on_stage: OnStage = lambda stage, done, total: None,
+) -> list[Reworded]:
+    """Reword the sentences of rows without their most important words.
+
+    Args:
+        data: labelled rows; their guards say what has to stay.
+        predictor: the model; it has to say how sure it is where words are to be avoided.
+        paraphraser: rewords sentences; one that takes no constraints is asked as ever, and of its
+            paraphrases those without forbidden words are taken.
+        scorer: S.
+        tagger: cuts sentences and words.
+        journal: remembers paraphrases.
+        settings: the choices.
+        on_stage: told how far each stage is.
+
+    Returns:
+        In the order of the rows; those of which nothing could be reworded are absent.
+
+    Raises:
+        UsageError: the model does not say how sure it is.
+        ModelError: the model failed.
+    """
+    shown = "asking the model"
+    answers = predictor.predict_with_confidence(
+        data.rows, on_progress=lambda done, total: on_stage(shown, done, total)
+    )
+    judged = _Judged(data, answers, settings.comparison)
+    places = [
+        place for place, answer in enumerate(answers)
+        if answer.label != REFUSED and (settings.wrong_rows or judged.right(place, answer))
+    ]  # fmt: skip
+    words: list[tuple[ImportantWord, ...]] = [()] * len(places)
+    if settings.avoid:
+        words = important_words(
+            judged, predictor, places, tagger=tagger, most=settings.avoid, on_stage=on_stage
+        )
+    forbidden = [tuple(dict.fromkeys(each.word.lower() for each in of_row)) for of_row in words]
+    texts = [data.texts[place] for place in places]
+    spans = (
+        tagger.sentences(texts) if settings.unit == "sentence" else [[(0, len(t))] for t in texts]
+    )
+    asked: list[tuple[int, Span]] = [
+        (number, span)
+        for number, of_row in enumerate(spans)
+        for span in of_row
+        if _may_change(data, places[number], span) and texts[number][slice(*span)].strip()
+    ]
+    pairs = [(texts[number][start:end], forbidden[number]) for number, (start, end) in asked]
+    found = remembered_paraphrases_without(
+        paraphraser, pairs, journal,
+        on_portion=lambda done, total: on_stage("rewording sentences", done, total),
+    )  # fmt: skip
+    best = _best(pairs, found, scorer=scorer, tau=settings.tau, on_stage=on_stage)
+    edits: dict[int, list[tuple[Edit, float]]] = {}
+    for (number, (start, end)), (old, _), chosen in zip(asked, pairs, best, strict=True):
+        if chosen is not None:
+            new, score = chosen
+            edits.setdefault(number, []).append((Edit(start, end, old, new), score))
+    rewritten = {
+        number: _rewritten(data, places[number], [edit for edit, _ in of_row])
+        for number, of_row in edits.items()
+    }
+    after = predictor.predict_with_confidence(
+        data.rewritten([places[number] for number in rewritten], list(rewritten.values())),
+        on_progress=lambda done, total: on_stage("asking about rewordings", done, total),
+    )
+    return [
+        Reworded(
+            place=places[number],
+            original=texts[number],
+            text=text,
+            score=min(score for _, score in edits[number]),
+            before=answers[places[number]].label,
+            after=answer.label,
+            right_before=judged.right(places[number], answers[places[number]]),
+            right_after=judged.right(places[number], answer),
+            words=words[number],
+        )
+        for (number, text), answer in zip(rewritten.items(), after, strict=True)
+        if answer.label != REFUSED
+    ]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What a model says of rows, and whether it is right."""
+
+    data: LabelledRows
+    answers: Sequence[Answer]
+    comparison: Comparison
+
+    def right(self, place: int, answer: Answer) -> bool:
+        """Whether an answer to a row, in whatever words, is right."""
+        labels = self.data.labels
+        own = (self.answers[place].label,) if labels is None else labels[place]
+        return answer.label != REFUSED and answers_equal(
+            answer.label, own, comparison=self.comparison
+        )
+
+    def signed(self, place: int, answer: Answer) -> float:
+        """How sure the model is, negative of a wrong answer."""
+        sure = answer.confidence or 0.0
+        return sure if self.right(place, answer) else -sure
+
+
+def important_words(
+    judged: _Judged,
+    predictor: CachedPredictor,
+    places: Sequence[int],
+    *,
+    tagger: Tagger,
+    most: int,
+    on_stage: OnStage = lambda stage, done, total: None,
+) -> list[tuple[ImportantWord, ...]]:
+    """The words without which the model is less sure of a right answer, or surer of a wrong one.
+
+    Each word alone is left out, and the model asked again. The confidence of a wrong answer counts
+    as negative; the weight of a word is what is lost with it. Of a word that stands several times
+    the weightiest place counts. What has to stay is not left out.
+
+    Args:
+        judged: the rows and the answers to them.
+        predictor: the model.
+        places: of which rows.
+        tagger: cuts words.
+        most: words of a row at most.
+        on_stage: told how far it is.
+
+    Raises:
+        UsageError: the model does not say how sure it is.
+    """
+    if places and all(judged.answers[place].confidence is None for place in places):
+        raise UsageError(
+            "the model does not say how sure it is, and by that the importance of words is "
+            "measured",
+            help="--avoid-important 0 rewords without it; docs/models.md says how a model gives "
+            "confidences",
+        )
+    found: list[tuple[ImportantWord, ...]] = []
+    data = judged.data
+    for first in range(0, len(places), _ROWS):
+        some = places[first : first + _ROWS]
+        on_stage("leaving words out", first, len(places))
+        tokens = tagger.tokenize([data.texts[place] for place in some])
+        left_out: list[tuple[int, str]] = []
+        asked: list[tuple[int, str]] = []
+        for number, place in enumerate(some):
+            text = data.texts[place]
+            for start, end in _word_spans(text, tokens, number):
+                if _may_change(data, place, (start, end)):
+                    left_out.append((number, text[start:end]))
+                    asked.append((place, _without(text, start, end)))
+        answers = predictor.predict_with_confidence(
+            data.rewritten([place for place, _ in asked], [text for _, text in asked])
+        )
+        weights: list[dict[str, ImportantWord]] = [{} for _ in some]
+        for (number, word), (place, _), answer in zip(left_out, asked, answers, strict=True):
+            weight = judged.signed(place, judged.answers[place]) - judged.signed(place, answer)
+            known = weights[number].get(word.lower())
+            if weight > 0 and (known is None or weight > known.weight):
+                weights[number][word.lower()] = ImportantWord(word, weight)
+        found += [
+            tuple(sorted(of_row.values(), key=lambda each: -each.weight)[:most])
+            for of_row in weights
+        ]
+    on_stage("leaving words out", len(places), len(places))
+    return found
+
+
+def _word_spans(text: str, tokens: Tokens, row: int) -> Iterable[Span]:
+    """The tokens of a row that have a letter or a digit."""
+    for token in tokens.view(row):
+        if _WORD.search(text[token.start : token.end]):
+            yield token.start, token.end
+
+
+def _without(text: str, start: int, end: int) -> str:
+    """A text without a word, and without the space that would be left over."""
+    if start and text[start - 1] == " " and (end == len(text) or text[end] == " "):
+        start -= 1
+    elif not start and text[end : end + 1] == " ":
+        end += 1
+    return text[:start] + text[end:]
+
+
+def _may_change(data: LabelledRows, place: int, span: Span) -> bool:
+    """Whether part of a text shares no character with what has to stay in it."""
+    if data.guards is None:
+        return True
+    guard = data.guards.rows[place]
+    return not any(
+        span[0] < end and start < span[1] for start, end in (*guard.protected, *guard.carried)
+    )
+
+
+def _rewritten(data: LabelledRows, place: int, edits: Sequence[Edit]) -> str:
+    text = apply_edits(data.texts[place], edits)
+    if data.guards is not None:
+        require_intact(
+            data.texts[place], text, SpanMap(edits), data.guards.rows[place].protected,
+            rule="a paraphrase",
+        )  # fmt: skip
+    return text
+
+
+def _best(
+    pairs: Sequence[tuple[str, Sequence[str]]],
+    found: Sequence[Sequence[str]],
+    *,
+    scorer: Scorer,
+    tau: float,
+    on_stage: OnStage,
+) -> list[tuple[str, float] | None]:
+    """Of each sentence the first paraphrase that changes a word and keeps the meaning, with S."""
+    candidates = [
+        [text for text in texts if _words(text) != _words(sentence)][:_LOOKS]
+        for (sentence, _), texts in zip(pairs, found, strict=True)
+    ]
+    chosen: list[tuple[str, float] | None] = [None] * len(pairs)
+    for look in range(_LOOKS):
+        waiting = [
+            number for number, texts in enumerate(candidates)
+            if chosen[number] is None and look < len(texts)
+        ]  # fmt: skip
+        on_stage("scoring rewordings", look, _LOOKS)
+        if not waiting:
+            break
+        scores = scorer.scores([(pairs[number][0], candidates[number][look]) for number in waiting])
+        for number, score in zip(waiting, scores.tolist(), strict=True):
+            if score >= tau:
+                chosen[number] = candidates[number][look], score
+    return chosen
+
+
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(text.lower())
+
+
+def reworded_columns(reworded: Sequence[Reworded], data: LabelledRows) -> dict[str, list[Any]]:
+    """Rewordings as a table.
+
+    Columns: those of `adversary_columns`; flips (yes or no); words, JSON of [word, weight], the
+    weightiest first.
+
+    Args:
+        reworded: a row each.
+        data: the rows that they are of.
+    """
+    return {
+        "row": [data.number(each.place) for each in reworded],
+        "original": [each.original for each in reworded],
+        "adversary": [each.text for each in reworded],
+        "score": [each.score for each in reworded],
+        "label": [each.before for each in reworded],
+        "prediction": [each.after for each in reworded],
+        "flips": ["yes" if each.flips else "no" for each in reworded],
+        "words": [
+            json.dumps([[each.word, round(each.weight, 6)] for each in row.words],
+                       ensure_ascii=False)
+            for row in reworded
+        ],
+    }  # fmt: skip

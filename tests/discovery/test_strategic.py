@@ -1,0 +1,241 @@
+"""Sentences reworded without the words that an answer hangs on: planted words are found."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import sears_dsl as sears
+from sears_dsl.cli.commands import sears as commands
+from sears_dsl.data.labelled import LabelledRows, read_labelled
+from sears_dsl.data.protection import Protection
+from sears_dsl.discovery.strategic import Reworded, StrategicSettings, reword
+from sears_dsl.errors import UsageError
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.predictor import Answer
+from sears_dsl.paraphrasing.remembered import remembered_paraphrases_without
+from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.tagging.loading import load_tagger
+
+TEXT = "The old receiver caught it. Thomas led the team. Nobody saw the receiver run."
+# What the model's confidence in the right answer is made of.
+WEIGHTS = {"receiver": 0.4, "old": 0.2, "saw": 0.1, "Nobody": -0.1}
+
+
+class Reader:
+    """Says ``Thomas`` while it sees half of the weights; takes them for its confidence."""
+
+    identity = "reader"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def predict(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
+        return [answer.label for answer in self.predict_with_confidence(rows)]
+
+    def predict_with_confidence(self, rows: Sequence[Mapping[str, str]]) -> list[Answer]:
+        self.asked += [row["text"] for row in rows]
+        return [self._answer(row["text"]) for row in rows]
+
+    def _answer(self, text: str) -> Answer:
+        sure = 0.2 + sum(weight for word, weight in WEIGHTS.items() if word in text)
+        return Answer("Thomas", sure) if "receiver" in text else Answer("Sanders", 0.5)
+
+
+class Reworder:
+    """Takes forbidden words as a search does, and otherwise changes a small word."""
+
+    def __init__(self) -> None:
+        self.forbidden: dict[str, tuple[str, ...]] = {}
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        return [[f"{sentence[:-1]}!", sentence.replace("the", "that")] for sentence in sentences]
+
+    def paraphrase_without(
+        self, sentences: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> list[list[str]]:
+        self.forbidden |= dict(sentences)
+        found = []
+        for sentence, words in sentences:
+            text = sentence
+            for word in words:
+                text = re.sub(word, "person", text, flags=re.IGNORECASE)
+            found.append([text])
+        return found
+
+
+class Scorer:
+    name, identity, tau = "by length", "by length", 0.5
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        return np.array([0.3 if "old" in one and "old" not in other else 0.9
+                         for one, other in pairs])  # fmt: skip
+
+    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> np.ndarray:
+        return np.asarray(self.scores(pairs) >= tau)
+
+
+def rows(**columns: str) -> LabelledRows:
+    protection = Protection(("answer",))
+    row = {"text": TEXT, "label": "Thomas", "answer": "Thomas", **columns}
+    return read_labelled([row], column="text", label="label", protection=protection)
+
+
+def reworded(
+    data: LabelledRows, source: object, reader: Reader | None = None, **settings: object
+) -> list[Reworded]:
+    with RunJournal(None, task="") as journal:
+        return reword(
+            data, CachedPredictor(reader or Reader()), paraphraser=source,  # type: ignore[arg-type]
+            scorer=Scorer(), tagger=load_tagger(), journal=journal,
+            settings=StrategicSettings(**settings),  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+def test_the_planted_words_are_found_with_their_weights() -> None:
+    reader, source = Reader(), Reworder()
+    [found] = reworded(rows(), source, reader, avoid=2)
+    # Without any receiver it would say Sanders; one of two is left, so no weight is lost with it.
+    assert [(each.word, round(each.weight, 6)) for each in found.words] == [
+        ("old", 0.2), ("saw", 0.1),
+    ]  # fmt: skip
+    assert set(source.forbidden.values()) == {("old", "saw")}
+    # The protected word is never left out, and its sentence never reworded.
+    assert all("Thomas" in text for text in reader.asked)
+    assert not any("Thomas" in sentence for sentence in source.forbidden)
+
+
+def test_a_word_that_turns_a_right_answer_wrong_weighs_most() -> None:
+    text = "Thomas, the old receiver, saw it."
+    # The one unit holds what has to stay.
+    assert reworded(rows(text=text, answer="it"), Reworder(), avoid=1, unit="text") == []
+    data = LabelledRows(({"text": text},), "text", (("Thomas",),), "a.csv")
+    [flip] = reworded(data, Reworder(), avoid=1, unit="text")
+    # 0.9 sure of the right answer before, 0.5 sure of a wrong one after.
+    [word] = flip.words
+    assert (word.word, round(word.weight, 6)) == ("receiver", 1.4)
+    assert flip.flips
+    assert flip.text == "Thomas, the old person, saw it."
+
+
+def test_wrong_rows_weigh_by_what_makes_the_model_surer_of_them() -> None:
+    data = rows(label="Sanders")
+    assert reworded(data, Reworder(), avoid=1) == []
+    [found] = reworded(data, Reworder(), avoid=1, wrong_rows=True)
+    # The other words support the wrong answer: without them the model would be less sure of it.
+    [word] = found.words
+    assert (word.word, round(word.weight, 6)) == ("Nobody", 0.1)
+    assert (found.right_before, found.right_after, found.flips) == (False, False, False)
+
+
+def test_what_loses_the_meaning_stays() -> None:
+    [found] = reworded(rows(), Reworder(), avoid=2, tau=0.5)
+    assert found.text == (
+        "The old receiver caught it. Thomas led the team. Nobody person the receiver run."
+    )
+    assert found.score == 0.9
+    [all_of_it] = reworded(rows(), Reworder(), avoid=2, tau=0.0)
+    assert all_of_it.text.startswith("The person receiver caught it.")
+    assert all_of_it.score == 0.3
+
+
+def test_a_source_without_constraints_is_filtered() -> None:
+    class Plain:
+        def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+            return [["The Old one.", "An oldish one.", "A new one."] for _ in sentences]
+
+    with RunJournal(None, task="") as journal:
+        for _ in range(2):  # the second time from the journal
+            found = remembered_paraphrases_without(
+                Plain(), [("That one.", ("old",)), ("That one.", ())], journal
+            )
+            assert found == [["An oldish one.", "A new one."],
+                             ["The Old one.", "An oldish one.", "A new one."]]  # fmt: skip
+
+
+def test_a_model_that_does_not_say_how_sure_it_is_is_told() -> None:
+    class Unsure(Reader):
+        def _answer(self, text: str) -> Answer:
+            return Answer(super()._answer(text).label)
+
+    with pytest.raises(UsageError, match="does not say how sure it is"):
+        reworded(rows(), Reworder(), Unsure())
+    [found] = reworded(rows(), Plain(), Unsure(), avoid=0)
+    assert found.words == ()
+
+
+class Plain:
+    """Changes punctuation first, which is no change of a word."""
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        return [[f"{sentence[:-1]}!", sentence.replace(" the ", " that ")]
+                for sentence in sentences]  # fmt: skip
+
+
+def test_plain_rewording_of_sentences_changes_words() -> None:
+    [found] = reworded(rows(), Plain(), avoid=0)
+    assert found.text == (
+        "The old receiver caught it. Thomas led the team. Nobody saw that receiver run."
+    )
+
+
+MODULE = '''\
+def predict(texts):
+    """Sure of what is good, unless nobody says so."""
+    return [("good", 0.9) if "good" in each else ("bad", 0.6) for each in texts]
+
+def plain(texts):
+    return [label for label, _ in predict(texts)]
+
+def reword(sentences):
+    return [[each.replace("good", "fine"), each.replace("A", "The")] for each in sentences]
+
+def close(pairs):
+    return [0.9 for _ in pairs]
+
+close.tau = 0.5
+'''
+
+
+def test_the_command_and_the_function_write_words_and_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("strategic_words.py").write_text(MODULE, "utf-8")
+    Path("rows.jsonl").write_text(
+        '{"text": "A good film. Rome was there.", "label": "good", "answer": "Rome"}\n'
+        '{"text": "A dull film.", "label": "good", "answer": "dull"}\n', "utf-8",
+    )  # fmt: skip
+    options = ["adversaries", "--data", "rows.jsonl", "--column", "text", "--label", "label",
+               "--protect", "answer", "--paraphrases", "strategic_words:reword", "--scorer",
+               "strategic_words:close", "--jobs", "1", "-o", "out.jsonl"]  # fmt: skip
+    sentence = ["--unit", "sentence", "--avoid-important", "5"]
+    model = ["--model", "strategic_words:predict"]
+    done = CliRunner().invoke(commands, [*options, *model, *sentence])
+    assert done.exit_code == 0, (done.output, done.exception)
+    [written] = map(json.loads, Path("out.jsonl").read_text("utf-8").splitlines())
+    assert written["adversary"] == "A fine film. Rome was there."
+    assert (written["flips"], json.loads(written["words"])) == ("yes", [["good", 1.5]])
+
+    import strategic_words  # type: ignore[import-not-found]
+
+    found = sears.adversaries(
+        strategic_words.predict, "rows.jsonl", text="text", label="label", protect=["answer"],
+        paraphraser=strategic_words.reword, scorer=strategic_words.close, unit="sentence",
+        avoid_important=5,
+    )  # fmt: skip
+    assert {name: values[0] for name, values in found.columns.items()} == written
+    assert (found.rows_flipped, found.right) == (1, 1)
+
+    unsure = CliRunner().invoke(commands, [*options, "--model", "strategic_words:plain", *sentence])
+    assert "does not say how sure it is" in str(unsure.exception)
+    top = CliRunner().invoke(commands, [*options, *model, *sentence, "--top", "2"])
+    assert top.exit_code == 2
+    assert "--top is for rewordings of whole texts" in top.output
