@@ -19,12 +19,14 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging
 
@@ -68,7 +70,10 @@ vectors, how much rarer the new ones are, and how rare."""
 _STEP = 6
 _WHOLE = 24
 _CHARACTERS = 8 * _WHOLE
-_BATCH = 64
+# Pieces that are read at once, and the least for which products are computed in one way.
+_PIECES_AT_ONCE = 1024
+_LEAST_ROWS = 16
+_HEADS = 12
 _PIECES = 128
 _KEPT = 1024
 _EXCHANGES = 1 << 16
@@ -270,10 +275,8 @@ class Encoder:
         originals = dict.fromkeys(place.original for place in places)
         windows = {text: self._kept[text] for text in originals if text in self._kept}
         wanted = dict.fromkeys(text for place in places for text in (place.original, place.rewrite))
-        missing = sorted((text for text in wanted if text not in windows), key=_by_length)
-        for begin in range(0, len(missing), _BATCH):
-            texts = missing[begin : begin + _BATCH]
-            windows.update(zip(texts, self._read(texts), strict=True))
+        missing = [text for text in wanted if text not in windows]
+        windows.update(zip(missing, self._read(missing), strict=True))
         for text in originals:
             self._kept[text] = windows[text]
             self._kept.move_to_end(text)
@@ -281,26 +284,71 @@ class Encoder:
             self._kept.popitem(last=False)
         return windows
 
-    @torch.no_grad()
     def _read(self, texts: Sequence[str]) -> list[_Window]:
-        inputs = self._tokenizer(
-            list(texts),
-            padding=True,
-            truncation=True,
-            max_length=_PIECES,
-            return_offsets_mapping=True,
-            return_tensors="pt",
+        """All layers of texts, those of like length together."""
+        if not texts:
+            return []
+        encoded = self._tokenizer(
+            list(texts), truncation=True, max_length=_PIECES, return_offsets_mapping=True
         )
-        offsets = inputs.pop("offset_mapping").numpy()
-        pieces = inputs["input_ids"].numpy()
-        lengths = inputs["attention_mask"].sum(1).tolist()
-        layers = self._model(**inputs.to(self._device), output_hidden_states=True).hidden_states
-        states = torch.stack(layers, 1).float().cpu().numpy()
+        pieces = [np.array(each) for each in encoded["input_ids"]]
+        offsets = [np.array(each) for each in encoded["offset_mapping"]]
+        found: list[_Window | None] = [None] * len(texts)
+        for batch in _batches([len(each) for each in pieces]):
+            states = self._layers_of([pieces[at] for at in batch])
+            for at, some in zip(batch, states, strict=True):
+                found[at] = _Window(pieces[at], offsets[at], some)
+        return [window for window in found if window is not None]
+
+    @torch.inference_mode()
+    def _layers_of(self, rows: Sequence[NDArray[np.int64]]) -> list[Floats]:
+        """What each layer gives for the pieces of each row, (layers, pieces, 384).
+
+        Rows lie end to end, so that no padding is read; only where pieces look at each other are
+        rows apart, those of one length together.
+
+        Args:
+            rows: pieces of texts, the shortest first.
+        """
+        lengths = [len(row) for row in rows]
+        sizes = [(size, len(list(some))) for size, some in groupby(lengths)]
+        numbers = torch.from_numpy(np.concatenate(rows)).to(self._device)
+        places = torch.cat([torch.arange(size) for size in lengths]).to(self._device)
+        embedded = self._model.embeddings
+        state = embedded.LayerNorm(
+            embedded.word_embeddings(numbers)
+            + embedded.position_embeddings(places)
+            + embedded.token_type_embeddings.weight[0]
+        )
+        # Of fewer rows a product is computed otherwise, with other last bits.
+        state = functional.pad(state, (0, 0, 0, max(0, _LEAST_ROWS - len(state))))
+        layers = [state]
+        for layer in self._model.encoder.layer:
+            state = layer.attention.output(self._mixed(layer.attention.self, state, sizes), state)
+            state = layer.output(layer.intermediate(state), state)
+            layers.append(state)
+        states = torch.stack(layers).float().cpu().numpy()
+        ends = np.cumsum(lengths)
         # A copy, so that a window that is kept does not keep its batch.
         return [
-            _Window(pieces[row, :size], offsets[row, :size], states[row, :, :size].copy())
-            for row, size in enumerate(lengths)
+            states[:, end - size : end].copy()
+            for end, size in zip(ends.tolist(), lengths, strict=True)
         ]
+
+    def _mixed(self, heads: Any, state: torch.Tensor, sizes: Sequence[tuple[int, int]]) -> Any:
+        """Each piece looks at all of its row; sizes are lengths of rows, each with how many."""
+        three = torch.stack([heads.query(state), heads.key(state), heads.value(state)])
+        mixed = torch.zeros_like(state)
+        begin = 0
+        for size, count in sizes:
+            end = begin + size * count
+            query, key, value = (
+                three[:, begin:end].reshape(3, count, size, _HEADS, -1).transpose(2, 3)
+            )
+            found = functional.scaled_dot_product_attention(query, key, value)
+            mixed[begin:end] = found.transpose(1, 2).reshape(end - begin, -1)
+            begin = end
+        return mixed
 
     def _pooled(self, window: _Window, start: int, end: int) -> _Pooled:
         """Means over the pieces of a span, of its neighbours, of the others, and of all."""
@@ -393,5 +441,15 @@ def _unit(vectors: Floats) -> Floats:
     )
 
 
-def _by_length(text: str) -> tuple[int, str]:
-    return len(text), text
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Which texts are read together: the shortest first, so many as have some pieces in all."""
+    batch: list[int] = []
+    size = 0
+    for at in sorted(range(len(lengths)), key=lengths.__getitem__):
+        batch.append(at)
+        size += lengths[at]
+        if size >= _PIECES_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
