@@ -82,7 +82,7 @@ def robustness_section(document: AuditDocument) -> str:
         parts = [
             f"<h2>{escaped(title)}</h2>",
             *(f'<p class="muted">{escaped(each)}</p>' for each in _reading(document)),
-            table(("rules", "verdict", *numbers), rows, caption=title),
+            table(("rules, verdict", *numbers), rows, caption=title),
             *(f"<p>{escaped(each)}</p>" for each in _left_out(len(found.records)) if each),
             "<h3>Rows that are locally robust, over the tolerance</h3>",
             '<div class="card">',
@@ -151,8 +151,8 @@ def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
         ("–", "")
         if constant is None
         else (
-            f"{quoted(constant.answer)}: {percent(constant.rate)}",
-            f"[{percent(constant.mean)}]",
+            percent(constant.rate),
+            f"{quoted(constant.answer)} [{percent(constant.mean)}]",
         ),
     ]
 
@@ -236,10 +236,7 @@ def _row(record: RobustnessRecord, document: AuditDocument) -> str:
         for number, beside in _cells(record, repr)
     )
     name = escaped(_name(record, document))
-    return (
-        f'<tr><td class="rule"><span class="code">{name}</span></td>'
-        f"<td>{chip(record.verdict)}</td>{cells}</tr>"
-    )
+    return f'<tr><td><div class="code">{name}</div>{chip(record.verdict)}</td>{cells}</tr>'
 
 
 def _curve_row(record: RobustnessRecord, document: AuditDocument) -> str:
