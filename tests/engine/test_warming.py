@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from sears_dsl.engine.warming import warm_up
+from sears_dsl.runtime.kernels import _folder_beside, kernels
 
 SEARS = str(Path(sys.executable).with_name("sears"))
 
@@ -20,6 +26,11 @@ from sears_dsl.batch.files import apply_file
 from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.catalogue import load_rulesets
+from sears_dsl.engine.warming import warm_up
+def has_code(kernel):
+    return set(kernel.dispatcher().signatures)
+warm_up()
+warm = {kernel: has_code(kernel) for kernel in kernels()}
 folder = Path(sys.argv[1])
 rows = ["What color is the tray?", "It's a café, isn't it :) ?", "the “good” movie… don't x:) )"]
 (folder / "rows.txt").write_text("\\n".join(rows * 200))
@@ -35,28 +46,45 @@ for rules, mode, scope in [
     request = ApplyRequest(recipe=recipe, input=str(folder / "rows.txt"), mode=mode, scope=scope,
                            output=str(folder / "out.csv"))
     changed.append(apply_file(request).tally.changed)
-names = [kernel.__qualname__ for kernel in kernels() if kernel.misses]
+names = [kernel.__qualname__ for kernel in kernels() if has_code(kernel) - warm.get(kernel, set())]
 print(json.dumps([changed, names, sum(kernel.used for kernel in kernels())]))
 """
 
 
-def test_everything_is_compiled_after_a_warm_up(tmp_path: Path) -> None:
+def run(*command: str, **more: str) -> tuple[str, str]:
     clean = {k: v for k, v in os.environ.items() if k != "NUMBA_DISABLE_JIT"}
-    environment = {**clean, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "SEARS_COMPILE": "always"}
+    environment = {**clean, "SEARS_COMPILE": "always", **more}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
 
-    def run(*command: str) -> tuple[str, str]:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout, done.stderr
 
-    told, waiting = run(SEARS, "warm-up")
-    assert " compiled in " in told
-    assert waiting.startswith("compiling the inner loops")
-    told, waiting = run(SEARS, "warm-up")
-    assert " were compiled already" in told
-    assert waiting == ""
+def test_everything_is_compiled_after_a_warm_up(tmp_path: Path) -> None:
+    """Nothing takes code for types of arguments that the warm-up had none for."""
     changed, compiled, used = json.loads(run(sys.executable, "-c", _PROGRAM, str(tmp_path))[0])
     assert compiled == []
     assert used > 15
     assert changed[0] == 200
     assert all(count in (0, 200, 400, 600) for count in changed)
+
+
+def test_a_warm_up_says_what_it_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder with the code of all kernels but one: compiling all takes half a minute."""
+    warm_up()
+    homes = {Path(each.plain.__code__.co_filename).parent for each in kernels()}
+    kept = {home: _folder_beside(home) for home in homes}
+    chosen = str(tmp_path / "kernels")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", chosen)
+    for home, folder in kept.items():
+        own = _folder_beside.__wrapped__(home)
+        assert folder is not None
+        assert own is not None
+        for file in folder.glob("*.nbc"):
+            if not file.name.startswith("hashing."):
+                shutil.copy(file, own)
+    told, waiting = run(SEARS, "warm-up", NUMBA_CACHE_DIR=chosen)
+    assert " compiled in " in told
+    assert waiting.startswith("compiling the inner loops")
+    told, waiting = run(SEARS, "warm-up", NUMBA_CACHE_DIR=chosen)
+    assert " were compiled already" in told
+    assert waiting == ""
