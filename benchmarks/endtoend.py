@@ -97,7 +97,7 @@ def main() -> None:
     """Run and record."""
     texts = sentences()
     warm = texts[:50]
-    names = [name for name in shipped() if not name.startswith(("paper/", "rejected/"))]
+    names = [name for name in shipped() if not name.startswith(("noise/", "paper/", "rejected/"))]
     rulesets = {name: sears.load(shipped()[name]) for name in names}
     plain = sears.load_tagger("spacy")
     tokens = len(plain.tokenize(texts).type_ids)

@@ -69,7 +69,7 @@ _CONTEXT = Region(r"(?<=[ \t])/(?=[ \t]|$)", ("arrow",), "context")
 _TAG = Mark(r"(?:[A-Z][A-Z]+\$?|X)" + _END, ("tag",))
 
 _ELEMENTS: tuple[Mark, ...] = (
-    Mark(r"<>(?=\s|$)|</?s>(?=[?{\s|)]|$)", ("anchor",)),
+    Mark(r"<>(?=\s|$)|</?s>(?=[?{\s|)]|$)|<unit>(?=[?{\s|)]|$)", ("anchor",)),
     Mark(r"[A-Za-z][A-Za-z0-9_]*:(?=[^\s:])", ("name",)),
     Mark(r"!(?=[^\s|)])", ("operator",)),
     _STRING,
@@ -157,7 +157,12 @@ _INSIDE: Mapping[str, Sequence[Mark | Region]] = {
             r"(\.as)(\()(\$(?:[0-9]+|[A-Za-z][A-Za-z0-9_]*))(\))",
             ("function", "bracket", "reference", "bracket"),
         ),
+        Mark(
+            r"(?<=[\w)])(\.[A-Za-z]+)(\()([0-9.]+%?)(\))",
+            ("function", "bracket", "number", "bracket"),
+        ),
         Mark(r"(?<=[\w)])\.[A-Za-z]+", ("function",)),
+        Mark(r"@[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)?", ("set",)),
         Mark(r"(?:(?!\.as\()[^\s\"()\[\]{}|?$]|\$(?![A-Za-z0-9]))+", ("word",)),
         Mark(r"\S", ("word",)),
     ),
@@ -177,6 +182,7 @@ _INSIDE: Mapping[str, Sequence[Mark | Region]] = {
         Mark(r"(=>)([ \t]*)(none)(?!\S)", ("arrow", "space", "constant")),
         Mark(r"=>", ("arrow",)),
         Mark(r"(expect:)" + _GAP + r"(same|flip|label)(?!\S)", ("key", "space", "constant")),
+        Mark(r"(rate:|seed:)" + _GAP + r"([0-9.]+%?)(?!\S)", ("key", "space", "number")),
         Mark(r"(severity:)" + _GAP + r"(low|medium|high)(?!\S)", ("key", "space", "constant")),
         Mark(r"(?<=[ \t])[A-Za-z][A-Za-z0-9_-]*:(?!\S)", ("key",)),
         _SPACE,

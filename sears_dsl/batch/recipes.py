@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.noise.lookalikes import lookalikes_identity
+from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
+from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.loading import load_tagger, needs_cache
@@ -34,6 +36,7 @@ class RulesetRecipe:
         cached: whether tagged texts are kept on disk, where that saves time.
         cache: the folder of the cache; None for the user's.
         seed: of what rules draw.
+        vectors: a name or a file, for rules that look neighbours up; None: what they name.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -49,6 +52,7 @@ class RulesetRecipe:
     cached: bool = False
     cache: Path | None = None
     seed: int = 0
+    vectors: str | None = None
 
     def build(self) -> TextMatcher:
         """Compile the rules.
@@ -66,7 +70,10 @@ class RulesetRecipe:
 
             cache = TagCache(self.cache)
         tagger = load_tagger(self.tagger, cache=cache)
-        return compile_rules(self.rulesets, tagger=tagger, seed=self.seed)
+        sources = (
+            NO_SOURCES if self.vectors is None else Sources(vectors=load_vectors(self.vectors))
+        )
+        return compile_rules(self.rulesets, tagger=tagger, sources=sources, seed=self.seed)
 
     def identity(self) -> Mapping[str, str]:
         """A hash of all rules, sets and options, and the tagger with its version.
@@ -79,6 +86,8 @@ class RulesetRecipe:
         }
         if any(draws(rule) for ruleset in self.rulesets for rule in ruleset.rules):
             named |= {"seed": str(self.seed), "lookalikes": lookalikes_identity()}
+        if self.vectors is not None:
+            named["vectors"] = load_vectors(self.vectors).identity
         return named
 
 

@@ -19,7 +19,7 @@ from sears_dsl.cli.options.shared import (
     tagger_option,
     unit_option,
 )
-from sears_dsl.cli.options.tagger import warn_of_tagger
+from sears_dsl.cli.options.tagger import warn_of_chain, warn_of_tagger
 from sears_dsl.cli.screen.console import (
     as_json_object,
     console,
@@ -75,6 +75,9 @@ _FEW_REASONS = 3
 @click.option("--with-originals", is_flag=True,
               help="mode chain: write the rows as they were, and after them all rows as the rules "
               "leave them, with ~rewritten behind their ids.")  # fmt: skip
+@click.option("--vectors", metavar="NAME|FILE",
+              help="Where .neighbor looks words up: glove-6b-50d, minilm, or a file of "
+              "vectors.")  # fmt: skip
 @id_option
 @click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
 @output_format_option
@@ -115,13 +118,16 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("name the rules and then the input: sears apply RULES... INPUT -o …")
     quiet, to_stdout = options["quiet"], options["output"] == "-"
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
-    warnings = warn_of_tagger(rulesets, options["tagger"], quiet=quiet)
+    warnings = [*warn_of_tagger(rulesets, options["tagger"], quiet=quiet)]
+    if options["mode"] == "chain":
+        warnings += warn_of_chain(rulesets, quiet=quiet)
     request = ApplyRequest(
         recipe=RulesetRecipe(
             rulesets,
             tagger=options["tagger"],
             cached=not options["no_cache"],
             seed=options["seed"],
+            vectors=options["vectors"],
         ),
         input=data,
         output=options["output"],

@@ -28,8 +28,8 @@ from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 
-# Kept as printed, or kept to be rejected: nobody says that these keep the meaning.
-_NOT_ACCEPTED = ("paper/", "rejected/")
+# Noise, kept as printed, or kept to be rejected: nobody says that these keep the meaning.
+_NOT_ACCEPTED = ("noise/", "paper/", "rejected/")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches, Scope, Unit
 from sears_dsl.engine.noise.draws import Draw
+from sears_dsl.engine.noise.needs import sources_for, unit_of
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.columns import RewriteColumns
@@ -106,7 +107,6 @@ class Matcher:
         seed: int = 0,
     ) -> None:
         self._rulesets = tuple(rulesets)
-        self._sources = sources
         self._seed = seed
         self._tagger = tagger
         # For the tagger, and what was remembered of it.
@@ -118,7 +118,9 @@ class Matcher:
         self.rules: tuple[Rule, ...] = tuple(rule for rule, _ in scoped)
         parts = [(ruleset.rules, ruleset) for ruleset in self._rulesets]
         self.program, problems = build_program(parts, self._split)
-        findings = compiler_findings(scoped, problems)
+        self._sources, missing = sources_for(scoped, sources)
+        self._unit = unit_of(self._rulesets)
+        findings = [*compiler_findings(scoped, problems), *missing]
         if findings:
             raise RuleSyntaxError(findings)
         self.rendering = Rendering(scoped, self.program, self._split)
@@ -139,6 +141,11 @@ class Matcher:
                 self._check_language(tagger)
                 self._tagger = tagger
             return self._tagger
+
+    @property
+    def unit(self) -> Unit:
+        """What the rules themselves ask to see at once; a run may ask for sentences as well."""
+        return self._unit
 
     @cached_property
     def needs_tags(self) -> bool:
@@ -291,24 +298,35 @@ class Matcher:
             [(1, 'A film, a movie!')]
         """
         _check_arguments(texts, scope, protected)
-        if unit == "sentence":
+        drawing = self._drawing(seed, draw)
+        if self._by_sentence(unit):
             cut = Sentences(texts, self.sentences(texts), protected)
-            return cut.rewritten_rows(
-                self.apply(
-                    cut.texts,
-                    scope=scope,
-                    protected=cut.protected,
-                    jobs=jobs,
-                    prefilter=prefilter,
-                    seed=seed,
-                    draw=draw,
-                )
+            done = self._applied(
+                cut.texts,
+                scope=scope,
+                protected=cut.protected,
+                jobs=jobs,
+                prefilter=prefilter,
+                drawing=drawing,
             )
-        if unit != "text":
-            raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
+            return cut.rewritten_rows(done)
+        return self._applied(
+            texts, scope=scope, protected=protected, jobs=jobs, prefilter=prefilter, drawing=drawing
+        )
+
+    def _applied(
+        self,
+        texts: Sequence[str],
+        *,
+        scope: Scope,
+        protected: Protected | None,
+        jobs: int,
+        prefilter: bool,
+        drawing: Drawing,
+    ) -> Rewrites:
+        """Every rule by itself on every unit."""
         parts: list[RewriteColumns] = []
         unrenderable: Counter[int] = Counter()
-        drawing = self._drawing(seed, draw)
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
             spans = None if protected is None else [protected[row] for row in rows]
             matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
@@ -363,22 +381,41 @@ class Matcher:
             ('the film', [0, 1])
         """
         _check_arguments(texts, scope, protected)
-        if unit == "sentence":
+        drawing = self._drawing(seed, draw)
+        if self._by_sentence(unit):
             cut = Sentences(texts, self.sentences(texts), protected)
-            return cut.chained_rows(
-                self.chain(
-                    cut.texts,
-                    scope=scope,
-                    protected=cut.protected,
-                    intact=cut.intact(intact),
-                    without=cut.of_rows(without),
-                    jobs=jobs,
-                    seed=seed,
-                    draw=draw,
-                )
+            done = self._chained(
+                cut.texts,
+                scope=scope,
+                protected=cut.protected,
+                intact=cut.intact(intact),
+                without=cut.of_rows(without),
+                jobs=jobs,
+                drawing=drawing,
             )
-        if unit != "text":
-            raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
+            return cut.chained_rows(done)
+        return self._chained(
+            texts,
+            scope=scope,
+            protected=protected,
+            intact=intact,
+            without=without,
+            jobs=jobs,
+            drawing=drawing,
+        )
+
+    def _chained(
+        self,
+        texts: Sequence[str],
+        *,
+        scope: Scope,
+        protected: Protected | None,
+        intact: Protected | None,
+        without: Sequence[Collection[int]] | None,
+        jobs: int,
+        drawing: Drawing,
+    ) -> ChainedRows:
+        """All rules one after another on every unit."""
         return chain_rows(
             texts,
             prepare=self.prepare,
@@ -390,7 +427,7 @@ class Matcher:
             intact=intact,
             without=without,
             jobs=jobs,
-            drawing=self._drawing(seed, draw),
+            drawing=drawing,
         )
 
     def prepare(
@@ -424,6 +461,12 @@ class Matcher:
             return self.tagger.sentences(texts)
 
     # ------------------------------------------------------------ inside
+
+    def _by_sentence(self, unit: str) -> bool:
+        """Whether units are sentences, as the run or the rules say."""
+        if unit not in {"text", "sentence"}:
+            raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
+        return "sentence" in {unit, self._unit}
 
     def _drawing(self, seed: int, draw: int) -> Drawing:
         return Drawing(Draw(self._seed + seed, draw), self._sources)

