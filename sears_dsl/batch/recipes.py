@@ -70,10 +70,13 @@ class RulesetRecipe:
 
             cache = TagCache(self.cache)
         tagger = load_tagger(self.tagger, cache=cache)
-        sources = (
-            NO_SOURCES if self.vectors is None else Sources(vectors=load_vectors(self.vectors))
-        )
-        return compile_rules(self.rulesets, tagger=tagger, sources=sources, seed=self.seed)
+        return compile_rules(self.rulesets, tagger=tagger, sources=self.sources(), seed=self.seed)
+
+    def sources(self) -> Sources:
+        """The vectors that are named; rules may name others themselves."""
+        if self.vectors is None:
+            return NO_SOURCES
+        return Sources(vectors=load_vectors(self.vectors))
 
     def identity(self) -> Mapping[str, str]:
         """A hash of all rules, sets and options, and the tagger with its version.

@@ -31,8 +31,10 @@ from sears_dsl.cli.screen.console import (
 
 if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
+    from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.errors import Diagnostic
+    from sears_dsl.language.ruleset import Ruleset
 
 # So many rules, and so many rows with a span in the way, are in a summary.
 _MOST = 12
@@ -106,7 +108,6 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     complete or not there at all; an interrupted run goes on with --resume.
     """
     from sears_dsl.batch.files import apply_file
-    from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.batch.share import Share
     from sears_dsl.catalogue import load_rulesets
@@ -122,7 +123,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if options["mode"] == "chain":
         warnings += warn_of_chain(rulesets, quiet=quiet)
     request = ApplyRequest(
-        recipe=RulesetRecipe(
+        recipe=_recipe_for(rulesets)(
             rulesets,
             tagger=options["tagger"],
             cached=not options["no_cache"],
@@ -159,6 +160,23 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         echo_json(_as_dict(report, request, warnings))
     elif not quiet:
         _print_report(report, request, show=options["show"])
+
+
+def _recipe_for(rulesets: Sequence[Ruleset]) -> type[RulesetRecipe]:
+    """How the rules are compiled; what paraphrases cost is said before they are looked for."""
+    from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.engine.noise.needs import looks_up
+
+    if not any(looks_up(rule, "paraphrase") for ruleset in rulesets for rule in ruleset.rules):
+        return RulesetRecipe
+    from sears_dsl.paraphrasing.rewording import RewordingRecipe
+
+    click.echo(
+        "paraphrases: each distinct text is translated and back by models, some sentences a "
+        "second; --limit tries a few rows",
+        err=True,
+    )
+    return RewordingRecipe
 
 
 def _with_progress(request: ApplyRequest) -> ApplyReport:

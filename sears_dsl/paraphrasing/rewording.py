@@ -1,0 +1,84 @@
+"""Rules that write paraphrases: the best one of each text, by a source of paraphrases.
+
+In: rulesets, texts. Out: for each text the first paraphrase that differs in a word. Always holds:
+nothing is drawn; the models are loaded when the first text is reworded. Costs a search of
+translations for each distinct text, some sentences a second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.engine.noise.sources import Sources
+from sears_dsl.paraphrasing.plugins import identity_of_source
+from sears_dsl.paraphrasing.remembered import ParaphraseSource
+
+# The first paraphrase is wanted, not all of them.
+_BEAM = 4
+
+
+class BestParaphrases:
+    """The best paraphrases of a source; it is an `engine.noise.sources.Paraphrases`.
+
+    Args:
+        source: rewords sentences, best first; None: the translation models of the package.
+
+    Example:
+        >>> class Films:
+        ...     name = "films"
+        ...     def paraphrase(self, sentences):
+        ...         return [["A movie!", "A film."] for _ in sentences]
+        >>> BestParaphrases(Films()).paraphrase(["A movie."])
+        ['A film.']
+    """
+
+    def __init__(self, source: ParaphraseSource | None = None) -> None:
+        self._given = source
+
+    @cached_property
+    def _source(self) -> ParaphraseSource:
+        if self._given is not None:
+            return self._given
+        from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415 - brings torch
+        from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
+
+        return Paraphraser(load_pivots(), beam=_BEAM, exact=False)
+
+    @property
+    def identity(self) -> str:
+        """What the source is called, with its version."""
+        return identity_of_source(self._source)
+
+    def paraphrase(self, texts: Sequence[str]) -> list[str | None]:
+        """For each text the best paraphrase that differs in a word; None: there is none."""
+        found = self._source.paraphrase(texts)
+        return [
+            next((each for each in map(_text, among) if _words(each) != _words(text)), None)
+            for text, among in zip(texts, found, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RewordingRecipe(RulesetRecipe):
+    """Rulesets to compile, with rules among them that write paraphrases."""
+
+    def sources(self) -> Sources:
+        """The vectors that are named, and a paraphraser."""
+        return Sources(vectors=RulesetRecipe.sources(self).vectors, paraphrases=BestParaphrases())
+
+    def identity(self) -> Mapping[str, str]:
+        """What `RulesetRecipe.identity` gives, and that of the paraphraser."""
+        own = dict(RulesetRecipe.identity(self))
+        return own | {"paraphraser": BestParaphrases().identity}
+
+
+def _text(found: object) -> str:
+    return found if isinstance(found, str) else str(getattr(found, "text", ""))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())

@@ -1,0 +1,54 @@
+"""Rules that write paraphrases: the best that differs in a word, of a text or of each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise.sources import Sources
+from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.language.loader import parse
+from sears_dsl.paraphrasing.rewording import BestParaphrases, RewordingRecipe
+from sears_dsl.tagging.fast.fast_tagger import FastTagger
+
+RULE = "<unit> -> $0.paraphrase"
+
+
+class Known:
+    name = "known"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        self.asked += sentences
+        known = {"It is good.": ["It is good!", "It's fine."], "She left.": ["she left"]}
+        return [known.get(each, []) for each in sentences]
+
+
+def test_the_best_that_differs_in_a_word_is_written_sentence_by_sentence() -> None:
+    source = Known()
+    rules = parse(f"option unit = sentence\n{RULE}")
+    sources = Sources(paraphrases=BestParaphrases(source))
+    matcher = compile_rules([rules], tagger=FastTagger(), sources=sources)
+    done = matcher.apply(["It is good. She left. It is good.", "It is good."])
+    assert [each.text for each in done] == ["It's fine. She left. It's fine.", "It's fine."]
+    assert done.unrenderable[0] == 1
+    assert sorted(source.asked) == ["It is good.", "She left."]
+
+
+def test_a_unit_with_something_protected_stays() -> None:
+    sources = Sources(paraphrases=BestParaphrases(Known()))
+    rules = parse(f"option unit = sentence\n{RULE}")
+    matcher = compile_rules([rules], tagger=FastTagger(), sources=sources)
+    [done] = matcher.apply(["It is good. It is good."], protected=[[(0, 2)]])
+    assert done.text == "It is good. It's fine."
+
+
+def test_without_a_paraphraser_rules_do_not_compile_but_a_recipe_brings_one() -> None:
+    rules = parse(RULE)
+    with pytest.raises(RuleSyntaxError, match="E353"):
+        rules.compile(tagger=FastTagger())
+    assert RewordingRecipe((rules,), tagger="pinned").build().rule_ids == rules.rule_ids
