@@ -23,6 +23,8 @@ from sears_dsl.judge.encoder import Seen
 
 Floats = NDArray[np.float32]
 
+_ROWS = 64
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
@@ -52,6 +54,17 @@ class Content:
 
     def log_odds(self, seen: Seen) -> NDArray[np.float64]:
         """Of each change (N,)."""
+        count = len(seen.numbers)
+        odds = np.zeros(count)
+        # So many at a time, always: then no change's number depends on how many there are.
+        for begin in range(0, count, _ROWS):
+            some = [each[begin : begin + _ROWS] for each in seen]
+            size = len(some[0])
+            padded = [np.concatenate([each, np.repeat(each[:1], _ROWS - size, 0)]) for each in some]
+            odds[begin : begin + size] = self._log_odds(Seen(*padded))[:size]
+        return odds
+
+    def _log_odds(self, seen: Seen) -> NDArray[np.float64]:
         numbers = ((seen.numbers - self.mean) / self.scale) @ self.linear + self.bias
         old, new = (
             # A matrix for each kind of vector; 4 is the length that vectors were learned with.
