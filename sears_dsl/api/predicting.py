@@ -143,7 +143,7 @@ def _named(
     audits: AnyAudit | Sequence[AnyAudit] | Mapping[str, AnyAudit],
 ) -> dict[str, AuditDocument]:
     """Audits by their names: those given, those of folders, else their numbers."""
-    from sears_dsl.auditing.failures.prediction import read_audits
+    from sears_dsl.auditing.document import read_audits
 
     if isinstance(audits, Mapping):
         return {str(name): audit_document(each) for name, each in audits.items()}

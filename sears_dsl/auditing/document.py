@@ -18,6 +18,7 @@ has and how sure the model is of it stand likewise in strings, for rewritten and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -30,7 +31,7 @@ from sears_dsl.auditing.slicing.slices import SliceResult
 from sears_dsl.auditing.totals import Together
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.discovery.result.manifest import DataIdentity
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.documents import read_document
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.statistics import binomial_tail
@@ -294,3 +295,18 @@ def read_audit(path: Path) -> AuditDocument:
             f"{file} is no audit of this version: {place}: {first['msg']}",
             help="`sears audit` writes audit.json; run it again with this version of sears",
         ) from error
+
+
+def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
+    """Audits by the names of their folders, or by their paths where two folders are called alike.
+
+    Raises:
+        DataError: one is no audit of this version.
+        UsageError: one is named twice.
+    """
+    names = [path.parent.name if path.name == "audit.json" else path.name for path in paths]
+    if len(set(names)) < len(names):
+        names = list(map(str, paths))
+    if len(set(names)) < len(names):
+        raise UsageError("an audit is named twice", help="name each audit once")
+    return {name: read_audit(path) for name, path in zip(names, paths, strict=True)}

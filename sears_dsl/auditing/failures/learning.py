@@ -70,7 +70,7 @@ def learn(found: Instances, *, seed: int = 0) -> Learned:
     """
     _check(found)
     need_learning()
-    table = np.column_stack([_numbers(each) for each in found.features])
+    table = np.column_stack([numbers_of(each) for each in found.features])
     categories = [each.kind == "category" for each in found.features]
     majority_f1, f1, importances = [], [], []
     for number, (learned, judged) in enumerate(_folds(found.rows, seed)):
@@ -176,7 +176,7 @@ def _shuffled_score(
     return float(np.mean(scores))
 
 
-def _numbers(feature: Feature) -> Floats:
+def numbers_of(feature: Feature) -> Floats:
     """A column of numbers; names by their place among the most frequent, what is unknown as NaN."""
     if feature.kind == "number":
         return np.array([np.nan if each is None else each for each in feature.values], np.float64)

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 
-from sears_dsl.auditing.document import AuditDocument, read_audit
+from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.failures.document import (
     AuditName,
     ErrorsDocument,
@@ -36,21 +35,6 @@ from sears_dsl.runtime.extras import has_textstat
 # Packages that decide the result, by the names under which they are imported.
 _DECIDE = {"sears-dsl": "sears_dsl", "scikit-learn": "sklearn", "numpy": "numpy",
            "textstat": "textstat"}  # fmt: skip
-
-
-def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
-    """Audits by the names of their folders, or by their paths where two folders are called alike.
-
-    Raises:
-        DataError: one is no audit of this version.
-        UsageError: one is named twice.
-    """
-    names = [path.parent.name if path.name == "audit.json" else path.name for path in paths]
-    if len(set(names)) < len(names):
-        names = list(map(str, paths))
-    if len(set(names)) < len(names):
-        raise UsageError("an audit is named twice", help="name each audit once")
-    return {name: read_audit(path) for name, path in zip(names, paths, strict=True)}
 
 
 def predict_errors(

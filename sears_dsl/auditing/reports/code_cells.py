@@ -1,4 +1,4 @@
-"""Code in the cells of Markdown tables.
+"""Text and code in the cells of Markdown tables.
 
 In: text. Out: Markdown. Always holds: no bar and no backtick of the text ends the cell or the code.
 Costs nothing.
@@ -23,3 +23,9 @@ def code_cell(text: str) -> str:
 def _runs(text: str) -> list[str]:
     """The runs of backticks in a text."""
     return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]
+
+
+def markdown_text(text: str) -> str:
+    """Text that stays text in Markdown, on one line."""
+    one_line = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~" else c for c in one_line)

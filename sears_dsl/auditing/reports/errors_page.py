@@ -17,8 +17,8 @@ from sears_dsl.auditing.reports.charts import (
     scale_for,
     signed_bar,
 )
-from sears_dsl.auditing.reports.code_cells import code_cell
-from sears_dsl.auditing.reports.markdown import interval, markdown_text, number
+from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
+from sears_dsl.auditing.reports.markdown import interval, number
 from sears_dsl.auditing.reports.sheet import escaped, page_of, table
 from sears_dsl.auditing.shares import told
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from sears_dsl.auditing.comparison import ComparisonDocument
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.failures.document import ErrorsDocument
+from sears_dsl.auditing.grid import GridDocument
 from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
+from sears_dsl.auditing.reports.grid_page import grid_markdown, grid_page
 from sears_dsl.auditing.reports.junit import junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
@@ -43,6 +45,19 @@ def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None
     write_atomically(folder / "comparison.html", comparison_page(comparison).encode())
     write_atomically(folder / "comparison.md", comparison_markdown(comparison).encode())
     content = comparison.model_dump_json(indent=1) + "\n"
+    write_atomically(folder / "comparison.json", content.encode())
+
+
+def write_grid_files(grid: GridDocument, folder: Path) -> None:
+    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json`` of several audits.
+
+    Raises:
+        DataError: the folder cannot be made, or a file cannot be written.
+    """
+    make_folder(folder)
+    write_atomically(folder / "comparison.html", grid_page(grid).encode("utf-8", "replace"))
+    write_atomically(folder / "comparison.md", grid_markdown(grid).encode("utf-8", "replace"))
+    content = grid.model_dump_json(indent=1) + "\n"
     write_atomically(folder / "comparison.json", content.encode())
 
 

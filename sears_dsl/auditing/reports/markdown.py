@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
-from sears_dsl.auditing.reports.code_cells import code_cell
+from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
+from sears_dsl.auditing.reports.confidence import confidence_markdown
 from sears_dsl.auditing.reports.robustness_parts import robustness_markdown
 from sears_dsl.auditing.shares import Share, told
 from sears_dsl.auditing.slicing.slices import SliceResult
@@ -37,6 +38,7 @@ def audit_markdown(document: AuditDocument) -> str:
         "",
         *_left_out(len(records)),
         *robustness_markdown(document),
+        *confidence_markdown(document),
         *_slices(document.slices),
         *_overlap(document),
         "## How to read this",
@@ -180,9 +182,3 @@ def change_cell(example: Example) -> str:
         f"{markdown_text(example.original)} → {markdown_text(example.rewritten)} "
         f"({markdown_text(example.before)} → {markdown_text(example.after)})"
     )
-
-
-def markdown_text(text: str) -> str:
-    """Text that stays text in Markdown, on one line."""
-    one_line = " ".join(text.split())
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~" else c for c in one_line)

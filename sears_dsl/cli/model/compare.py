@@ -1,4 +1,4 @@
-"""``sears compare``: two audits of the same rows side by side."""
+"""``sears compare``: audits of the same rows side by side, two of them or a grid."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sears_dsl.runtime.extras import need_audit
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument
+    from sears_dsl.auditing.grid import GridDocument
 
 _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not compared": "yellow"}
 
@@ -26,15 +27,17 @@ _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not c
 )
 @click.argument("before", cls=ProjectArgument, type=FilePath())
 @click.argument("after", cls=ProjectArgument, type=FilePath())
+@click.argument("more", nargs=-1, type=FilePath())
 @click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
               help="Where comparison.json, comparison.md and comparison.html go.")  # fmt: skip
 @click.option("--fail-if-worse", is_flag=True,
-              help="Exit 1 when the second is clearly worse (p < 0.05, Holm).")  # fmt: skip
+              help="Exit 1 when one is clearly worse than the first (p < 0.05, Holm).")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")
 def compare_command(
     before: Path,
     after: Path,
+    more: tuple[Path, ...],
     *,
     output: Path | None,
     fail_if_worse: bool,
@@ -44,13 +47,26 @@ def compare_command(
     """Set two audits of the same rows side by side: two models, or two versions of one.
 
     BEFORE and AFTER are folders that `sears audit` wrote, or the audit.json in them. Each rule is
-    compared on the rows that both models have right, by McNemar's exact test.
+    compared on the rows that both models have right, by McNemar's exact test. With MORE audits all
+    are held against the first, and a grid of models and rules comes out.
     """
     need_audit()
     from sears_dsl.auditing.comparison import compare
-    from sears_dsl.auditing.document import read_audit
-    from sears_dsl.auditing.reports.files import write_comparison_files
+    from sears_dsl.auditing.document import read_audit, read_audits
+    from sears_dsl.auditing.grid import grid
+    from sears_dsl.auditing.reports.files import write_comparison_files, write_grid_files
 
+    if more:
+        several = grid(read_audits([before, after, *more]))
+        if output is not None:
+            write_grid_files(several, output)
+        if as_json:
+            echo_json(json.loads(several.model_dump_json()))
+        elif not quiet:
+            _print_grid(several, output)
+        if fail_if_worse and several.worse:
+            sys.exit(1)
+        return
     comparison = compare(read_audit(before), read_audit(after))
     if output is not None:
         write_comparison_files(comparison, output)
@@ -88,3 +104,29 @@ def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> No
     if output is not None:
         files = "comparison.html, comparison.md, comparison.json"
         out.print(Text(f"written: {output}/{files}"))
+
+
+def _print_grid(grid: GridDocument, output: Path | None) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from sears_dsl.auditing.shares import told
+
+    out = console(stderr=True)
+    table = Table("rule", box=None, pad_edge=False)
+    for model in grid.models:
+        table.add_column(Text(model.name))
+    for rule in grid.rules:
+        cells = [
+            Text(
+                told(None if each.failures is None else each.failures.rate),
+                style=_CHANGES[each.against_first.outcome] if each.against_first else "",
+            )
+            for each in rule.cells
+        ]
+        table.add_row(Text(rule.rule), *cells)
+    out.print(table)
+    for line in grid.summary:
+        out.print(Text(line))
+    if output is not None:
+        out.print(Text(f"written: {output}/comparison.html, comparison.md, comparison.json"))

@@ -53,7 +53,8 @@ def errors_command(
     """
     need_audit()
     need_learning()
-    from sears_dsl.auditing.failures.prediction import predict_errors, read_audits
+    from sears_dsl.auditing.document import read_audits
+    from sears_dsl.auditing.failures.prediction import predict_errors
     from sears_dsl.auditing.reports.files import write_errors_files
 
     document = predict_errors(

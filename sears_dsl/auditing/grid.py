@@ -1,0 +1,238 @@
+"""Three audits of the same rows and more: a grid of models and rules, each held against the first.
+
+In: audits by name. Out: `GridDocument`. Always holds: every cell is the failure rate on the rows
+that its own audit tested; a model is compared with the first on the rows that both tested, as two
+audits are; all these tests, of all models, rules and accuracies, are one family after Holm, so that
+anything in a grid is called worse or better by mistake in at most one of twenty grids. Costs a
+comparison a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RateChange, compare
+from sears_dsl.auditing.document import AuditDocument
+from sears_dsl.auditing.shares import Share, told
+from sears_dsl.errors import UsageError
+from sears_dsl.statistics import holm_values, q_values
+
+_LEAST = 2
+_Kind: TypeAlias = Literal["rule", "accuracy", "worst"]
+# The place of a model among those after the first, what is compared, and the id of a rule.
+_Test: TypeAlias = tuple[int, _Kind, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """A model against the first on the same rows.
+
+    Attributes:
+        paired: how often something happened in the first and in this one, with p after Holm.
+        q_value: the false-discovery rate over the same tests, which decides nothing.
+        outcome: in a word.
+    """
+
+    paired: Paired
+    q_value: float | None
+    outcome: RateChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A rule on a model.
+
+    Attributes:
+        failures: of the rows on which the rule was tested; None where the audit has no such rule.
+        against_first: None for the first model.
+    """
+
+    failures: Share | None
+    against_first: Contrast | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridModel:
+    """A column of the grid.
+
+    Attributes:
+        name: by which its audit is told from the others.
+        model: that was audited.
+        flipped: right rows that any rule flips, of those that any changes.
+        accuracy: of the untouched rows; None where the data has no labels.
+        worst: against the worst rule for each row; likewise.
+        accuracy_against_first: None for the first, and where the data has no labels.
+        worst_against_first: likewise, over the rules that both have.
+    """
+
+    name: str
+    model: str
+    flipped: Share
+    accuracy: Share | None
+    worst: Share | None
+    accuracy_against_first: Contrast | None
+    worst_against_first: Contrast | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRule:
+    """A row of the grid.
+
+    Attributes:
+        id: of the rule.
+        rule: its text.
+        expect: what the model should do.
+        cells: one a model.
+    """
+
+    id: str
+    rule: str
+    expect: str
+    cells: tuple[Cell, ...]
+
+
+class GridDocument(BaseModel):
+    """Several audits side by side; the first model is what the others are held against."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    format: Literal["sears-grid"] = "sears-grid"
+    version: Literal[1] = 1
+    data_sha256: str
+    rows: int
+    models: tuple[GridModel, ...]
+    rules: tuple[GridRule, ...]
+    worse: bool
+    summary: tuple[str, ...]
+
+
+def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
+    """Set audits side by side.
+
+    Args:
+        audits: by the names of the columns; the first is what the others are held against.
+
+    Raises:
+        UsageError: fewer than two, or audits that cannot be compared.
+    """
+    if len(audits) < _LEAST:
+        raise UsageError("one audit is no grid", help="name two audits or more")
+    (_, first), *others = audits.items()
+    pairs = [compare(first, other) for _, other in others]
+    contrasts = _contrasts(pairs)
+    of_rules = [
+        {change.id: contrasts[place, "rule", change.id] for change in pair.rules}
+        for place, pair in enumerate(pairs)
+    ]
+    models = tuple(
+        _model(
+            name,
+            audit,
+            contrasts.get((place - 1, "accuracy", "")) if place else None,
+            contrasts.get((place - 1, "worst", "")) if place else None,
+        )
+        for place, (name, audit) in enumerate(audits.items())
+    )
+    records = [{each.id: each for each in audit.rules} for audit in audits.values()]
+    ids = list(dict.fromkeys(name for of_audit in records for name in of_audit))
+    rules = []
+    for name in ids:
+        known = next(of_audit[name] for of_audit in records if name in of_audit)
+        cells = tuple(
+            Cell(
+                failures=of_audit[name].judgement.failures if name in of_audit else None,
+                against_first=of_rules[place - 1].get(name) if place else None,
+            )
+            for place, of_audit in enumerate(records)
+        )
+        rules.append(GridRule(id=name, rule=known.rule, expect=known.expect, cells=cells))
+    return GridDocument(
+        data_sha256=first.data.sha256,
+        rows=first.data.rows,
+        models=models,
+        rules=tuple(rules),
+        worse=any(each.outcome == "worse" for each in contrasts.values()),
+        summary=tuple(_summary(models, rules)),
+    )
+
+
+def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_Test, Contrast]:
+    """Every test of every model against the first."""
+    tests: dict[_Test, Paired] = {
+        (place, kind, name): paired
+        for place, pair in enumerate(pairs)
+        for kind, name, paired in _tests(pair)
+    }
+    p_values = {key: each.p_value for key, each in tests.items() if each.p_value is not None}
+    given = list(p_values.values())
+    adjusted = dict(zip(p_values, holm_values(given).tolist(), strict=True))
+    q = dict(zip(p_values, q_values(given).tolist(), strict=True))
+    found = {}
+    for key, paired in tests.items():
+        of_family = replace(paired, adjusted_p_value=adjusted.get(key))
+        # Of accuracies more is better, of failures fewer.
+        found[key] = Contrast(
+            paired=of_family,
+            q_value=q.get(key),
+            outcome=_outcome(of_family, more_is_better=key[1] != "rule"),
+        )
+    return found
+
+
+def _tests(pair: ComparisonDocument) -> Iterator[tuple[_Kind, str, Paired]]:
+    for each in pair.rules:
+        yield "rule", each.id, each.failures
+    if pair.accuracy is not None:
+        yield "accuracy", "", pair.accuracy
+    if pair.worst_accuracy is not None:
+        yield "worst", "", pair.worst_accuracy
+
+
+def _outcome(paired: Paired, *, more_is_better: bool) -> RateChange:
+    if not paired.rows:
+        return "not compared"
+    if not paired.certain:
+        return "no evidence"
+    return "better" if (paired.second > paired.first) == more_is_better else "worse"
+
+
+def _model(
+    name: str, audit: AuditDocument, accuracy: Contrast | None, worst: Contrast | None
+) -> GridModel:
+    whole = audit.together
+    return GridModel(
+        name=name,
+        model=audit.model,
+        flipped=whole.flipped,
+        accuracy=None if whole.accuracy is None else whole.accuracy.before,
+        worst=None if whole.accuracy is None else whole.accuracy.worst,
+        accuracy_against_first=accuracy,
+        worst_against_first=worst,
+    )
+
+
+def _summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:
+    first = models[0]
+    for place, model in enumerate(models[1:], 1):
+        outcomes = [
+            cell.against_first.outcome
+            for cell in (rule.cells[place] for rule in rules)
+            if cell.against_first is not None
+        ]
+        sentence = (
+            f"{model.name} against {first.name}: {outcomes.count('better')} rules better, "
+            f"{outcomes.count('worse')} worse, {outcomes.count('no evidence')} without evidence of "
+            f"a difference, {outcomes.count('not compared')} not compared"
+        )
+        contrast = model.accuracy_against_first
+        if contrast is not None:
+            paired = contrast.paired
+            sentence += (
+                f"; accuracy {told(paired.first_rate)} → {told(paired.second_rate)}, "
+                f"p = {paired.adjusted_p_value:.2g} (Holm)"
+            )
+        yield sentence

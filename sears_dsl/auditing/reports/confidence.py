@@ -1,0 +1,186 @@
+"""How sure a model is where it is right and where it is wrong: rows as they are, and by rule.
+
+In: the document of an audit. Out: a section of its page, and one of its Markdown. Always holds:
+every bar is a number in words beside it; a model that does not say how sure it is is said to be so,
+and nothing is drawn. Costs a look at each answer.
+
+Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
+Attacks', section 4.3 and Figure 2.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sears_dsl.auditing.document import AuditDocument
+from sears_dsl.auditing.per_row import read
+from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
+from sears_dsl.auditing.reports.sheet import escaped, table
+from sears_dsl.auditing.shares import Share, share_of, told
+
+#: Bars of a histogram, from 0 to 1.
+BINS = 10
+_BAR = 9
+_HALF = 110
+# A page of hundreds of histograms helps nobody.
+_MOST = 40
+_UNTOUCHED = "rows as they are"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerConfidence:
+    """How sure the model is of some answers.
+
+    Attributes:
+        name: of what they are answers to: a rule, or rows as they are.
+        id: of the rule; empty where there is none.
+        right: confidences of the answers that are right, ascending.
+        wrong: of those that are not.
+    """
+
+    name: str
+    id: str
+    right: tuple[float, ...]
+    wrong: tuple[float, ...]
+
+    def sure_and_wrong(self, sure_from: float) -> Share:
+        """Wrong answers of which the model is sure, of all wrong ones."""
+        return share_of(sum(each >= sure_from for each in self.wrong), len(self.wrong))
+
+
+def answer_confidences(document: AuditDocument) -> list[AnswerConfidence]:
+    """Of the rows as they are, then of each rule after which an answer can be right; known ones.
+
+    A rule that expects ``flip`` says of no answer that it is right, and is left out.
+    """
+    marks = [mark == "1" for mark in document.right_rows]
+    found = [_split(_UNTOUCHED, "", marks, document.confidences)] if document.labelled else []
+    found += [
+        _split(each.rule, each.id, [letter in "kg" for letter in each.outcomes], each.confidences)
+        for each in document.rules
+        if each.expect != "flip"
+    ]
+    return [each for each in found if each.right or each.wrong]
+
+
+def _split(name: str, identity: str, right: Sequence[bool], written: str) -> AnswerConfidence:
+    known = list(zip(right, read(written, len(right)), strict=True))
+    return AnswerConfidence(
+        name,
+        identity,
+        tuple(sorted(sure for good, sure in known if good and sure is not None)),
+        tuple(sorted(sure for good, sure in known if not good and sure is not None)),
+    )
+
+
+def histogram(values: Sequence[float]) -> list[int]:
+    """How many values are in each tenth from 0 to 1; 1 is in the last.
+
+    Example:
+        >>> histogram([0.05, 0.95, 1.0])
+        [1, 0, 0, 0, 0, 0, 0, 0, 0, 2]
+    """
+    counts = [0] * BINS
+    for value in values:
+        counts[min(BINS - 1, int(value * BINS))] += 1
+    return counts
+
+
+def confidence_section(document: AuditDocument) -> Iterator[str]:
+    """Mirrored histograms, one a rule, with their numbers."""
+    yield "<h2>How sure it is where it is right and where it is wrong</h2>"
+    found = answer_confidences(document)
+    if not found:
+        yield '<p class="muted">Not given: the model does not say how sure it is.</p>'
+        return
+    yield (
+        '<p class="muted">Answers by confidence, 0 at the bottom and 1 at the top: wrong ones to '
+        "the left, right ones to the right, each side as a share of its own answers.</p>"
+    )
+    sure_from = _sure_from(document)
+    heads = ("answers to", "wrong | right", ">right", ">mean", ">wrong", ">mean",
+             f">wrong and sure (≥ {told(sure_from)})", "counts")  # fmt: skip
+    yield table(heads, [_row(each, sure_from) for each in found[:_MOST]], caption="Confidence")
+    if len(found) > _MOST:
+        yield f"<p>{len(found) - _MOST:,} more rules are in audit.json.</p>"
+
+
+def _sure_from(document: AuditDocument) -> float:
+    known = (each.confidence.sure_from for each in document.rules if each.confidence is not None)
+    return next(known, 1.0)
+
+
+def _row(each: AnswerConfidence, sure_from: float) -> str:
+    right, wrong = histogram(each.right), histogram(each.wrong)
+    counts = "".join(
+        f"<li>{place / BINS:.1f} to {(place + 1) / BINS:.1f}: {wrong[place]:,} wrong, "
+        f"{right[place]:,} right</li>"
+        for place in reversed(range(BINS))
+        if wrong[place] or right[place]
+    )
+    sure = each.sure_and_wrong(sure_from)
+    return (
+        f'<tr><td class="rule"><span class="code">{escaped(each.name)}</span>'
+        f'<span class="id">{escaped(each.id)}</span></td><td>{mirrored(wrong, right)}</td>'
+        f'<td class="n">{len(each.right):,}</td><td class="n">{_mean(each.right)}</td>'
+        f'<td class="n">{len(each.wrong):,}</td><td class="n">{_mean(each.wrong)}</td>'
+        f'<td class="n">{sure.count:,} ({told(sure.rate)})</td>'
+        f'<td><details class="small"><summary>by tenth</summary><ul class="facts-list">{counts}'
+        "</ul></details></td></tr>"
+    )
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.2f}" if values else "–"
+
+
+def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
+    """Two histograms back to back, the highest tenth on top.
+
+    Args:
+        wrong: counts to the left.
+        right: counts to the right.
+    """
+    height = _BAR * len(wrong)
+    parts = []
+    for counts, kind in ((wrong, "bad"), (right, "good")):
+        total = max(1, sum(counts))
+        for place, count in enumerate(counts):
+            width = round((_HALF - 2) * count / total, 1)
+            x = round(_HALF - 1 - width, 1) if kind == "bad" else _HALF + 1
+            y = height - _BAR * (place + 1)
+            if count:
+                parts.append(
+                    f'<rect x="{x}" y="{y}" width="{width}" height="{_BAR - 1}" class="{kind}"/>'
+                )
+    parts.append(f'<line x1="{_HALF}" x2="{_HALF}" y1="0" y2="{height}" class="grid"/>')
+    words = (
+        f"{sum(wrong)} wrong answers, {wrong[-1]} of them in the highest tenth; {sum(right)} right "
+        f"ones, {right[-1]} in the highest"
+    )
+    return (
+        f'<svg class="mirror" width="{2 * _HALF}" height="{height}" role="img" '
+        f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'
+    )
+
+
+def confidence_markdown(document: AuditDocument) -> Iterator[str]:
+    """A line a rule."""
+    found = answer_confidences(document)
+    if not found:
+        return
+    sure_from = _sure_from(document)
+    yield "## How sure it is where it is right and where it is wrong"
+    yield ""
+    yield (f"| answers to | right | mean | wrong | mean | wrong and sure (≥ {told(sure_from)}) |")
+    yield "|---|---:|---:|---:|---:|---:|"
+    for each in found[:_MOST]:
+        name = f"{code_cell(each.name)}<br>{markdown_text(each.id)}" if each.id else each.name
+        sure = each.sure_and_wrong(sure_from)
+        yield (
+            f"| {name} | {len(each.right):,} | {_mean(each.right)} | {len(each.wrong):,} "
+            f"| {_mean(each.wrong)} | {sure.count:,} ({told(sure.rate)}) |"
+        )
+    yield ""

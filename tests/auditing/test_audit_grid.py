@@ -1,0 +1,122 @@
+"""Three audits and more as a grid: rates, paired tests against the first, pages, the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from audited import audited, rows_of
+from click.testing import CliRunner
+
+from sears_dsl.auditing.comparison import compare
+from sears_dsl.auditing.document import AuditDocument, write_audit
+from sears_dsl.auditing.grid import GridDocument, grid
+from sears_dsl.auditing.reports.grid_page import grid_markdown, grid_page
+from sears_dsl.cli.model.compare import compare_command
+from sears_dsl.errors import UsageError
+from sears_dsl.language.loader import parse
+
+RULES = parse("rule film: movie -> film\nrule none: zzz -> z\n")
+
+
+def flipping(rows: set[int], *, model: str = "known") -> AuditDocument:
+    """Forty rows that the model has right, and flips where it is said, counted from 1."""
+    document = audited(rows_of("k" * 40), rules=RULES)
+    film, silent = document.rules
+    outcomes = "".join("f" if row in rows else "k" for row in range(1, 41))
+    share = audited(rows_of("f" * len(rows) + "k" * (40 - len(rows))), rules=RULES).rules[0]
+    changed = film.__class__(
+        **{
+            **{name: getattr(film, name) for name in film.__slots__},
+            "outcomes": outcomes,
+            "flips": share.flips,
+            "judgement": share.judgement,
+        }
+    )
+    return document.model_copy(update={"rules": (changed, silent), "model": model})
+
+
+SOME, ALL = set(range(1, 5)), set(range(1, 31))
+
+
+def test_each_model_is_held_against_the_first_on_the_same_rows() -> None:
+    found = grid({"a": flipping(SOME), "b": flipping(ALL), "c": flipping(SOME | {7})})
+    film, silent = found.rules
+    rates = [each.failures.rate for each in film.cells if each.failures is not None]
+    assert rates == [0.1, 0.75, 0.125]
+    assert film.cells[0].against_first is None
+    second, third = film.cells[1].against_first, film.cells[2].against_first
+    assert second is not None
+    assert third is not None
+    assert (second.outcome, third.outcome) == ("worse", "no evidence")
+    assert (second.paired.only_first, second.paired.only_second) == (0, 26)
+    assert second.paired.p_value == pytest.approx(2 * 0.5**26)
+    assert [each.against_first.outcome for each in silent.cells if each.against_first] == [
+        "not compared"
+    ] * 2
+    assert found.worse
+    assert found.summary[0].startswith("b against a: 0 rules better, 1 worse")
+
+
+def test_all_tests_of_a_grid_are_one_family() -> None:
+    """The same pair is judged more strictly, the more models stand beside it."""
+    pair = compare(flipping(SOME), flipping(SOME | set(range(5, 12))))
+    alone = pair.rules[0].failures.adjusted_p_value
+    audits = {name: flipping(SOME | set(range(5, 12))) for name in "bcdefgh"}
+    many = grid({"a": flipping(SOME), **audits}).rules[0].cells[1].against_first
+    assert many is not None
+    assert alone is not None
+    assert many.paired.p_value == pair.rules[0].failures.p_value
+    assert many.paired.adjusted_p_value is not None
+    assert many.paired.adjusted_p_value > alone
+
+
+def test_a_rule_that_one_audit_lacks_is_not_compared() -> None:
+    less = audited(rows_of("k" * 40), rules=parse("rule film: movie -> film"))
+    found = grid({"a": flipping(SOME), "b": less, "c": flipping(SOME)})
+    cell = found.rules[1].cells[1]
+    assert cell.failures is None
+    assert cell.against_first is not None
+    assert cell.against_first.outcome == "not compared"
+
+
+def test_what_is_no_grid_is_told() -> None:
+    with pytest.raises(UsageError, match="one audit is no grid"):
+        grid({"a": flipping(SOME)})
+    with pytest.raises(UsageError, match="the audits are of other rows"):
+        grid({"a": flipping(SOME), "b": flipping(SOME), "c": audited(rows_of("k" * 9))})
+
+
+def test_every_shade_is_a_number_and_names_stay_text() -> None:
+    found = grid({"<a>": flipping(SOME), "b|": flipping(ALL), "c": flipping(set())})
+    page, markdown = grid_page(found), grid_markdown(found)
+    assert "<a>" not in page
+    for rate in ("10%", "75% ▲", "0%"):
+        assert rate in page
+        assert rate.split()[0] in markdown
+    assert "75% (40) ▲" in markdown
+    assert "b\\|" in markdown
+    assert page.count("heat heat") == 6
+    assert "movie -&gt; film: &lt;a&gt; 10%, b| 75%, c 0%" in page
+
+
+def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:
+    for name, rows in (("a", SOME), ("b", ALL), ("c", SOME)):
+        (tmp_path / name).mkdir()
+        write_audit(flipping(rows), tmp_path / name / "audit.json")
+    paths = [str(tmp_path / name) for name in "abc"]
+    run = CliRunner().invoke
+    done = run(compare_command, [*paths, "-o", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "b against a" in done.stderr
+    written = (tmp_path / "out" / "comparison.json").read_bytes()
+    document = GridDocument.model_validate_json(written)
+    assert [each.name for each in document.models] == ["a", "b", "c"]
+    assert (tmp_path / "out" / "comparison.html").read_text("utf-8") == grid_page(document)
+    assert (tmp_path / "out" / "comparison.md").read_text("utf-8") == grid_markdown(document)
+    assert run(compare_command, [*paths, "--quiet", "--fail-if-worse"]).exit_code == 1
+    assert run(compare_command, [paths[0], paths[2], paths[0] + "/audit.json", "--quiet",
+                                 "--fail-if-worse"]).exit_code == 0  # fmt: skip
+    printed = run(compare_command, [*paths, "--json", "--quiet"])
+    assert json.loads(printed.stdout) == json.loads(written)
