@@ -15,7 +15,7 @@ from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Noise, Reference, Rule, RuleSource
+from sears_dsl.language.rule import Noise, Piece, Reference, Rule, RuleSource
 
 
 def looks_up(rule: Rule, kind: str) -> bool:
@@ -44,6 +44,8 @@ def sources_for(
         sources: what the run has already.
     """
     missing: list[Diagnostic] = []
+    # Of mined rules, of which there may be hundreds of thousands, none calls a function.
+    rules = [pair for pair in rules if any(map(_calls, pair[0].consequent))]
     if sources.vectors is None:
         wanting = [pair for pair in rules if looks_up(pair[0], "neighbor")]
         names = {ruleset.options.vectors for _, ruleset in wanting}
@@ -64,6 +66,10 @@ def sources_for(
             message = "`.paraphrase` and no paraphraser in the run"
             missing.append(_finding("E353", message, advice, wanting[0]))
     return sources, missing
+
+
+def _calls(piece: Piece) -> bool:
+    return isinstance(piece, Reference) and bool(piece.functions)
 
 
 def _finding(code: str, message: str, advice: str, of: tuple[Rule, RuleSource]) -> Diagnostic:
