@@ -52,6 +52,9 @@ def _clear(record: RuleRecord) -> bool:
 
 def _nothing_judged(document: AuditDocument) -> str:
     most = max((each.judgement.failures.total for each in document.rules), default=0)
+    if not document.rules and document.together.accuracy is not None:
+        right = document.together.accuracy.before
+        return f"No rule took part; the model has {told(right.rate)} of the rows right."
     if not most:
         return (
             "Nothing can be said about the model: no rule changes a row that tells whether it does "

@@ -39,7 +39,7 @@ def audit_markdown(document: AuditDocument) -> str:
         *_left_out(len(records)),
         *robustness_markdown(document),
         *confidence_markdown(document),
-        *_slices(document.slices),
+        *(_slices(document.slices) if document.rules else _parts(document.slices)),
         *_overlap(document),
         "## How to read this",
         "",
@@ -137,6 +137,27 @@ def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
             f"| {'–' if each.worst is None else told(each.worst.rate)} "
             f"| {each.flipped.count} / {each.flipped.total} ({told(each.flipped.rate)}) "
             f"| {each.q_value:.2g} |"
+        )
+    yield ""
+
+
+def lowest_first(slices: Iterable[SliceResult]) -> list[tuple[SliceResult, Share]]:
+    """Slices of which the accuracy is known, with it, the lowest first."""
+    known = [(each, each.accuracy) for each in slices if each.accuracy is not None]
+    return sorted(known, key=lambda pair: (pair[1].rate or 0.0, pair[0].slicing, pair[0].value))
+
+
+def _parts(slices: tuple[SliceResult, ...]) -> Iterator[str]:
+    """Accuracy by part, where no rule took part."""
+    yield "## Accuracy by part, the lowest first"
+    yield ""
+    yield "| part | right | of | accuracy (95%) |"
+    yield "|---|---:|---:|---:|"
+    for each, right in lowest_first(slices):
+        name = f"{markdown_text(each.slicing)}: {markdown_text(each.value)}"
+        yield (
+            f"| {name} | {right.count:,} | {right.total:,} | {told(right.rate)} "
+            f"({interval(right)}) |"
         )
     yield ""
 

@@ -21,6 +21,8 @@ from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_audit, need_discovery
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from sears_dsl.auditing.document import AuditDocument
     from sears_dsl.auditing.gates import Gates
     from sears_dsl.auditing.running import AuditChoices
@@ -119,6 +121,8 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     if options["scorer"] != "none":
         need_discovery()
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
+    if options["data"] is None:
+        _take_sentences(rulesets, output, options)
     options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
     check_rules(rulesets, gates, tagger=load_tagger(options["tagger"]))
     oracle = None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
@@ -156,6 +160,27 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
         _print_audit(document, output)
     if document.verdict.outcome in ("failed", "not judged"):
         sys.exit(1)
+
+
+def _take_sentences(rulesets: Sequence[Ruleset], output: Path, options: dict[str, Any]) -> None:
+    """Audit the sentences of the templates, which are written beside the audit.
+
+    Raises:
+        UsageError: there is no template.
+    """
+    from sears_dsl.data.dataset import format_of, write_columns
+    from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, generated
+
+    if not any(ruleset.templates for ruleset in rulesets):
+        raise click.UsageError(
+            "Missing option '--data': name the labelled rows; only templates bring their own"
+        )
+    sentences = output / "sentences.csv"
+    output.mkdir(parents=True, exist_ok=True)
+    table = generated(rulesets, limit=options["limit"], seed=options["seed"])
+    write_columns(table.columns, sentences, format_of(str(sentences), None, reading=False))
+    options |= {"data": str(sentences), "column": TEXT, "label": LABEL}
+    options["columns"] = tuple(dict.fromkeys((*options["columns"], TEMPLATE)))
 
 
 def chosen_scoring(
@@ -208,6 +233,21 @@ _RULES_SHOWN = 40
 _STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "measured": ""}
 
 
+def _accuracy_by_template(document: AuditDocument) -> Table:
+    """Where no rule took part: what the model has right of each template, the lowest first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from sears_dsl.auditing.reports.markdown import interval, lowest_first
+    from sears_dsl.auditing.shares import told
+
+    table = Table("template", "right", "accuracy (95%)", box=None, pad_edge=False)
+    for each, right in lowest_first(each for each in document.slices if each.slicing == "template"):
+        share = f"{told(right.rate)} ({interval(right)})"
+        table.add_row(Text(each.value), f"{right.count:,} of {right.total:,}", share)
+    return table
+
+
 def _print_audit(document: AuditDocument, output: Path) -> None:
     """The decision and the rules, worst first."""
     from rich.table import Table
@@ -234,7 +274,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
             "–" if judgement.q_value is None else f"{judgement.q_value:.2g}",
             "–" if record.meaning is None else told(record.meaning.at_tau.rate),
         )
-    out.print(table)
+    out.print(table if document.rules else _accuracy_by_template(document))
     if len(records) > _RULES_SHOWN:
         out.print(f"and {len(records) - _RULES_SHOWN:,} more rules", style="dim")
     flipped = document.together.flipped

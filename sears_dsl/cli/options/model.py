@@ -40,11 +40,15 @@ protection_options: tuple[Callable[[Any], Any], ...] = (
                  help="A column of spans that follows its text: TEXT=COLUMN, TEXT=START:END or "
                  "TEXT=START+SPANTEXT. What touches one is left out; repeatable."),
 )  # fmt: skip
+_ROWS = click.option("--data", required=True, metavar="FILE", help="The labelled rows.")
+_ROWS_OR_TEMPLATES = click.option(
+    "--data", metavar="FILE",
+    help="The labelled rows; without, the sentences of the templates among the rules.",
+)  # fmt: skip
 _DATA: tuple[Callable[[Any], Any], ...] = (
     click.option("--model", required=True, metavar="SPEC",
                  help="module:object, sklearn:FILE, hf:FOLDER, http://…, file:PREDICTIONS, or "
                  "several that vote, vote:SPEC,SPEC,SPEC."),
-    click.option("--data", required=True, metavar="FILE", help="The labelled rows."),
     click.option("--column", help="The column that rules rewrite."),
     click.option("--label", help="The column of labels; without, the model's own answers count."),
     click.option("--also", multiple=True, metavar="COLUMN",
@@ -100,19 +104,26 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all of these options."""
     return with_options(
-        command, *_DATA, _SAMPLE, paraphrases_option, _SCORER, *_SCORING, _BEAM, *_ASKING,
+        command, _ROWS, *_DATA, _SAMPLE, paraphrases_option, _SCORER, *_SCORING, _BEAM, *_ASKING,
         tagger_option,
     )  # fmt: skip
 
 
 def asking_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of the model and of the data."""
-    return with_options(command, *_DATA, *_ASKING, tagger_of_rules_option)
+    return with_options(command, _ROWS, *_DATA, *_ASKING, tagger_of_rules_option)
 
 
 def scored_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of model and data, and of a score that it may leave out."""
-    options = (*_DATA, _SCORER_OR_NONE, *_SCORING, *_ASKING, tagger_of_rules_option)
+    options = (
+        _ROWS_OR_TEMPLATES,
+        *_DATA,
+        _SCORER_OR_NONE,
+        *_SCORING,
+        *_ASKING,
+        tagger_of_rules_option,
+    )
     return with_options(command, *options)
 
 
