@@ -6,9 +6,11 @@ own to make them match your texts. `rulesets()` adds options, sets and metadata.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import Diagnostic
@@ -63,6 +65,13 @@ SETS = ("WH", "nouns")
 _NAMES = ("a", "b", "x", "noun_1")
 _QUOTED = st.text(st.sampled_from("aB é'?\"\\/|()#\u200b\x7f😀"), min_size=1, max_size=5).filter(
     lambda text: text == text.strip()
+)
+
+# Kernels that are not compiled are slow.
+LAW = settings(
+    max_examples=12 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 _PATTERNS = ("colou?r", "[a-z]+", r"\d{2,3}", "a/b", r"a\.b", "(?:un|re).*", r"\x{20}")
 

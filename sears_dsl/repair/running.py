@@ -81,7 +81,7 @@ def columns_of(
 
     Example:
         >>> columns_of(Table({"id": [1], "text": ["a"]}, "a.csv", "csv"), text=None, label=None)
-        Columns(text='text', label=None, id='id')
+        TableColumns(text='text', label=None, id='id')
     """
     names = tuple(table.columns)
     for name in filter(None, (label, id_column)):

@@ -125,7 +125,7 @@ def agree_with_the_engine(ruleset: Ruleset) -> int:
 @pytest.mark.parametrize("name", shipped())
 def test_the_rules_that_read_tags_are_those_that_the_engine_tags_for(name: str) -> None:
     [ruleset] = load_rulesets([name])
-    assert agree_with_the_engine(ruleset) > len(ruleset.rules) / 2
+    assert agree_with_the_engine(ruleset) >= len(ruleset.rules) / 2  # of templates alone none
 
 
 @given(strategies.rulesets(metadata=False))

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-
-from tests.command_line import call
+from command_line import call
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import LAW, rules
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Binding, Rewrite, Scope
@@ -22,7 +23,6 @@ from sears_dsl.language.rule import Literal, Options, Rule, SetDefinition, Tag
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Tokens
-from tests.strategies import rules
 
 WORDS = ("movie", "Movie", "film", "don't", "What", "is", "?", "a", "İ", "i̇", "ΣΑΣ", "σας", "ß")
 TAGS = ("NOUN", "VERB", "NN", "VBZ", "WP", "SYM")
@@ -42,8 +42,6 @@ TAGGER = PinnedTagger(
 )
 SETS = (SetDefinition("S", (Literal("movie"), Tag("VERB"), Literal("What", quoted=True))),)
 pytestmark = pytest.mark.long
-EXAMPLES = 12 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 60
-LAW = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 texts = st.lists(
     st.tuples(
@@ -191,7 +189,7 @@ edge_texts = st.lists(
 ).map(lambda parts: "".join(word + space for word, space in parts))
 
 
-@settings(LAW, max_examples=5 * EXAMPLES)
+@settings(LAW, max_examples=5 * LAW.max_examples)
 @given(
     st.lists(st.sampled_from(EDGES), min_size=1, max_size=3),
     st.lists(edge_texts, min_size=1, max_size=4),

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import LAW
+from test_laws import TAGGER, TAGS, WORDS, _compilable, rulesets, texts
 
 from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.matcher import Matcher, compile_rules
@@ -22,7 +24,6 @@ from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, TagCopy, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tokens import Tokens
-from tests.engine.test_laws import LAW, TAGGER, TAGS, WORDS, _compilable, rulesets, texts
 
 rows = st.lists(texts, max_size=5).map(lambda some: [*some, *some])
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import LAW
 
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import compile_rules
@@ -21,7 +22,6 @@ from sears_dsl.tagging.fast.tables import english
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens
-from tests.engine.test_laws import LAW
 
 
 @lru_cache(maxsize=2)

@@ -102,7 +102,7 @@ def fold_interval(values: Sequence[float] | Floats) -> tuple[float, float]:
     Example:
         >>> low, high = fold_interval([0.7, 0.72, 0.71])
         >>> round(low, 3), round(high, 3)
-        (0.667, 0.753)
+        (0.671, 0.749)
     """
     low, high = mean_interval(values)
     middle, folds = (low + high) / 2, len(values)
