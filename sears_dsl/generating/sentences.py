@@ -13,7 +13,7 @@ choices that write the same sentence are two numbers. Costs about a microsecond 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -21,6 +21,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
 from sears_dsl.language.rule import Literal, SetReference, Slot, Template
 from sears_dsl.language.ruleset import Ruleset
 
@@ -220,23 +221,9 @@ def _formed(choice: Choice, functions: Sequence[str] | None = None) -> NDArray[n
     return formed
 
 
-_FORMS: dict[str, Callable[[str], str]] = {
-    "lower": str.lower,
-    "upper": str.upper,
-    "cap": lambda text: text[:1].upper() + text[1:],
-    "uncap": lambda text: text if _keeps_its_capital(text) else text[:1].lower() + text[1:],
-}
-
-
-def _keeps_its_capital(text: str) -> bool:
-    """``I``, and words with another capital such as ``DVD``."""
-    word = text.split(" ", 1)[0]
-    return word == "I" or any(each.isupper() for each in word[1:])
-
-
 def _applied(text: str, functions: Sequence[str]) -> str:
     for name in functions:
-        text = _FORMS[name](text)
+        text = CASE_FUNCTIONS[name](text)
     return text
 
 

@@ -14,6 +14,7 @@ from sears_dsl.errors import Diagnostic
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.rule import Literal, RuleScope, Slot, SlotCopy, Template
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.usage import textless
 from sears_dsl.language.words import code, nearest
 
 MOST_SENTENCES = 1_000_000
@@ -75,15 +76,7 @@ def sentence_findings(template: Template, ruleset: Ruleset) -> Iterator[Diagnost
     sizes = []
     for slot in template.slots:
         members = ruleset.members(slot.reference)
-        test = next((each for each in members if not isinstance(each, Literal)), None)
-        if test is not None:
-            yield Diagnostic(
-                "E330",
-                f"{code(print_test(test, place='group'))} in the set `@{slot.reference.name}` is a "
-                "test and has no text to write",
-                slot.span,
-                "members that are written are words, or quoted text: `set NAME = good | nice`",
-            )
+        yield from textless(members, slot.reference, slot.span)
         sizes.append(len({each.text for each in members if isinstance(each, Literal)}))
         sizes[-1] += slot.optional
     if (count := prod(sizes)) > MOST_SENTENCES:

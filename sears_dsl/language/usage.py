@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sears_dsl.errors import Diagnostic
+from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.rule import (
     Drawn,
@@ -18,6 +18,7 @@ from sears_dsl.language.rule import (
     SetDefinition,
     SetReference,
     Template,
+    Test,
 )
 from sears_dsl.language.ruleset import Import, references_in
 from sears_dsl.language.words import code
@@ -103,15 +104,27 @@ def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
         ['E330']
     """
     for piece in rule.consequent:
-        if not isinstance(piece, Drawn):
-            continue
-        members = scope.members(SetReference(piece.name, piece.module))
-        test = next((each for each in members if not isinstance(each, Literal)), None)
-        if test is not None:
-            yield Diagnostic(
-                "E330",
-                f"{code(print_test(test, place='group'))} in the set `@{piece.name}` is a test and "
-                "has no text to write",
-                piece.span or rule.span,
-                "members that are written are words, or quoted text: `set NAME = good | nice`",
-            )
+        if isinstance(piece, Drawn):
+            reference = SetReference(piece.name, piece.module)
+            yield from textless(scope.members(reference), reference, piece.span or rule.span)
+
+
+def textless(
+    members: Sequence[Test], reference: SetReference, span: Span | None
+) -> Iterator[Diagnostic]:
+    """E330, where a set is written of which a member has no text.
+
+    Args:
+        members: of the set, of sets among them too.
+        reference: the set.
+        span: where it is written.
+    """
+    test = next((each for each in members if not isinstance(each, Literal)), None)
+    if test is not None:
+        yield Diagnostic(
+            "E330",
+            f"{code(print_test(test, place='group'))} in the set `@{reference.name}` is a test and "
+            "has no text to write",
+            span,
+            "members that are written are words, or quoted text: `set NAME = good | nice`",
+        )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -35,7 +36,7 @@ from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmented import TableColumns, new_ids
 from sears_dsl.repair.expansion import expectations_of
 from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
-from sears_dsl.repair.trainers import Trainer
+from sears_dsl.repair.trainers import Trainer, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
@@ -255,20 +256,11 @@ def measure_amounts(
     answers: dict[NoiseAmount, list[list[list[str]]]] = {each: [] for each in settings.trained}
     runs = list(product(seeds, settings.trained))
     for number, (seed, amount) in enumerate(runs):
-        key = f"amount-{amount}-{seed}"
-        kept = journal.get_many("answers", [key])
-        if not kept:
-            if on_training is not None:
-                on_training(amount, seed, number, len(runs))
-            place = folder / key
-            place.mkdir(parents=True, exist_ok=True)
-            table, _ = rewritten.amount(amount, seed=seed)
-            model = trainer.train(table, seed=seed, place=place)
-            kept = {key: [model.predict(held_out.rows), model.predict(asked)]}
-            journal.put_many("answers", kept)
-        both = kept[key]
-        if not isinstance(both, list) or list(map(len, both)) != [len(asked)] * 2:
-            raise journal.damaged("answers")
+        both = answers_of_trained(
+            f"amount-{amount}-{seed}", partial(_table, rewritten, amount, seed),
+            [held_out.rows, asked], trainer=trainer, seed=seed, folder=folder, journal=journal,
+            on_training=on_training and partial(on_training, amount, seed, number, len(runs)),
+        )  # fmt: skip
         answers[amount].append(both)
     if "vote" in settings.amounts:
         together = most_frequent if settings.comparison == "exact" else common_words
@@ -297,6 +289,10 @@ def measure_amounts(
         held_out_rows=len(done),
         held_out_rewritten=changed,
     )
+
+
+def _table(rewritten: RewrittenTable, amount: NoiseAmount, seed: int) -> Table:
+    return rewritten.amount(amount, seed=seed)[0]
 
 
 def _error(

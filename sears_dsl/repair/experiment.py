@@ -32,7 +32,7 @@ from sears_dsl.repair.augmented import Augmented, TableColumns, augmented, dupli
 from sears_dsl.repair.choice import ALL, Amount
 from sears_dsl.repair.expansion import Expansion, expand
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
-from sears_dsl.repair.trainers import Trainer
+from sears_dsl.repair.trainers import Trainer, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
 
 TrainingVariant: TypeAlias = Literal["original", "augmented", "control"]
@@ -307,22 +307,11 @@ def _answers(
     seeds = range(settings.seed, settings.seed + settings.seeds)
     runs = list(product(seeds, settings.variants))
     for done, (seed, variant) in enumerate(runs):
-        key = f"{variant}-{seed}"
-        kept = journal.get_many("answers", [key])
-        if not kept:
-            if tell is not None:
-                tell(variant, seed, done, len(runs))
-            place = folder / key
-            place.mkdir(parents=True, exist_ok=True)
-            model = trainer.train(work.table(variant, seed), seed=seed, place=place)
-            kept = {key: [model.predict(held_out.rows), model.predict(rewritten)]}
-            journal.put_many("answers", kept)
-        answers = kept[key]
-        whole = isinstance(answers, list) and list(map(len, answers)) == [
-            len(held_out.rows), len(rewritten),
-        ]  # fmt: skip
-        if not whole:
-            raise journal.damaged("answers")
+        answers = answers_of_trained(
+            f"{variant}-{seed}", partial(work.table, variant, seed), [held_out.rows, rewritten],
+            trainer=trainer, seed=seed, folder=folder, journal=journal,
+            on_training=tell and partial(tell, variant, seed, done, len(runs)),
+        )  # fmt: skip
         found[variant].append(_Answers(*answers))
     return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,8 +18,9 @@ from sears_dsl.data.table import Table
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.objects import object_name, told_error
-from sears_dsl.models.predictor import Predictor
+from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.models.scikit import load_estimator
+from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.writing import write_atomically
 
 #: What a trained model is called in its folder.
@@ -48,6 +49,51 @@ class Trainer(Protocol):
         Raises:
             ModelError: the training failed.
         """
+
+
+def answers_of_trained(
+    key: str,
+    table: Callable[[], Table],
+    asked: Sequence[Sequence[Row]],
+    *,
+    trainer: Trainer,
+    seed: int,
+    folder: Path,
+    journal: RunJournal,
+    on_training: Callable[[], object] | None,
+) -> list[list[str]]:
+    """What a model says of some rows once it is trained; asked once, then the journal knows it.
+
+    Args:
+        key: of this training, in the journal and as the name of its folder.
+        table: makes what it is trained on.
+        asked: lists of rows.
+        trainer: trains it.
+        seed: of everything random.
+        folder: for the folders of the trainings.
+        journal: of the run.
+        on_training: told before it is trained; None for nobody.
+
+    Returns:
+        An answer for each row of each list.
+
+    Raises:
+        DataError: the journal is damaged.
+        ModelError: the training failed.
+    """
+    kept = journal.get_many("answers", [key])
+    if not kept:
+        if on_training is not None:
+            on_training()
+        place = folder / key
+        place.mkdir(parents=True, exist_ok=True)
+        model = trainer.train(table(), seed=seed, place=place)
+        kept = {key: [model.predict(rows) for rows in asked]}
+        journal.put_many("answers", kept)
+    answers = kept[key]
+    if not isinstance(answers, list) or list(map(len, answers)) != list(map(len, asked)):
+        raise journal.damaged("answers")
+    return answers
 
 
 class BuiltInTrainer:

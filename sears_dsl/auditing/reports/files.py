@@ -7,6 +7,7 @@ milliseconds.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeAlias
 
 from sears_dsl.auditing.comparison import ComparisonDocument
 from sears_dsl.auditing.document import AuditDocument, write_audit
@@ -20,6 +21,8 @@ from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.runtime.documents import make_folder
 from sears_dsl.runtime.writing import write_atomically
+
+_Document: TypeAlias = ComparisonDocument | GridDocument | ErrorsDocument
 
 
 def write_audit_files(document: AuditDocument, folder: Path) -> None:
@@ -41,11 +44,8 @@ def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None
     Raises:
         DataError: the folder cannot be made, or a file cannot be written.
     """
-    make_folder(folder)
-    write_atomically(folder / "comparison.html", comparison_page(comparison).encode())
-    write_atomically(folder / "comparison.md", comparison_markdown(comparison).encode())
-    content = comparison.model_dump_json(indent=1) + "\n"
-    write_atomically(folder / "comparison.json", content.encode())
+    page, text = comparison_page(comparison), comparison_markdown(comparison)
+    _write_three(folder, "comparison", page, text, comparison)
 
 
 def write_grid_files(grid: GridDocument, folder: Path) -> None:
@@ -54,11 +54,7 @@ def write_grid_files(grid: GridDocument, folder: Path) -> None:
     Raises:
         DataError: the folder cannot be made, or a file cannot be written.
     """
-    make_folder(folder)
-    write_atomically(folder / "comparison.html", grid_page(grid).encode("utf-8", "replace"))
-    write_atomically(folder / "comparison.md", grid_markdown(grid).encode("utf-8", "replace"))
-    content = grid.model_dump_json(indent=1) + "\n"
-    write_atomically(folder / "comparison.json", content.encode())
+    _write_three(folder, "comparison", grid_page(grid), grid_markdown(grid), grid)
 
 
 def write_errors_files(document: ErrorsDocument, folder: Path) -> None:
@@ -67,8 +63,12 @@ def write_errors_files(document: ErrorsDocument, folder: Path) -> None:
     Raises:
         DataError: the folder cannot be made, or a file cannot be written.
     """
+    _write_three(folder, "errors", errors_page(document), errors_markdown(document), document)
+
+
+def _write_three(folder: Path, name: str, page: str, text: str, document: _Document) -> None:
     make_folder(folder)
-    write_atomically(folder / "errors.html", errors_page(document).encode("utf-8", "replace"))
-    write_atomically(folder / "errors.md", errors_markdown(document).encode("utf-8", "replace"))
+    write_atomically(folder / f"{name}.html", page.encode("utf-8", "replace"))
+    write_atomically(folder / f"{name}.md", text.encode("utf-8", "replace"))
     content = document.model_dump_json(indent=1) + "\n"
-    write_atomically(folder / "errors.json", content.encode())
+    write_atomically(folder / f"{name}.json", content.encode())

@@ -10,6 +10,7 @@ Costs a few character tests.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic
 
@@ -169,6 +170,15 @@ def without_capital(text: str) -> str:
     if not word or _PRONOUN.match(word) or word[1:] != word[1:].lower():
         return text
     return text[:first] + text[first].lower() + text[first + 1 :]
+
+
+CASE_FUNCTIONS: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "cap": lambda word: word[:1].title() + word[1:],
+    "uncap": without_capital,
+}
+"""What the functions of casing make of a text."""
 
 
 def is_function_word(word: str) -> bool:

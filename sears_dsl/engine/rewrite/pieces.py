@@ -18,7 +18,7 @@ from sears_dsl.engine.noise import draws
 from sears_dsl.engine.noise.characters import Given, changed
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
-from sears_dsl.engine.rewrite.casing import without_capital
+from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
 from sears_dsl.engine.rewrite.spacing import is_punctuation
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
@@ -224,7 +224,7 @@ def _tag_part(piece: TagCopy, number: int) -> Part:
 def _reference_part(
     piece: Reference, target: Callable[[Binding], TokenRange], piece_number: int
 ) -> Part:
-    as_is = any(f in _CASE_FUNCTIONS or isinstance(f, Noise) for f in piece.functions)
+    as_is = any(f in CASE_FUNCTIONS or isinstance(f, Noise) for f in piece.functions)
 
     def part(instance: Instance) -> Chunk | Unrendered:
         place = target(instance.binding)
@@ -251,7 +251,7 @@ def _referred(
             word = noisy
             continue
         if function not in INFLECTION_TAGS:
-            word = _CASE_FUNCTIONS[function](word)
+            word = CASE_FUNCTIONS[function](word)
             continue
         if place.end - place.start > 1:
             return Unrendered.NO_FORM
@@ -327,14 +327,6 @@ def _inflected_part(piece: Inflected, target: Callable[[Binding], TokenRange]) -
         return Chunk(form.unique, piece.glued, literal=True)
 
     return part
-
-
-_CASE_FUNCTIONS: dict[str, Callable[[str], str]] = {
-    "lower": str.lower,
-    "upper": str.upper,
-    "cap": lambda word: word[:1].title() + word[1:],
-    "uncap": without_capital,
-}
 
 
 def _refused(form: Inflection) -> Unrendered:
