@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,14 @@ class GenerationResult(Result):
     def __init__(self, table: Generated) -> None:
         self.table = table
 
+    @cached_property
+    def _columns(self) -> dict[str, list[str]]:
+        return {name: list(column) for name, column in self.table.columns.items()}
+
     @property
     def columns(self) -> Mapping[str, Sequence[str]]:
         """A row a sentence: text, label, template, and a column for each slot."""
-        return self.table.columns
+        return self._columns
 
     @property
     def templates(self) -> tuple[TemplateCount, ...]:
@@ -71,7 +76,7 @@ class GenerationResult(Result):
         from sears_dsl.data.dataset import format_of, write_columns
 
         file = Path(path)
-        write_columns(self.columns, file, format_of(str(file), None, reading=False))
+        write_columns(self.table.columns, file, format_of(str(file), None, reading=False))
 
 
 def generate(

@@ -92,7 +92,7 @@ class Delimited(TextFormat):
         if self.quoting and len(fields) == 1:
             fields = [[field or _EMPTY for field in fields[0]]]
         lines = map(self.delimiter.join, zip(*fields, strict=True))
-        return encoded("".join([line + "\n" for line in lines]), encoding)
+        return encoded("\n".join([*lines, ""]), encoding)
 
     def _fields(self, column: Sequence[Any]) -> list[str]:
         """A column as fields, its texts taken together where that is sure to be the same."""
@@ -103,14 +103,20 @@ class Delimited(TextFormat):
             return list(map(made.__getitem__, column.places))
         if not self.quoting or set(map(type, column)) != {str}:
             return list(map(self.field, column))
-        doubled = _SEPARATOR.join(column).replace('"', '""').split(_SEPARATOR)
-        if len(doubled) != len(column):
-            return list(map(self.field, column))
-        mark = self.delimiter
-        return [
-            f'"{text}"' if '"' in text or mark in text or "\n" in text or "\r" in text else text
-            for text in doubled
-        ]
+        joined = _SEPARATOR.join(column)
+        marks = [mark for mark in ('"', self.delimiter, "\n", "\r") if mark in joined]
+        if not marks:
+            return list(column)
+        if '"' in marks:
+            doubled = joined.replace('"', '""').split(_SEPARATOR)
+            if len(doubled) != len(column):
+                return list(map(self.field, column))
+            column = doubled
+        if len(marks) == 1:
+            [mark] = marks
+            return [f'"{text}"' if mark in text else text for text in column]
+        marked = re.compile(f"[{''.join(marks)}]").search
+        return [f'"{text}"' if marked(text) else text for text in column]
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
         """The row with the changed fields written anew, the others as they stood."""

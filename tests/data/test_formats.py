@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.data.batches import Frame, ReadOptions
+from sears_dsl.data.cells import Repeated
 from sears_dsl.data.dataset import Dataset, format_named, format_of
 from sears_dsl.errors import DataError, UsageError
 
@@ -102,6 +103,10 @@ def test_csv_agrees_with_the_standard_module(
     changed = rewritten(path, {0: {"b": 'new, "b"'}}, rows=batch).decode()
     found = list(csv.reader(io.StringIO(changed, newline="")))[1:]
     assert found == [[rows[0][0], 'new, "b"'], *[list(row) for row in rows[1:]]]
+    first, second = map(list, zip(*rows, strict=True))
+    columns = {"a": Repeated(first[::-1], range(len(rows))[::-1]), "b": second}
+    new = format_named("csv").encode(columns, "utf-8").decode()
+    assert list(csv.reader(io.StringIO(new, newline=""), strict=True)) == list(map(list, rows))
 
 
 @settings(max_examples=60, deadline=None)

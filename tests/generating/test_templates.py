@@ -144,8 +144,8 @@ def test_every_sentence_is_one_and_numbers_are_all_combinations(text: str) -> No
     written = list(sentences)
     for place, digits in enumerate(product(*map(range, sizes))):
         members = sentences.members(np.array([place]))
-        for choice, digit, of_slot in zip(sentences.choices, digits, members, strict=True):
-            assert of_slot[0].lower() == choice.members[digit].lower()
+        for choice, digit, (texts, which) in zip(sentences.choices, digits, members, strict=True):
+            assert texts[which[0]].lower() == choice.members[digit].lower()
         assert sentences[place] == written[place]
         assert written[place] in sentences
     assert "no such sentence" not in sentences
@@ -200,8 +200,8 @@ def test_slots_are_columns_and_what_a_template_lacks_is_empty() -> None:
     )
     columns = generated([rules]).columns
     assert list(columns) == ["text", "label", "template", "A", "A_2", "text_"]
-    assert columns["A"][-3:] == ["", "a", "b"]
-    assert columns["text_"][-3:] == ["", "", ""]
+    assert list(columns["A"][-3:]) == ["", "a", "b"]
+    assert list(columns["text_"][-3:]) == ["", "", ""]
     assert Counter(columns["label"]) == {"x": 8, "y z": 3}
 
 

@@ -1,0 +1,87 @@
+"""A million sentences of a template, generated and written as csv.
+
+Method: one template with six slots of ten members each, all of its sentences, as `sears generate`
+writes them: text, label, template and a column for each slot. Beside it the plain way, in turn
+with ours: members joined sentence by sentence, rows written by Python's own csv writer. Seconds
+are those of the processor.
+Verified: both files have the same bytes.
+Bias: one sentence has a comma, so that each text is quoted; the plain way does not look for
+sentences that repeat.
+"""
+
+from __future__ import annotations
+
+import csv
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import sears_dsl as sears
+from benchmarks.record import Row, write_record
+from sears_dsl.data.dataset import format_of, write_columns
+from sears_dsl.generating.table import generated
+
+ROUNDS = 3
+SLOTS = {
+    "WHO": "Uma Bruce Sandra Anna Tom Pia Ben Mia Leo Zoe",
+    "SURNAME": "Thurman Willis Bullock Berg Hill Stone Wood Marsh Lake Field",
+    "CATEGORY": "thriller horror comedy drama western crime war animated family action",
+    "AUGMENT": "very extremely incredibly really truly rather quite so highly deeply",
+    "NEGATIVE": "bad poor boring dull weak awful lame flat dire sad",
+    "LIE": "false wrong incorrect untrue nonsense mistaken absurd idle silly bogus",
+}
+FORM = "Despite {} {} acted well, this {} movie is {} {}, or that is {}."
+
+
+def _rules() -> str:
+    sets = [f"set {name} = {' | '.join(members.split())}" for name, members in SLOTS.items()]
+    text = FORM.format(*(f"{{{name}}}" for name in SLOTS))
+    return "\n".join([*sets, f'template acted: "{text}"', "  label: negative", ""])
+
+
+def _ours(path: Path) -> None:
+    table = generated([sears.parse(_rules())])
+    write_columns(table.columns, path, format_of(str(path)))
+
+
+def _plain(path: Path) -> None:
+    members = [text.split() for text in SLOTS.values()]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["text", "label", "template", *SLOTS])
+        for chosen in product(*members):
+            writer.writerow([FORM.format(*chosen), "negative", "acted", *chosen])
+
+
+def _seconds(write: Callable[[Path], None], path: Path) -> float:
+    begun = time.process_time()
+    write(path)
+    return time.process_time() - begun
+
+
+def main() -> None:
+    """Run and record."""
+    with tempfile.TemporaryDirectory() as name:
+        ours, plain = Path(name, "ours.csv"), Path(name, "plain.csv")
+        times = [(_seconds(_ours, ours), _seconds(_plain, plain)) for _ in range(ROUNDS)]
+        same = ours.read_bytes() == plain.read_bytes()
+    seconds = min(took for took, _ in times)
+    row = Row(
+        "a million sentences of a template, to csv",
+        {
+            "seconds": round(seconds, 2),
+            "times the plain way": round(statistics.median(b / a for a, b in times), 2),
+            "verified": "yes" if same else "NO",
+        },
+        at_least="5 s",
+        reached=same and seconds < 5,
+    )
+    write_record("templates", [row])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
