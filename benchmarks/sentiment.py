@@ -45,7 +45,7 @@ from sears_dsl.discovery.search import SearchProgress
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine import reference
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.rewrite.renderer import Renderer
+from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.language.loader import load
 from sears_dsl.language.rule import Options
@@ -251,7 +251,7 @@ def _verify(found: Discovery, data: LabelledRows, model: FastTextLike, tagger: T
         changed = []
         for text, row in zip(right, rows, strict=True):
             instances = reference.find(each.rule, ruleset, row, split=tagger.split)
-            edits, _ = renderer.render_all(text, row, instances)
+            edits, _ = render_untouching(renderer, text, row, instances)
             rewritten = apply_edits(text, edits)
             if rewritten != text:
                 changed.append((text, rewritten))

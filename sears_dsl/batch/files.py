@@ -85,11 +85,6 @@ class ApplyReport:
         """The rules that changed nothing."""
         return tuple(rule for rule, tally in self.rules.items() if not tally.rows)
 
-    @property
-    def characters_per_second(self) -> float:
-        """Characters of text looked at, each second of this run."""
-        return self.tally.characters / self.seconds if self.seconds else 0.0
-
 
 def apply_file(
     request: ApplyRequest, *, progress: Callable[[ApplyProgress], object] | None = None

@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
@@ -59,35 +58,6 @@ _REMEMBERED = 1 << 16
 def best_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:
     """Of the best five outputs of a beam search the one that gives the sentence back best."""
     return [translation.text for translation in translations(pivot, sentences)]
-
-
-@torch.no_grad()
-def greedy_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:
-    """The likeliest piece at every position: cheaper, plainer and a little worse.
-
-    An output that does not end is cut at twice the source's pieces and ten.
-    """
-    model = pivot.forward
-    memory = model.encode(sentences)
-    limits = [2 * len(model.source_pieces(sentence)) + 10 for sentence in sentences]
-    written: list[list[int]] = [[] for _ in sentences]
-    alive = list(range(len(sentences)))
-    state = model.start(memory, torch.arange(len(sentences), device=model.device))
-    last = None
-    while alive:
-        scores, state = model.step(memory, state, last)
-        best = scores.argmax(1).tolist()
-        going = []
-        for at, (row, piece) in enumerate(zip(alive, best, strict=True)):
-            if piece == model.end:
-                continue
-            written[row].append(piece)
-            if len(written[row]) < limits[row]:
-                going.append(at)
-        state = model.select(state, torch.tensor(going, dtype=torch.long, device=model.device))
-        last = torch.tensor([best[at] for at in going], dtype=torch.long, device=model.device)
-        alive = [alive[at] for at in going]
-    return [model.text(pieces) for pieces in written]
 
 
 class PivotScorer:

@@ -12,7 +12,7 @@ from strategies import rules
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.engine.reference import candidates, find, is_protected
-from sears_dsl.engine.rewrite.renderer import Renderer
+from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.errors import CompileError, RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import (
@@ -226,7 +226,7 @@ def _render_everything(
         for rule, tree in enumerate(ruleset.rules):
             count = sum((row, r) == (number, rule) for row, r, _ in expected)
             bindings = find(tree, ruleset, words, split=TAGGER.split, extent="all")
-            edits, missing = Renderer(tree, ruleset).render_all(text, words, bindings)
+            edits, missing = render_untouching(Renderer(tree, ruleset), text, words, bindings)
             assert len(edits) + len(missing) == len(bindings) >= min(count, 1)
             place = 0
             for edit in edits:

@@ -16,7 +16,7 @@ from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.engine.reference import find
-from sears_dsl.engine.rewrite.renderer import Renderer
+from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.engine.rewrite.windows import characters_of
@@ -66,7 +66,7 @@ def _one_by_one(
         words = tokens.row(row)
         for number, rule in enumerate(part.rules):
             bindings = find(rule, part, words, split=TAGGER.split, extent=scope)
-            edits, missing = Renderer(rule, part).render_all(text, words, bindings)
+            edits, missing = render_untouching(Renderer(rule, part), text, words, bindings)
             unrenderable[number] += sum(each.is_counted for each in missing)
             if edits:
                 done.append(Rewrite(number, row, text, apply_edits(text, edits), tuple(edits)))

@@ -11,7 +11,7 @@ from sears_dsl.engine.explain import explain
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
 from sears_dsl.engine.reference import find
 from sears_dsl.engine.rewrite.pieces import Unrendered
-from sears_dsl.engine.rewrite.renderer import Renderer
+from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain, apply_edits
 from sears_dsl.errors import CompileError
 from sears_dsl.language.loader import parse
@@ -53,7 +53,7 @@ def rewritten(rule: str, text: str) -> tuple[str, list[Edit], list[Unrendered]]:
     ruleset = parse(rule)
     row = TAGGER.tag([text]).row(0)
     bindings = find(ruleset.rules[0], ruleset, row, split=TAGGER.split, extent="all")
-    edits, missing = Renderer(ruleset.rules[0], ruleset).render_all(text, row, bindings)
+    edits, missing = render_untouching(Renderer(ruleset.rules[0], ruleset), text, row, bindings)
     return apply_edits(text, edits), edits, missing
 
 

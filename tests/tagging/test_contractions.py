@@ -13,7 +13,7 @@ from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.reference import find
-from sears_dsl.engine.rewrite.renderer import Renderer
+from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.errors import CompileError, RuleSyntaxError
 from sears_dsl.language.loader import parse
@@ -40,7 +40,7 @@ def applied(rules: str, text: str, name: str = "fast") -> str:
     [(_, tokens)] = matcher.prepare([text], prefilter=False)
     row = tokens.row(0)
     bindings = find(ruleset.rules[0], ruleset, row, split=tagger(name).split)
-    edits, _ = Renderer(ruleset.rules[0], ruleset).render_all(text, row, bindings)
+    edits, _ = render_untouching(Renderer(ruleset.rules[0], ruleset), text, row, bindings)
     assert results == {apply_edits(text, edits)}
     return results.pop()
 

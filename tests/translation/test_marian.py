@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import sentencepiece
 import torch
+from greedy import greedy_translations
 from transformers import MarianConfig, MarianMTModel
 
 from sears_dsl.errors import ModelError
-from sears_dsl.meaning.pivot_score import PivotScorer, greedy_translations
+from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.translation.marian import MarianModel
 from sears_dsl.translation.model_files import HubFile, pull, pulled
 from sears_dsl.translation.pivots import load_pivots

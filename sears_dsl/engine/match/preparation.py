@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import NO_CHILD, Classes, Protection, first_slot
+from sears_dsl.engine.arrays import NO_CHILD, Classes, Protection
+from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Int32Array
 
@@ -26,46 +27,13 @@ _MOST_WORDS = 1 << 23
 
 
 @kernel
-def classify(  # noqa: PLR0915 - one pass to find the classes, one to describe them
-    type_offsets: Any, type_symbols: Any, rules: Any
-) -> Any:
+def classify(type_offsets: Any, type_symbols: Any, rules: Any) -> Any:
     """Put types that satisfy the same symbols into one class: a `Classes`.
 
     Type t satisfies type_symbols[type_offsets[t]:type_offsets[t + 1]].
     """
-    types = type_offsets.shape[0] - 1
-    size = 16
-    while size < 2 * types:
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    of_type = np.empty(types, np.int32)
-    example = np.empty(types, np.int32)  # a type of each class
-    classes = 0
-    for kind in range(types):
-        low, high = type_offsets[kind], type_offsets[kind + 1]
-        mixed = np.int64(high - low)
-        for at in range(low, high):
-            mixed = first_slot(mixed & np.int64(0x3FFFFFFF), type_symbols[at], 1 << 30)
-        slot = mixed & np.int64(size - 1)
-        found = -1
-        while found < 0:
-            other = slots[slot]
-            if other < 0:
-                slots[slot] = classes
-                example[classes] = kind
-                found = classes
-                classes += 1
-                break
-            begin = type_offsets[example[other]]
-            same = type_offsets[example[other] + 1] - begin == high - low
-            at = 0
-            while same and at < high - low:
-                same = type_symbols[begin + at] == type_symbols[low + at]
-                at += 1
-            if same:
-                found = other
-            slot = (slot + 1) & np.int64(size - 1)
-        of_type[kind] = found
+    of_type, example = number_sequences(type_symbols, type_offsets)
+    classes = example.shape[0]
     offsets = np.zeros(classes + 1, np.int32)
     for number in range(classes):
         kind = example[number]

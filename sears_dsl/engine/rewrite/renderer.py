@@ -11,7 +11,7 @@ comparison an instance; references cost some string work, inflections a cached l
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -317,37 +317,6 @@ class Renderer:
         wider = agreed(text, edit, limit=around.limit)
         return edit if around.forbids(wider.start, edit.start) else wider
 
-    def render_all(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        bindings: Sequence[Binding],
-        *,
-        protected: Spans = (),
-        drawing: Drawing = UNDRAWN,
-    ) -> tuple[list[Edit], list[Unrendered]]:
-        """The edits of a row's instances, and why those of the others are missing.
-
-        Args:
-            text: the row.
-            tokens: its tokens.
-            bindings: instances that do not overlap, leftmost first.
-            protected: as in `render`.
-            drawing: likewise.
-        """
-        edits: list[Edit] = []
-        missing: list[Unrendered] = []
-        for binding, following in _with_following(bindings):
-            rendered = self.render(
-                text, tokens, binding,
-                before=edits, following=following, protected=protected, drawing=drawing,
-            )  # fmt: skip
-            if isinstance(rendered, Edit):
-                edits.append(rendered)
-            else:
-                missing.append(rendered)
-        return edits, missing
-
     def _written(self, instance: Instance, shape: int, *, opens: bool = False) -> str | Unrendered:
         if self._constants is not None:
             return self._constants[shape]
@@ -419,8 +388,8 @@ def render_untouching(
     tokens: Sequence[Token],
     instances: Sequence[Binding],
     *,
-    first: bool,
-    protected: Spans,
+    first: bool = False,
+    protected: Spans = (),
     drawing: Drawing = UNDRAWN,
 ) -> tuple[list[Edit], list[Unrendered]]:
     """The edits of those instances of a row that touch no protected span.
@@ -444,7 +413,8 @@ def render_untouching(
             del chosen[1:]
         edits: list[Edit] = []
         missing: list[Unrendered] = []
-        for binding, following in _with_following(chosen):
+        followings = [*(each.start for each in chosen[1:]), None]
+        for binding, following in zip(chosen, followings, strict=False):
             rendered = renderer.render(
                 text, tokens, binding,
                 before=edits, following=following, protected=protected, drawing=drawing,
@@ -460,12 +430,6 @@ def render_untouching(
             edits.append(rendered)
         else:
             return edits, missing
-
-
-def _with_following(bindings: Sequence[Binding]) -> Iterator[tuple[Binding, int | None]]:
-    """Each instance, and the first token of the one after it."""
-    for number, binding in enumerate(bindings, start=1):
-        yield binding, bindings[number].start if number < len(bindings) else None
 
 
 # ---------------------------------------------------------------- casing
