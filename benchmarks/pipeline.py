@@ -42,7 +42,7 @@ from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter
 from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, Tagger
+from sears_dsl.tagging.tagger import FindingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
 WARMING = 2_000  # rows of other text that compile kernels and fill what every run has filled
@@ -110,14 +110,13 @@ def stages(path: Path, output: Path, matcher: Matcher, fresh: Callable[[], Tagge
     form = format_named("csv")
     prefilter = Prefilter(matcher.program, [inflects(rule) for rule in matcher.rules])
     scanning, tokenizing, tagging = fresh(), fresh(), fresh()
-    look = scanning.chunk_words if isinstance(scanning, ChunkTagger) else None
     find = scanning.finder if isinstance(scanning, FindingTagger) else None
     with PartialOutput(output, {}, resume=False) as partial:
         batches: Iterator[Batch] = iter(Dataset(str(path)).batches())
         for number, batch in enumerate(clock.passing("reading rows", batches)):
             texts = list(batch.columns["text"])
             with clock.stage("literal scan"):
-                tiers = prefilter.tiers(texts, chunk_words=look, finder=find)
+                tiers = prefilter.tiers(texts, finder=find)
             needed = [texts[row] for row in np.flatnonzero(tiers > NOTHING)]
             read = [texts[row] for row in np.flatnonzero(tiers == TAGS)]
             with clock.stage("tokenizing"):

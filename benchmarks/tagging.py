@@ -60,23 +60,6 @@ def report(what: str, seconds: float, tokens: int, base: float) -> None:
     print(f"{what:46} {tokens / seconds:>12,.0f} tokens/s {base / seconds:>8.2f}×")
 
 
-def tokenizing(texts: Sequence[str], tagger: SpacyTagger) -> None:
-    """The tokenizer of spaCy against ours, on fresh and on familiar text."""
-    nlp = spacy.load(tagger.model, exclude=["parser", "ner", "lemmatizer"])
-    tagger.tokenize(["warm"])
-    cold, docs = timed(lambda: [nlp.tokenizer(text) for text in texts])
-    warm, _ = timed(lambda: [nlp.tokenizer(text) for text in texts], times=3)
-    ours_cold, tokens = timed(lambda: tagger.tokenize(texts))
-    ours_warm, _ = timed(lambda: tagger.tokenize(texts), times=3)
-    assert words_of(tokens) == words_of_spacy(docs), "the tokenizers differ"
-    count = len(tokens.starts)
-    print(f"\ntokenizing {len(texts):,} rows, {count:,} tokens; equal")
-    report("spaCy's tokenizer, first time", cold, count, cold)
-    report("ours, first time", ours_cold, count, cold)
-    report("spaCy's tokenizer, again", warm, count, warm)
-    report("ours, again", ours_warm, count, warm)
-
-
 def tagging(texts: Sequence[str], tagger: SpacyTagger, *, jobs: int) -> None:
     """The pipe of spaCy against our tagger, in one process and in several, and the cache."""
     nlp = spacy.load(tagger.model, exclude=["parser", "ner", "lemmatizer"])
@@ -120,7 +103,6 @@ def main() -> None:
         return
     with path.open(encoding="utf-8") as file:
         texts = [line.rstrip("\n") for line in islice(file, 10 * options.rows)]
-    tokenizing(texts, SpacyTagger())
     tagging(texts[: options.rows], SpacyTagger(), jobs=options.jobs)
 
 

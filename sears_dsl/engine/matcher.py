@@ -20,7 +20,7 @@ import numpy as np
 
 from sears_dsl.engine.chain import ChainedRows, chain_rows
 from sears_dsl.engine.compile.diagnostics import compiler_findings, inflects
-from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, ChunkWords, Finder, Prefilter
+from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, Finder, Prefilter
 from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches, Scope, Unit
@@ -37,7 +37,7 @@ from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import ChunkTagger, FindingTagger, Tagger
+from sears_dsl.tagging.tagger import FindingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
 
@@ -441,9 +441,7 @@ class Matcher:
         """
         if prefilter:
             with self._alone:
-                tiers = self._prefilter.tiers(
-                    texts, chunk_words=self._chunk_words(), finder=self._finder()
-                )
+                tiers = self._prefilter.tiers(texts, finder=self._finder())
         else:
             tiers = np.full(len(texts), TAGS if self.needs_tags else TOKENS, np.uint8)
         for tier in (TOKENS, TAGS):
@@ -473,10 +471,6 @@ class Matcher:
 
     def _ids(self) -> Sequence[str]:
         return self.rule_ids
-
-    def _chunk_words(self) -> ChunkWords | None:
-        """How the tagger cuts chunks alone, if it can and is there already."""
-        return self._tagger.chunk_words if isinstance(self._tagger, ChunkTagger) else None
 
     def _finder(self) -> Finder | None:
         """How the tagger finds rows by their tokens, if it can and is there already."""

@@ -32,7 +32,7 @@ from sears_dsl.errors import CacheError, TaggerError
 from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.database import pragma, rows_of, transaction
 from sears_dsl.tagging.cache_file import PART_SUFFIXES, CacheFile, number_of
-from sears_dsl.tagging.tagger import ChunkTagger, Tagger
+from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Int32Array, Tokens, text_groups
 
 FILE_NAME = "tags.sqlite3"
@@ -314,12 +314,6 @@ class CachedTagger:
         order[found] = np.arange(len(known))
         order[missing] = [places[texts[row]] for row in missing.tolist()]
         return Tokens.concatenate([known, *parts]).select(order)
-
-    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """The tokens of each chunk, where the tagger can tell them."""
-        if isinstance(self.tagger, ChunkTagger):
-            return self.tagger.chunk_words(chunks)
-        return [None] * len(chunks)
 
     def split(self, words: str) -> tuple[str, ...]:
         """The tokens of a word of a rule."""

@@ -48,22 +48,8 @@ class Tagger(Protocol):
         """
 
 
-# What follows is optional, and of one method each: to look whether a tagger has it must not read
-# `version`, for which the fast tagger loads its weights (Python 3.11 does that).
-
-
-@runtime_checkable
-class ChunkTagger(Protocol):
-    """A tagger that can tell the words of a chunk, a run of characters between white space, alone.
-
-    Optional: with it, rows that hold a rule's word only inside of longer ones (`is` in `this`)
-    are left out before anything is tokenized or tagged.
-    """
-
-    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """The tokens of each chunk, the same in every row; None where its neighbours decide."""
-
-
+# Optional, and of one method: to look whether a tagger has it must not read `version`, for which
+# the fast tagger loads its weights (Python 3.11 does that).
 @runtime_checkable
 class FindingTagger(Protocol):
     """A tagger that cuts texts so quickly that rows are better told by their tokens.

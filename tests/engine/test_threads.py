@@ -55,14 +55,6 @@ def at_once(work: Callable[[Item], Result], parts: Sequence[Sequence[Item]]) -> 
     return results
 
 
-class ChunkingTagger(PinnedTagger):
-    """Tells the words of chunks alone, as spaCy's tagger does."""
-
-    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """The tokens of each chunk."""
-        return [self.split(chunk) for chunk in chunks]
-
-
 RULES = "\n".join(
     (
         "option case = exact",
@@ -87,7 +79,7 @@ def _batches(thread: int) -> list[list[str]]:
     return batches
 
 
-@pytest.mark.parametrize("make", [PinnedTagger, ChunkingTagger, FastTagger])
+@pytest.mark.parametrize("make", [PinnedTagger, FastTagger])
 def test_threads_that_share_a_matcher_get_what_one_gets(make: Callable[[], Tagger]) -> None:
     rules = parse(RULES)
     parts = [_batches(number) for number in range(THREADS)]

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_chunk_tokenizer import places, rows
 
 from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.loading import load_tagger
@@ -34,6 +33,27 @@ ODD_ROWS = [
     "x:) ) and (:",
 ]
 
+WHITE_SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+# What cutters of words stumble over: emoticons, clitics, units, addresses, marks of every kind.
+PIECES = r"""
+    a B 7 . , : ; ) ( - ' ’ " ? ! / $ % … — _ * ^ = > < é ß 語 🎉
+    :) :( ;-) (: :)) :-)) (^_^) ._. o.O 8) xD <3 \o/ :] ='(
+    don't it's 's n't can't gonna Let's I'm we've rock'n'roll 'em y'all John's dogs'
+    U.S. e.g. Dr. Mr. a.m. 10am 5p.m. 3.50 $5 10% 1,000 km² #tag @me
+    http://a.b/c?d=1&e=2, www.x.org a@b.com file.txt 192.168.0.1 -- ... -LRB- and/or
+""".split()  # noqa: SIM905 - a list of them is harder to read
+INVISIBLE = ["\u200b", "\u0301", "\ufffd", "\x00", "\ud800"]
+rows = st.lists(
+    st.one_of(
+        st.sampled_from(PIECES),
+        st.sampled_from(INVISIBLE),
+        st.sampled_from(WHITE_SPACE),
+        st.just(" "),
+        st.characters(exclude_categories=[]),
+    ),
+    max_size=12,
+).map("".join)
+
 
 @pytest.fixture(scope="module")
 def spacy_tagger() -> Iterator[SpacyTagger]:
@@ -53,6 +73,10 @@ def sentences() -> list[str]:
 
 def rows_of(tokens: Tokens) -> list[list[Token]]:
     return [tokens.row(row) for row in range(len(tokens))]
+
+
+def places(tokens: Tokens, row: int) -> list[tuple[str, int, int]]:
+    return [(token.text, token.start, token.end) for token in tokens.row(row)]
 
 
 # ---------------------------------------------------------------- names

@@ -5,10 +5,8 @@ must be prepared: not at all, tokenized, or tokenized and tagged. Always holds: 
 negatives. A token is a substring of its row, so a variant that tests a token for one of some
 words can only match in a row that contains one of them; rows and words are compared lower-cased,
 which `str.lower` does character by character, except for the Greek final sigma, which is folded.
-A second look drops rows that hold the word only inside of longer ones (`is` in `this`): the chunk
-around a hit, from white space to white space, is cut by the tokenizer, each distinct chunk once;
-a chunk of which the tokenizer cannot speak alone counts as a hit, and so does a row with many hits.
-Where the tagger finds tokens faster than that (`FindingTagger`), it is asked instead.
+A row that holds a word only inside of a longer one (`is` in `this`) is taken too; where the tagger
+finds tokens faster than text is searched (`FindingTagger`), it is asked instead.
 Costs one pass of Aho-Corasick over the text per tier, and nothing where a rule has no such word.
 Not to be used by two threads at once: a `Matcher` sees to that.
 """
@@ -18,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Literal as OneOf
 from typing import TypeAlias
 
 import numpy as np
@@ -28,9 +25,6 @@ from numpy.typing import NDArray
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.tagging.contractions import contraction
-from sears_dsl.tagging.spacy.chunk_tokenizer import chunk_bounds
-
-Tier: TypeAlias = OneOf[0, 1, 2]
 
 NOTHING = 0
 TOKENS = 1
@@ -43,15 +37,7 @@ _FINAL_SIGMA, _SIGMA = "ς", "σ"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
-# A row with more hits is taken at once: one of them will be a word of its own.
-_MANY_HITS = 4
-# So many chunks are remembered before all are forgotten.
-_MOST_CHUNKS = 200_000
-
 Words: TypeAlias = frozenset[str]
-ChunkWords: TypeAlias = Callable[[Sequence[str]], list[tuple[str, ...] | None]]
-"""The tokens of chunks, None where a chunk's neighbours decide; see `ChunkTagger`."""
-
 Finder: TypeAlias = Callable[[Callable[[str], bool]], Callable[[Sequence[str]], NDArray[np.bool_]]]
 """Makes what tells rows by their tokens; see `FindingTagger`."""
 
@@ -84,13 +70,7 @@ class Prefilter:
             if tier > open_tier and words[tier]
         }
 
-    def tiers(
-        self,
-        texts: Sequence[str],
-        *,
-        chunk_words: ChunkWords | None = None,
-        finder: Finder | None = None,
-    ) -> NDArray[np.uint8]:
+    def tiers(self, texts: Sequence[str], *, finder: Finder | None = None) -> NDArray[np.uint8]:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
 
         A row that comes out as `NOTHING` cannot be changed by any rule, one that comes out as
@@ -98,7 +78,6 @@ class Prefilter:
 
         Args:
             texts: the rows.
-            chunk_words: the tokens of chunks, for the second look; None: no second look.
             finder: tells rows by their tokens, so that raw text need not be searched; the same one
                 in each call.
         """
@@ -111,27 +90,17 @@ class Prefilter:
             return tiers
         raw = _SEPARATOR.join(texts)
         joined, offsets = _fold_rows(raw, texts)
-        # İ is two characters in lower case: then places in the fold are not those of the text.
-        looks_twice = chunk_words if len(joined) == len(raw) else None
         for tier, scanner in sorted(self._scanners.items()):
             places = scanner.places(joined)
-            rows = np.searchsorted(offsets, places, side="right") - 1
-            if looks_twice is not None and len(places):
-                many = np.bincount(rows) > _MANY_HITS
-                tiers[np.flatnonzero(many)] = tier
-                few = ~many[rows]
-                whole = scanner.whole_words(raw, places[few], looks_twice)
-                rows = np.searchsorted(offsets, whole, side="right") - 1
-            tiers[rows] = tier
+            tiers[np.searchsorted(offsets, places, side="right") - 1] = tier
         return tiers
 
 
 class _Scanner:
-    """Finds some words in text; which chunks hold one as a token is remembered."""
+    """Finds some words in text."""
 
     def __init__(self, words: set[str]) -> None:
         self._words = words
-        self._chunks: dict[str, bool] = {}
         self._find: Callable[[Sequence[str]], NDArray[np.bool_]] | None = None
 
     @cached_property
@@ -155,24 +124,6 @@ class _Scanner:
             readable = _SURROGATE.sub(_REPLACEMENT, joined)
             hits = self._automaton.find_matches_as_indexes(readable)
         return np.fromiter((start for _, start, _ in hits), np.int64, len(hits))
-
-    def whole_words(
-        self, raw: str, places: NDArray[np.int64], chunk_words: ChunkWords
-    ) -> NDArray[np.int64]:
-        """The places whose chunk has one of the words as a token."""
-        begins, ends = chunk_bounds(raw)
-        chunk = np.searchsorted(begins, places, side="right") - 1
-        distinct, of_place = np.unique(chunk, return_inverse=True)
-        bounds = zip(begins[distinct].tolist(), ends[distinct].tolist(), strict=True)
-        chunks = [raw[begin:end] for begin, end in bounds]
-        if len(self._chunks) > _MOST_CHUNKS:
-            self._chunks.clear()
-        unseen = [text for text in dict.fromkeys(chunks) if text not in self._chunks]
-        for text, tokens in zip(unseen, chunk_words(unseen), strict=True):
-            self._chunks[text] = tokens is None or any(map(self._is_wanted, tokens))
-        kept = np.fromiter(map(self._chunks.__getitem__, chunks), np.bool_, len(chunks))
-        whole: NDArray[np.int64] = places[kept[of_place]]
-        return whole
 
 
 def fold(text: str) -> str:

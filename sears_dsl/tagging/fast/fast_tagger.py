@@ -87,11 +87,6 @@ class FastTagger:
         with self._alone:
             return self._tokenizer.split(words)
 
-    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """The tokens of each chunk, the same in every row; None where its neighbours decide."""
-        with self._alone:
-            return self._tokenizer.chunk_words(chunks)
-
     def finder(self, wanted: Callable[[str], bool]) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
         """What tells for each text whether it has a token of a kind.
 

@@ -22,7 +22,6 @@ from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
     END,
     FIRST,
-    WORD,
     Marks,
     describe,
     marks_of,
@@ -31,7 +30,7 @@ from sears_dsl.tagging.fast.cutting import Cutter
 from sears_dsl.tagging.fast.scanning import SPACE, collect, find_chunks, number_words
 from sears_dsl.tagging.fast.tables import Tables, english
 from sears_dsl.tagging.fast.vocabulary import Words, code_points
-from sears_dsl.tagging.tokens import Int32Array, text_groups
+from sears_dsl.tagging.tokens import Int32Array
 
 Entry = TypeVar("Entry", np.int32, np.bool_)
 
@@ -91,8 +90,7 @@ class FastTokenizer:
 
     Attributes:
         words: the words that the last `Cut` has numbers of. It is another object after what was
-            learnt has been forgotten, which happens only when `tokenize`, `chunk_words` or `split`
-            begins.
+            learnt has been forgotten, which happens only when `tokenize` or `split` begins.
 
     Example:
         >>> tokenizer = FastTokenizer()
@@ -158,28 +156,6 @@ class FastTokenizer:
             ('What', "'s")
         """
         return tuple(self.words.texts(self.tokenize([word]).words.tolist()))
-
-    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """The tokens of each chunk wherever it stands; None where its neighbours may decide.
-
-        Args:
-            chunks: runs of characters without white space, none of them empty.
-
-        Example:
-            >>> FastTokenizer().chunk_words(["it's", "x:)"])
-            [('it', "'s"), None]
-        """
-        self._forget()
-        found: list[tuple[str, ...] | None] = []
-        for block in text_groups(chunks, characters=_BLOCK):
-            _, numbers = self._look_up(code_points("\n".join(block)))
-            known = self._known
-            rows = known.known[numbers]
-            for number, (first, count) in zip(numbers.tolist(), rows.tolist(), strict=True):
-                entries = known.entries[first : first + count, WORD]
-                alone = not known.in_context[number]
-                found.append(tuple(self.words.texts(entries.tolist())) if alone else None)
-        return found
 
     def _forget(self) -> None:
         chunks = self._known.chunks

@@ -1,6 +1,5 @@
 """English (or another language's) tokens and tags by spaCy.
 
-In: rows of text. `chunk_tokenizer` asks spaCy's tokenizer about each distinct chunk once, its
-networks tag (`spacy_tagger`, in several processes where wanted), `coarse_tags` remembers coarse
-tags by word and fine tag. Out: `Tokens`.
+In: rows of text. spaCy cuts and tags them (`spacy_tagger`, in several processes where wanted),
+`coarse_tags` remembers coarse tags by word and fine tag. Out: `Tokens`.
 """

