@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -113,6 +114,13 @@ def test_each_dependency_has_its_place(path: Path) -> None:
         if places is not None:
             folders = {parent.as_posix() for parent in PurePath(name).parents}
             assert places & (folders | {name}), f"{name} imports {module}"
+
+
+def test_a_model_is_asked_through_one_place() -> None:
+    above = ("effects/", "discovery/", "auditing/", "vetting/")
+    asks = re.compile(r"predict_in_time\(|predict_with_confidence\(|[^.]predictor\.predict\(")
+    found = {_name(path) for path in MODULES if asks.search(path.read_text("utf-8"))}
+    assert {name for name in found if name.startswith(above)} == {"effects/asked_model.py"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)

@@ -348,7 +348,7 @@ def audit(
         AuditChoices,
         as_found,
         audit_rules,
-        check_rules,
+        compile_and_check,
         recorded_otherwise,
         scorer_of_audit,
     )
@@ -375,7 +375,7 @@ def audit(
             choice, recorded = as_found(choice, rulesets, note=remark)
         own = choice.own()
         chosen = tagger_of(tagger, rulesets)
-        check_rules(rulesets, demanded, tagger=chosen)
+        matcher = compile_and_check(rulesets, demanded, tagger=chosen)
         names_of_columns(slices=list(slices))
         data = read_once(data)
         columns = read_slicings(data, slices, options=ReadOptions(limit=limit))
@@ -390,7 +390,7 @@ def audit(
                 rulesets,
                 rows,
                 predictor,
-                tagger=chosen,
+                matcher=matcher,
                 scorer=measure,
                 oracle=None if oracle is None else open_oracle(oracle, rulesets),
                 gates=demanded,

@@ -111,6 +111,7 @@ def audit(
     Example:
         >>> from sears_dsl.effects.rule_effects import rule_effects
         >>> from sears_dsl.data.labelled import LabelledRows
+        >>> from sears_dsl.engine.matcher import compile_rules
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.models.function import CallablePredictor
         >>> from sears_dsl.tagging.pinned import PinnedTagger
@@ -119,7 +120,7 @@ def audit(
         >>> rules = parse("movie -> film")
         >>> data = LabelledRows(({"text": "A movie."},) * 30, "text", (("good",),) * 30, "a.csv")
         >>> effects = rule_effects(
-        ...     [rules], data, CallablePredictor(predict), tagger=PinnedTagger())
+        ...     compile_rules([rules], tagger=PinnedTagger()), data, CallablePredictor(predict))
         >>> who = Circumstances(rulesets=(rules,), model="films", tagger="pinned")
         >>> found = audit(effects, circumstances=who, gates=Gates(flip_rate=0.05))
         >>> found.verdict.outcome, found.rules[0].flips.rate

@@ -179,6 +179,7 @@ def robustness(
     Example:
         >>> from sears_dsl.data.labelled import LabelledRows
         >>> from sears_dsl.effects.rule_effects import rule_effects
+        >>> from sears_dsl.engine.matcher import compile_rules
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.models.function import CallablePredictor
         >>> from sears_dsl.tagging.pinned import PinnedTagger
@@ -188,7 +189,7 @@ def robustness(
         >>> rows = tuple({"text": f"Film {number} is fun"} for number in range(30))
         >>> data = LabelledRows(rows, "text", (("good",),) * 30, "a.csv")
         >>> effects = rule_effects(
-        ...     [rules], data, CallablePredictor(predict), tagger=PinnedTagger())
+        ...     compile_rules([rules], tagger=PinnedTagger()), data, CallablePredictor(predict))
         >>> found = robustness(effects, gates=Gates(), tolerance=0.05)
         >>> [(each.selector, each.after, each.verdict) for each in found.records[:2]]
         [('all', 1.0, 'bounded invariant'), ('tag:negation', 1.0, 'bounded invariant')]

@@ -25,9 +25,8 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.effects.rule_effects import OnStage, rule_effects
-from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Comparison
@@ -69,17 +68,17 @@ class AuditChoices:
     tolerance: float | None = None
 
 
-def check_rules(rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger) -> None:
-    """Say what is wrong with rules and gates before rows are read and the model is asked.
+def compile_and_check(rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger) -> Matcher:
+    """Compile rules, and say what is wrong with them and gates before the model is asked.
 
     Raises:
         RuleSyntaxError: rules that cannot be compiled.
         CompileError: the tagger is for another language.
         UsageError: a gate is for no rule.
     """
-    compile_rules(rulesets, tagger=tagger)
-    every_rule = [rule for ruleset in rulesets for rule in ruleset.rules]
-    gates.check(zip(distinct_ids(rulesets), every_rule, strict=True))
+    matcher = compile_rules(rulesets, tagger=tagger)
+    gates.check(zip(matcher.rule_ids, matcher.rules, strict=True))
+    return matcher
 
 
 def as_found(
@@ -167,7 +166,7 @@ def audit_rules(
     data: LabelledRows,
     predictor: CachedPredictor,
     *,
-    tagger: Tagger,
+    matcher: Matcher,
     scorer: Scorer | None,
     oracle: Oracle | None = None,
     gates: Gates = Gates(),  # noqa: B008 - a frozen value
@@ -181,7 +180,7 @@ def audit_rules(
         rulesets: the rules.
         data: labelled rows.
         predictor: the model.
-        tagger: tags the rows.
+        matcher: the same, compiled.
         scorer: S; None leaves meaning out.
         oracle: rejects rewrites before the model is asked; None keeps all.
         gates: what is demanded.
@@ -195,10 +194,9 @@ def audit_rules(
     """
     score_at_most = None if scorer is None else choices.score_at_most
     effects = rule_effects(
-        rulesets,
+        matcher,
         data,
         predictor,
-        tagger=tagger,
         scorer=scorer,
         score_at_most=score_at_most,
         oracle=oracle,
@@ -212,7 +210,7 @@ def audit_rules(
     circumstances = Circumstances(
         rulesets=tuple(rulesets),
         model=predictor.identity,
-        tagger=identity_of(tagger),
+        tagger=identity_of(matcher.tagger),
         label=choices.label,
         also=choices.also,
         comparison=choices.comparison,

@@ -24,8 +24,9 @@ from sears_dsl.discovery.filtering.corpus import Corpus
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found import HeldOutRows, Tried
 from sears_dsl.discovery.settings import Settings
+from sears_dsl.effects.asked_model import Questions
 from sears_dsl.effects.asking import Ask
-from sears_dsl.effects.right_rows import Questions, RightRows
+from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.remembered import (

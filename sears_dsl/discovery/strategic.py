@@ -18,10 +18,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.engine.matches import Edit, Unit
 from sears_dsl.engine.rewrite.span_map import SpanMap, apply_edits
 from sears_dsl.errors import UsageError
@@ -143,10 +145,8 @@ def reword(
         UsageError: the model does not say how sure it is.
         ModelError: the model failed.
     """
-    shown = "asking the model"
-    answers = predictor.predict_with_confidence(
-        data.rows, on_progress=lambda done, total: on_stage(shown, done, total)
-    )
+    model = AskedModel(predictor)
+    answers = model.answers(data.rows, on_progress=partial(on_stage, "asking the model"))
     judged = _Judged(data, answers, settings.comparison)
     places = [
         place for place, answer in enumerate(answers)
@@ -155,7 +155,7 @@ def reword(
     words: list[tuple[ImportantWord, ...]] = [()] * len(places)
     if settings.avoid:
         words = important_words(
-            judged, predictor, places, tagger=tagger, most=settings.avoid, on_stage=on_stage
+            judged, model, places, tagger=tagger, most=settings.avoid, on_stage=on_stage
         )
     forbidden = [tuple(dict.fromkeys(each.word.lower() for each in of_row)) for of_row in words]
     texts = [data.texts[place] for place in places]
@@ -171,7 +171,7 @@ def reword(
     pairs = [(texts[number][start:end], forbidden[number]) for number, (start, end) in asked]
     found = remembered_paraphrases_without(
         paraphraser, pairs, journal,
-        on_portion=lambda done, total: on_stage("rewording sentences", done, total),
+        on_portion=partial(on_stage, "rewording sentences"),
     )  # fmt: skip
     best = _best(pairs, found, scorer=scorer, tau=settings.tau, on_stage=on_stage)
     edits: dict[int, list[tuple[Edit, float]]] = {}
@@ -183,9 +183,9 @@ def reword(
         number: _rewritten(data, places[number], [edit for edit, _ in of_row])
         for number, of_row in edits.items()
     }
-    after = predictor.predict_with_confidence(
+    after = model.answers(
         data.rewritten([places[number] for number in rewritten], list(rewritten.values())),
-        on_progress=lambda done, total: on_stage("asking about rewordings", done, total),
+        on_progress=partial(on_stage, "asking about rewordings"),
     )
     return [
         Reworded(
@@ -228,7 +228,7 @@ class _Judged:
 
 def important_words(
     judged: _Judged,
-    predictor: CachedPredictor,
+    model: AskedModel,
     places: Sequence[int],
     *,
     tagger: Tagger,
@@ -243,7 +243,7 @@ def important_words(
 
     Args:
         judged: the rows and the answers to them.
-        predictor: the model.
+        model: what is asked.
         places: of which rows.
         tagger: cuts words.
         most: words of a row at most.
@@ -273,7 +273,7 @@ def important_words(
                 if _may_change(data, place, (start, end)):
                     left_out.append((number, text[start:end]))
                     asked.append((place, _without(text, start, end)))
-        answers = predictor.predict_with_confidence(
+        answers = model.answers(
             data.rewritten([place for place, _ in asked], [text for _, text in asked])
         )
         weights: list[dict[str, ImportantWord]] = [{} for _ in some]

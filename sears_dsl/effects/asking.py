@@ -83,7 +83,7 @@ def ask_in_rounds(
     Example:
         >>> from sears_dsl.effects.applications import apply_candidates
         >>> from sears_dsl.data.labelled import LabelledRows
-        >>> from sears_dsl.effects.right_rows import Questions
+        >>> from sears_dsl.effects.asked_model import Questions
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> class Short:

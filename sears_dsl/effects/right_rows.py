@@ -3,15 +3,12 @@
 In: labelled rows and a model. Out: `RightRows`. Always holds: a row is right when its answer is
 one of its labels, under the comparison of its field (labels exactly, answers normalized as SQuAD
 does); where the data has no labels, what the model says of the untouched row counts as right. A
-flip is a right row that is not right after the rewrite. `Questions` counts the distinct rows that
-the model is asked about, whether they are remembered from elsewhere or not, and is never exceeded.
-Costs one prediction a row.
+flip is a right row that is not right after the rewrite. Costs one prediction a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import chain, islice, zip_longest
 from time import monotonic
@@ -21,9 +18,10 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
+from sears_dsl.effects.asked_model import AskedModel, Questions
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
-from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal, row_key
+from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal
 
 # Rows that a model is tried on before anything else begins, and of these asked about again.
 _TRIED = 16
@@ -59,7 +57,7 @@ def try_model(
     places = range(len(data.rows)) if all_at_once else _of_each_label(data)
     rows = [data.rows[place] for place in places]
     over = monotonic() + _PATIENCE
-    found = predictor.predict_in_time(rows, in_time=lambda: monotonic() < over)
+    found = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < over)
     answers = [answer for answer in found if answer is not None]
     labels = sorted({label for of_row in data.labels or () for label in of_row})
     # Answers to questions are free text; labels of classes repeat.
@@ -99,60 +97,6 @@ def _nothing_right(
         help=f"it says {given}; the labels are {', '.join(map(repr, labels[:5]))}; "
         "do they mean the same?",
     )
-
-
-class Questions:
-    """The distinct rows that a model is asked about, and how many there may be.
-
-    Args:
-        most: the limit; None for none. It may be set later.
-
-    Example:
-        >>> questions = Questions(2)
-        >>> questions.admitted(["a", "b", "a", "c"])
-        [True, True, True, False]
-        >>> questions.count(["a"])
-        >>> questions.asked, questions.left
-        (1, 1)
-    """
-
-    def __init__(self, most: int | None = None) -> None:
-        self.most = most
-        self._keys: set[str] = set()
-
-    @property
-    def asked(self) -> int:
-        """How many there were."""
-        return len(self._keys)
-
-    @property
-    def left(self) -> int | None:
-        """How many there may still be; None without a limit."""
-        return None if self.most is None else max(0, self.most - self.asked)
-
-    @contextmanager
-    def at_most(self, more: int | None) -> Iterator[None]:
-        """For a while a stricter limit: so many more questions; None for no stricter one."""
-        before = self.most
-        if more is not None:
-            limit = self.asked + max(0, more)
-            self.most = limit if before is None else min(before, limit)
-        try:
-            yield
-        finally:
-            self.most = before
-
-    def admitted(self, keys: Sequence[str]) -> list[bool]:
-        """Which rows, by their keys in order, may be asked about."""
-        if self.most is None:
-            return [True] * len(keys)
-        new = islice((key for key in dict.fromkeys(keys) if key not in self._keys), self.left)
-        among = self._keys.union(new)
-        return [key in among for key in keys]
-
-    def count(self, keys: Iterable[str]) -> None:
-        """These were answered."""
-        self._keys.update(keys)
 
 
 class RightRows:
@@ -201,13 +145,11 @@ class RightRows:
         on_progress: OnAnswered | None = None,
         questions: Questions | None = None,
     ) -> None:
-        if not isinstance(predictor, CachedPredictor):
-            predictor = CachedPredictor(predictor)
         self._data = data
-        self._predictor = predictor
+        self._model = AskedModel(predictor, questions=questions)
+        self.questions = self._model.questions
         self._comparison = comparison
-        self.questions = Questions() if questions is None else questions
-        found = self._answers(data.rows, in_time=in_time, on_progress=on_progress)
+        found = self._model.labels_in_time(data.rows, in_time=in_time, on_progress=on_progress)
         answered = {place: answer for place, answer in enumerate(found) if answer is not None}
         labels = data.labels or tuple(
             (answered.get(place, REFUSED),) for place in range(len(found))
@@ -256,7 +198,7 @@ class RightRows:
             numbers: which right rows.
             texts: the text that each has instead.
         """
-        return self._predictor.predict(self._rows(numbers, texts))
+        return self._model.labels(self._rows(numbers, texts))
 
     def ask_in_time(
         self,
@@ -277,28 +219,7 @@ class RightRows:
             on_progress: told how many of the distinct questions are answered.
         """
         rows = self._rows(numbers, texts)
-        return self._answers(rows, in_time=in_time, on_progress=on_progress)
-
-    def _answers(
-        self,
-        rows: Sequence[Row],
-        *,
-        in_time: Callable[[], bool] | None,
-        on_progress: OnAnswered | None,
-    ) -> list[str | None]:
-        """What the model says of rows, None where there was no time or no question left."""
-        keys = [row_key(row) for row in rows]
-        places = [place for place, may in enumerate(self.questions.admitted(keys)) if may]
-        answers = self._predictor.predict_in_time(
-            [rows[place] for place in places], in_time=in_time, on_progress=on_progress
-        )
-        found: list[str | None] = [None] * len(rows)
-        for place, answer in zip(places, answers, strict=True):
-            found[place] = answer
-        self.questions.count(
-            key for key, answer in zip(keys, found, strict=True) if answer is not None
-        )
-        return found
+        return self._model.labels_in_time(rows, in_time=in_time, on_progress=on_progress)
 
     def flips(self, numbers: Sequence[int], answers: Sequence[str | None]) -> NDArray[np.bool_]:
         """Which answers to rewritten right rows are not right any more; not those that lack.

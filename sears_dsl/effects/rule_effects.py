@@ -27,13 +27,12 @@ from numpy.typing import NDArray
 from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in, by_rule
+from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.oracle import Oracle, accepted
-from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit, Scope, Unit
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
-from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import (
     REFUSED,
     Answer,
@@ -41,9 +40,7 @@ from sears_dsl.models.predictor import (
     Predictor,
     Row,
     answers_equal,
-    answers_to,
 )
-from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Int32Array
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -196,11 +193,10 @@ class Effects:
 
 
 def rule_effects(
-    rulesets: Sequence[Ruleset],
+    matcher: Matcher,
     data: LabelledRows,
     predictor: Predictor,
     *,
-    tagger: Tagger,
     scorer: PairScorer | None = None,
     score_at_most: int | None = None,
     oracle: Oracle | None = None,
@@ -213,10 +209,9 @@ def rule_effects(
     r"""Apply each rule by itself to each row and ask the model about what comes out.
 
     Args:
-        rulesets: their rules, one after another.
+        matcher: the rules, compiled.
         data: the rows.
         predictor: the model; a `CachedPredictor` keeps what it said when it fails half way.
-        tagger: tags the rows.
         scorer: S, which says whether a rewrite keeps the meaning; None leaves that out.
         score_at_most: rewrites of a rule that are scored, drawn at random; None for all.
         oracle: rejects rewrites before the model is asked about anything; None keeps all.
@@ -229,9 +224,9 @@ def rule_effects(
     Raises:
         ModelError: the model or the oracle fails.
         DataError: the oracle rejects every rewrite.
-        CompileError: rules that cannot run together or on this text.
 
     Example:
+        >>> from sears_dsl.engine.matcher import compile_rules
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.models.function import CallablePredictor
         >>> from sears_dsl.tagging.pinned import PinnedTagger
@@ -240,12 +235,12 @@ def rule_effects(
         >>> model = CallablePredictor(predict)
         >>> rows = ({"text": "A movie."}, {"text": "A play."})
         >>> data = LabelledRows(rows, "text", (("good",), ("good",)), "a.csv")
-        >>> found = rule_effects([parse("movie -> film\nplay -> show")], data, model,
-        ...                      tagger=PinnedTagger())
+        >>> rules = parse("movie -> film\nplay -> show")
+        >>> found = rule_effects(compile_rules([rules], tagger=PinnedTagger()), data, model)
         >>> [(each.text, each.rows.tolist(), each.flipped.tolist()) for each in found.rules]
         [('movie -> film', [0], [True]), ('play -> show', [1], [False])]
     """
-    matcher = compile_rules(rulesets, tagger=tagger)
+    model = AskedModel(predictor)
     on_stage("applying rules", 0, len(matcher.rules))
     protected = None if data.guards is None else data.guards.protected
     kept = guarded(
@@ -255,7 +250,7 @@ def rule_effects(
     if oracle is not None:
         on_stage("asking the oracle", 0, len(rewrites))
         rewrites, rejected = accepted(rewrites, data, oracle)
-    answers = _asked(predictor, data.rows, "asking about rows", on_stage)
+    answers = _answers(model, data.rows, "asking about rows", on_stage)
     labels = data.labels or tuple((answer.label,) for answer in answers)
     right = np.array(
         [
@@ -267,7 +262,7 @@ def rule_effects(
     table = applications_in(rewrites, data.texts)
     rows_of_rewrites = table.rows.tolist()
     asked = data.rewritten(rows_of_rewrites, table.texts)
-    after = _asked(predictor, asked, "asking about rewrites", on_stage)
+    after = _answers(model, asked, "asking about rewrites", on_stage)
     before = [answers[row] for row in rows_of_rewrites]
     right_after = np.array(
         [
@@ -327,13 +322,9 @@ def rule_effects(
     )
 
 
-def _asked(
-    predictor: Predictor, rows: Sequence[Row], stage: str, on_stage: OnStage
-) -> list[Answer]:
+def _answers(model: AskedModel, rows: Sequence[Row], stage: str, on_stage: OnStage) -> list[Answer]:
     on_stage(stage, 0, len(rows))
-    if isinstance(predictor, CachedPredictor):
-        return predictor.predict_with_confidence(rows, on_progress=partial(on_stage, stage))
-    return answers_to(predictor, rows)
+    return model.answers(rows, on_progress=partial(on_stage, stage))
 
 
 def _confidences(answers: Sequence[Answer]) -> Floats | None:

@@ -12,6 +12,7 @@ from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import Effects, rule_effects
+from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import parse
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import Answer, Row
@@ -60,7 +61,7 @@ class Known:
 def effects_of(
     data: LabelledRows, *, rules: Ruleset = RULES, sure: tuple[float, float] | None = None
 ) -> Effects:
-    return rule_effects([rules], data, Known(sure=sure), tagger=PinnedTagger())
+    return rule_effects(compile_rules([rules], tagger=PinnedTagger()), data, Known(sure=sure))
 
 
 def audited(
@@ -148,7 +149,7 @@ def sample_audit() -> AuditDocument:
     data = LabelledRows(
         tuple({"text": text} for text in texts), "text", tuple(labels), "reviews.csv"
     )
-    effects = rule_effects([_SAMPLE], data, Critic(), tagger=PinnedTagger())
+    effects = rule_effects(compile_rules([_SAMPLE], tagger=PinnedTagger()), data, Critic())
     who = Circumstances(rulesets=(_SAMPLE,), model="demo:critic", tagger="pinned", label="label")
     gates = Gates(flip_rate=0.15, miss_rate=0.5, support=30)
     return audit(effects, circumstances=who, gates=gates, columns={"source": source})

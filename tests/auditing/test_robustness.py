@@ -22,6 +22,7 @@ from sears_dsl.auditing.reports.robustness_parts import robustness_lines
 from sears_dsl.auditing.robustness import Robustness, RobustnessRecord, points
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import Effects, rule_effects
+from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.function import CallablePredictor
@@ -67,7 +68,9 @@ def effects_on(rules: str, labelled: Sequence[tuple[str, str]], predict: Predict
         tuple((label,) for _, label in labelled),
         "planted.csv",
     )
-    return rule_effects([parse(rules)], data, CallablePredictor(predict), tagger=PinnedTagger())
+    return rule_effects(
+        compile_rules([parse(rules)], tagger=PinnedTagger()), data, CallablePredictor(predict)
+    )
 
 
 # ---------------------------------------------------------------- planted behaviour

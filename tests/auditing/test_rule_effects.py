@@ -15,6 +15,7 @@ from sears_dsl.auditing.audit import Circumstances, audit
 from sears_dsl.auditing.slicing.slices import question_type, slicings
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import rule_effects
+from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import distinct_ids
@@ -77,9 +78,11 @@ def test_what_a_model_refuses_is_no_flip_and_is_counted() -> None:
     data = LabelledRows(rows, "text", (("yes",),) * 30, "a.csv")
     rules = parse("movie -> film")
     with pytest.raises(ModelError, match="content filter"):
-        rule_effects([rules], data, CachedPredictor(Refusing()), tagger=PinnedTagger())
+        rule_effects(
+            compile_rules([rules], tagger=PinnedTagger()), data, CachedPredictor(Refusing())
+        )
     model = CachedPredictor(Refusing(), on_error="skip")
-    effects = rule_effects([rules], data, model, tagger=PinnedTagger())
+    effects = rule_effects(compile_rules([rules], tagger=PinnedTagger()), data, model)
     [film] = effects.rules
     assert [row for row in range(30) if row not in film.rows] == [1, 2]
     assert film.flipped.sum() == 28
@@ -149,11 +152,11 @@ def test_scores_of_a_sample_say_how_large_it_is() -> None:
     data, scorer = rows_of("k" * 30), Lengths()
     rules = [parse("movie -> film")]
     first = rule_effects(
-        rules, data, Known(), tagger=PinnedTagger(), scorer=scorer, score_at_most=5
+        compile_rules(rules, tagger=PinnedTagger()), data, Known(), scorer=scorer, score_at_most=5
     )
     again = rule_effects(
-        [*rules, parse("play -> show")], data, Known(), tagger=PinnedTagger(), scorer=Lengths(),
-        score_at_most=5,
+        compile_rules([*rules, parse("play -> show")], tagger=PinnedTagger()), data, Known(),
+        scorer=Lengths(), score_at_most=5,
     )  # fmt: skip
     scores = first.rules[0].scores
     assert scores is not None
@@ -166,7 +169,9 @@ def test_scores_of_a_sample_say_how_large_it_is() -> None:
 def test_rules_that_change_the_meaning_are_in_doubt() -> None:
     rules = parse("rule short: movie -> tv\nrule long: movie -> cinematography")
     data = rows_of("kf" * 25)
-    effects = rule_effects([rules], data, Known(), tagger=PinnedTagger(), scorer=Lengths())
+    effects = rule_effects(
+        compile_rules([rules], tagger=PinnedTagger()), data, Known(), scorer=Lengths()
+    )
     who = Circumstances(rulesets=(rules,), model="m", tagger="t", scorer="lengths", tau=0.2)
     document = audit(effects, circumstances=who)
     short, long = (each.meaning for each in document.rules)
@@ -183,7 +188,8 @@ def test_rules_of_one_name_in_two_files_are_told_apart() -> None:
     assert distinct_ids(twice) == ("one/x", "two/one/x")
     numbered = [parse("rule x: a -> b\nrule x-2: b -> c", path="one.sear")] * 2
     assert len(set(distinct_ids(numbered))) == 4
-    assert len(rule_effects(twice, rows_of("k"), Known(), tagger=PinnedTagger()).rules) == 2
+    matcher = compile_rules(twice, tagger=PinnedTagger())
+    assert len(rule_effects(matcher, rows_of("k"), Known()).rules) == 2
 
 
 def test_a_model_that_fails_half_way_loses_nothing(tmp_path: Path) -> None:
@@ -202,7 +208,7 @@ def test_a_model_that_fails_half_way_loses_nothing(tmp_path: Path) -> None:
     def run(model: Known) -> int:
         with PredictionStore(tmp_path / "p.sqlite3") as store:
             cached = CachedPredictor(model, store=store, batch_size=4)
-            found = rule_effects(rules, data, cached, tagger=PinnedTagger())
+            found = rule_effects(compile_rules(rules, tagger=PinnedTagger()), data, cached)
         return int(found.rules[0].flipped.sum())
 
     failing = Failing(30)

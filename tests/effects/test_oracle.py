@@ -11,6 +11,7 @@ import pytest
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.oracle import FunctionOracle
 from sears_dsl.effects.rule_effects import Effects, rule_effects
+from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.function import CallablePredictor
@@ -25,6 +26,10 @@ DATA = LabelledRows(
 )
 
 
+def _matcher() -> Matcher:
+    return compile_rules([RULES], tagger=PinnedTagger())
+
+
 def effects_with(function: object, *, asked: list[str] | None = None) -> Effects:
     def predict(rows: Sequence[dict[str, str]]) -> list[str]:
         if asked is not None:
@@ -32,7 +37,7 @@ def effects_with(function: object, *, asked: list[str] | None = None) -> Effects
         return ["good"] * len(rows)
 
     return rule_effects(
-        [RULES], DATA, CallablePredictor(predict), tagger=PinnedTagger(),
+        _matcher(), DATA, CallablePredictor(predict),
         oracle=FunctionOracle(function, identity="mine"),
     )  # fmt: skip
 
@@ -65,8 +70,7 @@ def test_a_column_of_the_data_keeps_its_name() -> None:
     data = LabelledRows(rows, "text", None, "a.csv")
     seen: list[str] = []
     rule_effects(
-        [RULES], data, CallablePredictor(lambda texts: ["good"] * len(texts)),
-        tagger=PinnedTagger(),
+        _matcher(), data, CallablePredictor(lambda texts: ["good"] * len(texts)),
         oracle=FunctionOracle(lambda rows: [seen.append(row["rule"]) or True for row in rows]),
     )  # fmt: skip
     assert set(seen) == {"of the house"}
@@ -114,7 +118,7 @@ def test_what_is_no_function_is_told(wrong: object) -> None:
 def test_where_no_rule_changes_a_row_nobody_is_asked() -> None:
     data = LabelledRows(({"text": "a book"},), "text", None, "a.csv")
     effects = rule_effects(
-        [RULES], data, CallablePredictor(lambda texts: ["good"] * len(texts)),
-        tagger=PinnedTagger(), oracle=FunctionOracle(_raises),
+        _matcher(), data, CallablePredictor(lambda texts: ["good"] * len(texts)),
+        oracle=FunctionOracle(_raises),
     )  # fmt: skip
     assert [each.rejected for each in effects.rules] == [0, 0, 0]

@@ -107,7 +107,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     from sears_dsl.auditing.reports.files import write_audit_files
     from sears_dsl.auditing.running import (
         audit_rules,
-        check_rules,
+        compile_and_check,
         recorded_otherwise,
         scorer_of_audit,
     )
@@ -124,7 +124,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     if options["data"] is None:
         _take_sentences(rulesets, output, options)
     options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
-    check_rules(rulesets, gates, tagger=load_tagger(options["tagger"]))
+    matcher = compile_and_check(rulesets, gates, tagger=load_tagger(options["tagger"]))
     oracle = None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
     choice, recorded = chosen_scoring(rulesets, options)
     own = choice.own()
@@ -143,7 +143,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
             rulesets,
             asked.data,
             asked.predictor,
-            tagger=asked.tagger,
+            matcher=matcher,
             scorer=scorer,
             oracle=oracle,
             gates=gates,

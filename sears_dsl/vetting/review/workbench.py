@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
+from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.rewrite.shown_edits import Piece
@@ -36,9 +38,6 @@ from sears_dsl.vetting.review.marking import marked
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
-
-# The least rows of a question while somebody waits.
-_AT_ONCE = 32
 
 OnStageProgress = Callable[[str, int, int], None]
 
@@ -219,11 +218,14 @@ class Workbench:
         self.tau = 0.0 if scorer is None else scorer.tau if tau is None else tau
         self._scores: dict[tuple[str, str], float] = {}
         self.tokens = tokens
-        self.before = predictor.predict(
-            data.rows, on_progress=lambda done, total: on_progress("asking the model", done, total)
+        self._model = AskedModel(predictor)
+        self.before = self._model.labels(
+            data.rows, on_progress=partial(on_progress, "asking the model")
         )
         self._comparison = comparison
-        self._right = RightRows(data, predictor, comparison=comparison)
+        self._right = RightRows(
+            data, predictor, comparison=comparison, questions=self._model.questions
+        )
         self._number = {row: number for number, row in enumerate(self._right.positions)}
         self.right = np.zeros(len(data.rows), np.bool_)
         self.right[self._right.positions] = True
@@ -262,9 +264,9 @@ class Workbench:
         Raises:
             ModelError: the model failed; what it answered before is kept.
         """
-        answers = self.predictor.predict(
-            self._rows(effects, 0, len(effects.answers)),
-            on_progress=lambda done, total: on_progress("asking the model", done, total),
+        answers = self._model.labels(
+            self._rows(effects),
+            on_progress=partial(on_progress, "asking the model"),
         )
         return self._with_answers(effects, answers)
 
@@ -278,25 +280,14 @@ class Workbench:
         Raises:
             ModelError: the model failed; what it answered before is kept.
         """
-        answers = list(effects.answers)
-        place = answers.index(None) if None in answers else len(answers)
-        size = _AT_ONCE
-        while place < len(answers):
-            begun = monotonic()
-            end = min(place + size, len(answers))
-            answers[place:end] = self.predictor.predict(self._rows(effects, place, end))
-            now = monotonic()
-            if now >= deadline:
-                break
-            # As many more as fit into the time that is left, if they are as quick as these.
-            fitting = int((end - place) * (deadline - now) / max(now - begun, 1e-6))
-            place, size = end, max(_AT_ONCE, min(2 * size, fitting))
+        may_begin = chain([True], iter(lambda: monotonic() < deadline, None))
+        answers = self._model.labels_in_time(self._rows(effects), in_time=partial(next, may_begin))
         return self._with_answers(effects, answers)
 
-    def _rows(self, effects: RuleTable, first: int, last: int) -> list[Row]:
-        """The rows of some distinct rewrites, as the model reads them."""
+    def _rows(self, effects: RuleTable) -> list[Row]:
+        """The distinct rewrites, as rows that the model reads."""
         done = effects.applications
-        return list(self.data.rewritten(done.rows[first:last].tolist(), done.texts[first:last]))
+        return list(self.data.rewritten(done.rows.tolist(), done.texts))
 
     def _with_answers(self, effects: RuleTable, answers: Sequence[str | None]) -> RuleTable:
         rows = effects.applications.rows.tolist()

@@ -1,0 +1,146 @@
+"""The model as it is asked: one count of questions, one memory, one way to tell how far it is.
+
+In: rows. Out: labels, or answers that say how sure the model is. Always holds: a distinct row is a
+question once, whether its answer is remembered from elsewhere or not; there are never more than
+the limit; what was answered before a failure is kept. Discovery, audits and vetting ask through
+this alone. Costs a prediction a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+
+from sears_dsl.models.cached import CachedPredictor, OnAnswered
+from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
+
+
+class Questions:
+    """The distinct rows that a model is asked about, and how many there may be.
+
+    Args:
+        most: the limit; None for none. It may be set later.
+
+    Example:
+        >>> questions = Questions(2)
+        >>> questions.admitted(["a", "b", "a", "c"])
+        [True, True, True, False]
+        >>> questions.count(["a"])
+        >>> questions.asked, questions.left
+        (1, 1)
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+        self._keys: set[str] = set()
+
+    @property
+    def asked(self) -> int:
+        """How many there were."""
+        return len(self._keys)
+
+    @property
+    def left(self) -> int | None:
+        """How many there may still be; None without a limit."""
+        return None if self.most is None else max(0, self.most - self.asked)
+
+    @contextmanager
+    def at_most(self, more: int | None) -> Iterator[None]:
+        """For a while a stricter limit: so many more questions; None for no stricter one."""
+        before = self.most
+        if more is not None:
+            limit = self.asked + max(0, more)
+            self.most = limit if before is None else min(before, limit)
+        try:
+            yield
+        finally:
+            self.most = before
+
+    def admitted(self, keys: Sequence[str]) -> list[bool]:
+        """Which rows, by their keys in order, may be asked about."""
+        if self.most is None:
+            return [True] * len(keys)
+        new = islice((key for key in dict.fromkeys(keys) if key not in self._keys), self.left)
+        among = self._keys.union(new)
+        return [key in among for key in keys]
+
+    def count(self, keys: Iterable[str]) -> None:
+        """These were answered."""
+        self._keys.update(keys)
+
+
+class AskedModel:
+    """A model, and the questions that it was asked.
+
+    Args:
+        predictor: the model; one that does not remember what it said is made to.
+        questions: counts what is asked, and limits it.
+
+    Example:
+        >>> class Short:
+        ...     identity = "short"
+        ...     def predict(self, rows):
+        ...         return ["long" if len(row["text"]) > 5 else "short" for row in rows]
+        >>> model = AskedModel(Short(), questions=Questions(2))
+        >>> model.labels_in_time([{"text": text} for text in ("So good!", "Good!", "Fun.")])
+        ['long', 'short', None]
+    """
+
+    def __init__(self, predictor: Predictor, *, questions: Questions | None = None) -> None:
+        if not isinstance(predictor, CachedPredictor):
+            predictor = CachedPredictor(predictor)
+        self._predictor = predictor
+        self.questions = Questions() if questions is None else questions
+
+    def labels(self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None) -> list[str]:
+        """What the model says of rows; nothing limits these questions.
+
+        Raises:
+            ModelError: the model failed.
+        """
+        labels = self._predictor.predict(rows, on_progress=on_progress)
+        self.questions.count(map(row_key, rows))
+        return labels
+
+    def answers(
+        self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None
+    ) -> list[Answer]:
+        """The same, and how sure the model is where it says so.
+
+        Raises:
+            ModelError: the model failed.
+        """
+        answers = self._predictor.predict_with_confidence(rows, on_progress=on_progress)
+        self.questions.count(map(row_key, rows))
+        return answers
+
+    def labels_in_time(
+        self,
+        rows: Sequence[Row],
+        *,
+        in_time: Callable[[], bool] | None = None,
+        on_progress: OnAnswered | None = None,
+    ) -> list[str | None]:
+        """What the model says of rows, None where there was no time or no question left.
+
+        Args:
+            rows: what to ask about.
+            in_time: asked before each batch of questions; when it says no, the rest is left.
+            on_progress: told how many distinct rows are answered.
+
+        Raises:
+            ModelError: the model failed.
+        """
+        keys = [row_key(row) for row in rows]
+        places = [place for place, may in enumerate(self.questions.admitted(keys)) if may]
+        labels = self._predictor.predict_in_time(
+            [rows[place] for place in places], in_time=in_time, on_progress=on_progress
+        )
+        found: list[str | None] = [None] * len(rows)
+        for place, label in zip(places, labels, strict=True):
+            found[place] = label
+        self.questions.count(
+            key for key, label in zip(keys, found, strict=True) if label is not None
+        )
+        return found
