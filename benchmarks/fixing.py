@@ -56,7 +56,7 @@ from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, load_team
 from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
-from sears_dsl.repair.trainers import BuiltInTrainer, Trainer
+from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, Trainer
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.tagging.loading import load_tagger
@@ -169,12 +169,14 @@ def _repair(
 ) -> Repair:
     with tempfile.TemporaryDirectory() as folder, RunJournal(None, task="") as journal:
         return repair(
-            training,
-            held_out,
-            compile_rules(rulesets, tagger=tagger),
-            columns=COLUMNS,
-            trainer=trainer,
-            folder=Path(folder),
+            ExperimentInputs(
+                training=training,
+                held_out=held_out,
+                matcher=compile_rules(rulesets, tagger=tagger),
+                columns=COLUMNS,
+                trainer=trainer,
+                folder=Path(folder),
+            ),
             journal=journal,
             settings=RepairSettings(seeds=SEEDS),
         )

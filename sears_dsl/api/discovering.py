@@ -21,7 +21,7 @@ from sears_dsl.api.given import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Bars, Result
+from sears_dsl.api.results import Bars, Result, TableResult
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
@@ -143,7 +143,7 @@ class DiscoveryResult(Result):
         )
 
 
-class AdversaryResult(Result):
+class AdversaryResult(TableResult):
     """Paraphrases that flip a model.
 
     Columns: row (from 1), original, adversary, score, label, prediction.
@@ -183,17 +183,6 @@ class AdversaryResult(Result):
             "reworded so that it fails"
         )
         return f"{said}; the time budget cut the search short" if self.cut_short else said
-
-    def save(self, path: str | Path) -> None:
-        """Write them as a file: csv, tsv, jsonl, parquet or arrow, by its name.
-
-        Raises:
-            UsageError: the name tells no format.
-            DataError: the file cannot be written.
-        """
-        from sears_dsl.data.dataset import format_of, write_columns
-
-        write_columns(self.columns, Path(path), format_of(str(path), reading=False))
 
 
 @dataclass(frozen=True, kw_only=True)

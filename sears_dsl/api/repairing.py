@@ -334,6 +334,7 @@ def fix(
     from sears_dsl.repair.experiment import RepairSettings
     from sears_dsl.repair.origin import check_origin
     from sears_dsl.repair.running import columns_of, repair_model
+    from sears_dsl.repair.trainers import ExperimentInputs
 
     with in_python():
         names_of_columns(text=text, label=label, also=list(also))
@@ -364,20 +365,17 @@ def fix(
         show = shown(on_progress)
         with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
             done, participants = repair_model(
-                table,
-                rows,
-                matcher,
+                ExperimentInputs(
+                    training=table, held_out=rows, matcher=matcher, columns=columns,
+                    trainer=_trainer(train, columns), folder=Path(folder),
+                ),
                 rulesets,
-                columns=columns,
-                tagger=chosen,
-                trainer=_trainer(train, columns),
-                folder=Path(folder),
                 settings=settings,
                 notes=notes,
                 on_training=lambda variant, of_seed, done, total: show(
                     f"training: {variant}, seed {of_seed}", done, total
                 ),
-            )
+            )  # fmt: skip
         return RepairResult(done, participants, settings, rulesets, gate)
 
 

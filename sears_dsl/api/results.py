@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.runtime.extras import need_frames, need_plots
@@ -60,6 +61,21 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         """A table for notebooks."""
         return html_table(self.columns, caption=self.summary)
+
+
+class TableResult(Result):
+    """A result that is its rows, and written as such."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the rows as a file: csv, tsv, jsonl, parquet or arrow, by its name.
+
+        Raises:
+            UsageError: the name tells no format.
+            DataError: the file cannot be written.
+        """
+        from sears_dsl.data.dataset import format_of, write_columns
+
+        write_columns(self.columns, Path(path), format_of(str(path), reading=False))
 
 
 def joined(rulesets: Sequence[Ruleset]) -> Ruleset:

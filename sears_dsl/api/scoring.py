@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.api.given import OnProgress, in_python, names_of_columns, read_once, remark, shown
-from sears_dsl.api.results import Result
+from sears_dsl.api.results import TableResult
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer
 
 
-class ScoreResult(Result):
+class ScoreResult(TableResult):
     """Pairs with how far each rewrite still means what its original means.
 
     Attributes:
@@ -73,17 +72,6 @@ class ScoreResult(Result):
         if self.tau is None:
             return f"{pairs} scored by {self.scorer}"
         return f"{int(self.equivalent.sum()):,} of {pairs} with S ≥ {self.tau:.3g}"
-
-    def save(self, path: str | Path) -> None:
-        """Write them as a file: csv, tsv, jsonl, parquet or arrow, by its name.
-
-        Raises:
-            UsageError: the name tells no format.
-            DataError: the file cannot be written.
-        """
-        from sears_dsl.data.dataset import format_of, write_columns
-
-        write_columns(self.columns, Path(path), format_of(str(path), reading=False))
 
 
 def score(
@@ -151,7 +139,7 @@ def score(
         )
 
 
-class ParaphraseResult(Result):
+class ParaphraseResult(TableResult):
     """Texts with their paraphrases: a sequence that has for each text its own, best first.
 
     Attributes:
@@ -188,17 +176,6 @@ class ParaphraseResult(Result):
         found, texts = sum(map(len, self.paraphrases)), len(self.texts)
         paraphrases = "1 paraphrase" if found == 1 else f"{found:,} paraphrases"
         return f"{paraphrases} of {'1 text' if texts == 1 else f'{texts:,} texts'}"
-
-    def save(self, path: str | Path) -> None:
-        """Write the pairs as a file, which `discover` takes as its ``paraphraser``.
-
-        Raises:
-            UsageError: the name tells no format.
-            DataError: the file cannot be written.
-        """
-        from sears_dsl.data.dataset import format_of, write_columns
-
-        write_columns(self.columns, Path(path), format_of(str(path), reading=False))
 
 
 def paraphrase(

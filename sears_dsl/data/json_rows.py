@@ -181,7 +181,9 @@ def assemble_array(
     output.write(encoded(around()[1], frame.encoding))
 
 
-class _JsonArrayReader:
+class JsonReader:
+    """A JSON file that is read from one value to the next; its ends are kept as they are."""
+
     def __init__(self, path: str, options: ReadOptions) -> None:
         source = TextSource(path, encoding=options.encoding, errors=options.errors)
         self.encoding = source.encoding
@@ -190,6 +192,8 @@ class _JsonArrayReader:
         self._options = options
         self._cursor = JsonCursor(source)
 
+
+class _JsonArrayReader(JsonReader):
     def batches(self) -> Iterator[Batch]:
         """Batches; rows carry the comma before them in their source."""
         cursor = self._cursor

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from sears_dsl.data.batches import Batch, Changes, Frame, ReadOptions
-from sears_dsl.data.json_rows import assemble_array
+from sears_dsl.data.json_rows import JsonReader, assemble_array
 from sears_dsl.data.plain_text import encoded
 from sears_dsl.data.span_columns import SpanColumn
-from sears_dsl.data.streams import JsonCursor, TextSource
 from sears_dsl.errors import DataError
 
 #: The columns of a SQuAD file that point into its contexts.
@@ -117,15 +116,7 @@ def _member(value: Any, name: str, kind: type, place: str) -> Any:
     return value[name]
 
 
-class _SquadReader:
-    def __init__(self, path: str, options: ReadOptions) -> None:
-        source = TextSource(path, encoding=options.encoding, errors=options.errors)
-        self.encoding = source.encoding
-        self.prologue = ""
-        self.epilogue = ""
-        self._options = options
-        self._cursor = JsonCursor(source)
-
+class _SquadReader(JsonReader):
     def batches(self) -> Iterator[Batch]:
         """Whole articles, as many as stay within the bounds."""
         cursor = self._cursor

@@ -18,14 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from sears_dsl.batch.guarding import chained
 from sears_dsl.batch.share import Share
-from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table, guards_of
 from sears_dsl.engine.matcher import Matcher
@@ -36,7 +34,7 @@ from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmented import TableColumns, new_ids
 from sears_dsl.repair.expansion import expectations_of
 from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
-from sears_dsl.repair.trainers import Trainer, answers_of_trained
+from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
@@ -211,13 +209,8 @@ class RewrittenTable:
 
 
 def measure_amounts(
-    training: Table,
-    held_out: LabelledRows,
-    matcher: Matcher,
+    inputs: ExperimentInputs,
     *,
-    columns: TableColumns,
-    trainer: Trainer,
-    folder: Path,
     journal: RunJournal,
     settings: AmountSettings,
     on_training: OnAmount | None = None,
@@ -225,12 +218,7 @@ def measure_amounts(
     """Train on each amount, and ask about held-out rows before and after the rules.
 
     Args:
-        training: the rows to train on.
-        held_out: labelled rows that nothing else has seen; their guards say what has to stay.
-        matcher: the rules.
-        columns: those of the training rows; the text's is the same in the held-out rows.
-        trainer: trains models.
-        folder: for the files of the trainings, one folder each.
+        inputs: rows, rules and who trains.
         journal: remembers answers.
         settings: the choices.
         on_training: told before each training.
@@ -240,11 +228,14 @@ def measure_amounts(
         UsageError: the held-out rows have no labels, or a rule changes them.
         ModelError: a training failed, or a model cannot be asked; answers so far are kept.
     """
+    held_out, matcher = inputs.held_out, inputs.matcher
     if held_out.labels is None:
         raise UsageError(
             "an error needs labels to be measured against", help="name their column with --label"
         )
-    rewritten = RewrittenTable.of(training, matcher, columns=columns, settings=settings)
+    rewritten = RewrittenTable.of(
+        inputs.training, matcher, columns=inputs.columns, settings=settings
+    )
     done = chained(
         matcher, held_out.texts, held_out.guards, scope=settings.scope, unit=settings.unit
     )
@@ -258,7 +249,8 @@ def measure_amounts(
     for number, (seed, amount) in enumerate(runs):
         both = answers_of_trained(
             f"amount-{amount}-{seed}", partial(_table, rewritten, amount, seed),
-            [held_out.rows, asked], trainer=trainer, seed=seed, folder=folder, journal=journal,
+            [held_out.rows, asked], trainer=inputs.trainer, seed=seed, folder=inputs.folder,
+            journal=journal,
             on_training=on_training and partial(on_training, amount, seed, number, len(runs)),
         )  # fmt: skip
         answers[amount].append(both)
@@ -284,7 +276,7 @@ def measure_amounts(
             )
             for amount in settings.amounts
         ),
-        training_rows=len(training),
+        training_rows=len(inputs.training),
         rewritten=sum(rewritten.rewritten),
         held_out_rows=len(done),
         held_out_rewritten=changed,

@@ -104,7 +104,6 @@ def expand(
     *,
     labels: Sequence[str] | None,
     known: Sequence[str] = (),
-    rule_ids: Sequence[str] | None = None,
     guards: Guards | None = None,
     scope: Scope = "first",
     unit: Unit = "text",
@@ -116,7 +115,6 @@ def expand(
         texts: the rows.
         labels: of each row; an empty one is no label. None where there are none.
         known: all labels that there are; without, those of the rows.
-        rule_ids: what the rules are called, each by a name of its own; None for their ids.
         guards: what has to stay in the texts; None for nothing.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once.
@@ -136,7 +134,7 @@ def expand(
     """
     expectations = expectations_of(matcher)
     names = list(dict.fromkeys(known or filter(None, labels or ())))
-    rule_ids = matcher.rule_ids if rule_ids is None else rule_ids
+    rule_ids = matcher.rule_ids
     _check(rule_ids, expectations, names if labels is not None else None)
     protected = None if guards is None else guards.protected
     kept = guarded(matcher.apply(texts, scope=scope, unit=unit, protected=protected), guards)

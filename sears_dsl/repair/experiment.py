@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -23,16 +22,15 @@ from numpy.typing import NDArray
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table, guards_of
-from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.models.predictor import Comparison, answers_equal
-from sears_dsl.repair.augmented import Augmented, TableColumns, augmented, duplicated
+from sears_dsl.repair.augmented import Augmented, augmented, duplicated
 from sears_dsl.repair.choice import ALL, Amount
 from sears_dsl.repair.expansion import Expansion, expand
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
-from sears_dsl.repair.trainers import Trainer, answers_of_trained
+from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
 
 TrainingVariant: TypeAlias = Literal["original", "augmented", "control"]
@@ -161,31 +159,18 @@ class Repair:
 
 
 def repair(
-    training: Table,
-    held_out: LabelledRows,
-    matcher: Matcher,
+    inputs: ExperimentInputs,
     *,
-    columns: TableColumns,
-    trainer: Trainer,
-    folder: Path,
     journal: RunJournal,
     settings: RepairSettings = RepairSettings(),
-    rule_ids: Sequence[str] | None = None,
     on_training: OnTraining | None = None,
 ) -> Repair:
     """Train on rows with and without rewrites, and compare.
 
     Args:
-        training: the rows to train on.
-        held_out: labelled rows that nothing else has seen: neither the models nor whatever found
-            the rules; their guards say what has to stay in them.
-        matcher: the accepted rules.
-        columns: those of the training rows; the text's is the same in the held-out rows.
-        trainer: trains models.
-        folder: for the files of the trainings, one folder each.
+        inputs: rows, rules and who trains.
         journal: remembers answers.
         settings: the choices.
-        rule_ids: what the rules are called, as `expand` takes them.
         on_training: told before each training.
 
     Raises:
@@ -193,6 +178,7 @@ def repair(
         UsageError: the held-out rows have no labels.
         ModelError: a training failed, or a model cannot be asked; answers so far are kept.
     """
+    training, held_out, columns = inputs.training, inputs.held_out, inputs.columns
     if held_out.labels is None or columns.label is None:
         raise UsageError(
             "an error needs labels to be measured against", help="name their column with --label"
@@ -201,7 +187,7 @@ def repair(
     known = list(dict.fromkeys(filter(None, labels)))
     _check_labels(held_out, known, training.path)
     rewritten_by = partial(
-        expand, matcher, known=known, rule_ids=rule_ids, scope=settings.scope, unit=settings.unit
+        expand, inputs.matcher, known=known, scope=settings.scope, unit=settings.unit
     )
     added = rewritten_by(
         training.texts(columns.text), labels=labels,
@@ -212,11 +198,9 @@ def repair(
     )
     added.require_some(training.path)
     asked.require_some(held_out.path)
-    work = _Work(training, added, columns, settings)
+    work = _Work(inputs, added, settings)
     seen = {*training.texts(columns.text)}
-    answers = _answers(
-        work, held_out, asked, trainer=trainer, folder=folder, journal=journal, tell=on_training
-    )
+    answers = _answers(work, asked, journal=journal, tell=on_training)
     items = _Items(held_out, asked, settings.comparison)
     wrong = {variant: items.wrong(each) for variant, each in answers.items()}
     first = work.augmented(settings.seed)
@@ -238,7 +222,9 @@ def repair(
                 original=estimate(of_rule["original"]),
                 augmented=estimate(of_rule["augmented"]),
             )
-            for number, (name, rule) in enumerate(zip(added.rule_ids, matcher.rules, strict=True))
+            for number, (name, rule) in enumerate(
+                zip(added.rule_ids, inputs.matcher.rules, strict=True)
+            )
             for of_rule in [items.outcomes(rewritten, own, rule=number)]
         ),
         training_rows=len(training),
@@ -256,16 +242,15 @@ def repair(
 class _Work:
     """What is trained on."""
 
-    training: Table
+    inputs: ExperimentInputs
     expansion: Expansion
-    columns: TableColumns
     settings: RepairSettings
 
     def augmented(self, seed: int) -> Augmented:
         return augmented(
-            self.training,
+            self.inputs.training,
             self.expansion,
-            columns=self.columns,
+            columns=self.inputs.columns,
             amount=self.settings.amount,
             balanced=self.settings.balanced,
             seed=seed,
@@ -273,11 +258,12 @@ class _Work:
 
     def table(self, variant: TrainingVariant, seed: int) -> Table:
         if variant == "original":
-            return self.training
+            return self.inputs.training
         done = self.augmented(seed)
         if variant == "augmented":
             return done.table
-        return duplicated(self.training, done.added, columns=self.columns, seed=seed)
+        columns = self.inputs.columns
+        return duplicated(self.inputs.training, done.added, columns=columns, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,16 +276,14 @@ class _Answers:
 
 def _answers(
     work: _Work,
-    held_out: LabelledRows,
     asked: Expansion,
     *,
-    trainer: Trainer,
-    folder: Path,
     journal: RunJournal,
     tell: OnTraining | None,
 ) -> dict[TrainingVariant, list[_Answers]]:
     """Train every model that the journal has no answers of, and ask it."""
-    settings = work.settings
+    settings, inputs = work.settings, work.inputs
+    held_out = inputs.held_out
     rewritten = held_out.rewritten(
         [each.row for each in asked.rewrites], [each.text for each in asked.rewrites]
     )
@@ -309,7 +293,7 @@ def _answers(
     for done, (seed, variant) in enumerate(runs):
         answers = answers_of_trained(
             f"{variant}-{seed}", partial(work.table, variant, seed), [held_out.rows, rewritten],
-            trainer=trainer, seed=seed, folder=folder, journal=journal,
+            trainer=inputs.trainer, seed=seed, folder=inputs.folder, journal=journal,
             on_training=tell and partial(tell, variant, seed, done, len(runs)),
         )  # fmt: skip
         found[variant].append(_Answers(*answers))

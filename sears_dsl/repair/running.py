@@ -12,13 +12,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from sears_dsl import __version__
 from sears_dsl.batch.recipes import rules_digest
 from sears_dsl.data.dataset import require_column
-from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.table import Table, guards_of, text_column
 from sears_dsl.engine.matcher import Matcher
@@ -32,7 +30,7 @@ from sears_dsl.repair.expansion import expand
 from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repair
 from sears_dsl.repair.report import RepairParticipants, augmentation_record
 from sears_dsl.repair.train_command import CommandTrainer
-from sears_dsl.repair.trainers import Trainer
+from sears_dsl.repair.trainers import ExperimentInputs
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -163,15 +161,9 @@ def _protected(guards: Guards | None) -> Mapping[str, Any]:
 
 
 def repair_model(
-    training: Table,
-    held_out: LabelledRows,
-    matcher: Matcher,
+    inputs: ExperimentInputs,
     rulesets: Sequence[Ruleset],
     *,
-    columns: TableColumns,
-    tagger: Tagger,
-    trainer: Trainer,
-    folder: Path,
     settings: RepairSettings,
     notes: Sequence[str] = (),
     on_training: OnTraining | None = None,
@@ -179,14 +171,8 @@ def repair_model(
     """Train on rows with and without rewrites, and compare.
 
     Args:
-        training: the rows to train on.
-        held_out: labelled rows that nothing else has seen.
-        matcher: the rules, compiled.
-        rulesets: the same.
-        columns: of the training rows.
-        tagger: of the matcher.
-        trainer: trains models.
-        folder: for the files of the trainings and the journal.
+        inputs: rows, rules and who trains.
+        rulesets: where the rules stand.
         settings: the choices.
         notes: what a reader has to know beforehand.
         on_training: told before each training.
@@ -195,109 +181,64 @@ def repair_model(
         DataError: no rule changes a row, or the labels differ.
         ModelError: a training failed; answers so far are kept in the folder.
     """
-    guarded_notes = _guard_notes(training, held_out, columns, settings.protection)
-    participants = _participants(
-        training, held_out, rulesets, tagger, trainer, notes=(*notes, *guarded_notes)
-    )
-    task = _task(participants, settings, drawing=any(map(draws, matcher.rules)))
-    with RunJournal(folder / "journal.sqlite3", task=task) as journal:
-        done = repair(
-            training,
-            held_out,
-            matcher,
-            columns=columns,
-            trainer=trainer,
-            folder=folder,
-            journal=journal,
-            settings=settings,
-            on_training=on_training,
-        )
+    participants = _participants(inputs, rulesets, settings.protection, notes=notes)
+    task = _task(participants, settings, drawing=any(map(draws, inputs.matcher.rules)))
+    with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
+        done = repair(inputs, journal=journal, settings=settings, on_training=on_training)
     return done, participants
 
 
 def amounts_of_noise(
-    training: Table,
-    held_out: LabelledRows,
-    matcher: Matcher,
+    inputs: ExperimentInputs,
     rulesets: Sequence[Ruleset],
     *,
-    columns: TableColumns,
-    tagger: Tagger,
-    trainer: Trainer,
-    folder: Path,
     settings: AmountSettings,
     notes: Sequence[str] = (),
     on_training: OnAmount | None = None,
 ) -> tuple[Amounts, RepairParticipants]:
     """Train on amounts of rewritten rows, and ask about held-out rows before and after the rules.
 
-    Args:
-        training: the rows to train on.
-        held_out: labelled rows that nothing else has seen.
-        matcher: the rules, compiled with the seed of the settings.
-        rulesets: the same.
-        columns: of the training rows.
-        tagger: of the matcher.
-        trainer: trains models.
-        folder: for the files of the trainings and the journal.
-        settings: the choices.
-        notes: what a reader has to know beforehand.
-        on_training: told before each training.
+    Takes the arguments of `repair_model`.
 
     Raises:
         DataError: no rule changes a row.
         ModelError: a training failed; answers so far are kept in the folder.
         UsageError: a rule changes the label.
     """
-    guarded_notes = _guard_notes(training, held_out, columns, settings.protection)
-    participants = _participants(
-        training, held_out, rulesets, tagger, trainer, notes=(*notes, *guarded_notes)
-    )
+    participants = _participants(inputs, rulesets, settings.protection, notes=notes)
     said = asdict(settings)
     for name in ("amounts", "seeds", "comparison"):
         del said[name]
     task = _said({"experiment": "amounts", **asdict(participants), **said})
-    with RunJournal(folder / "journal.sqlite3", task=task) as journal:
-        done = measure_amounts(
-            training,
-            held_out,
-            matcher,
-            columns=columns,
-            trainer=trainer,
-            folder=folder,
-            journal=journal,
-            settings=settings,
-            on_training=on_training,
-        )
+    with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
+        done = measure_amounts(inputs, journal=journal, settings=settings, on_training=on_training)
     return done, participants
 
 
 def _participants(
-    training: Table,
-    held_out: LabelledRows,
+    inputs: ExperimentInputs,
     rulesets: Sequence[Ruleset],
-    tagger: Tagger,
-    trainer: Trainer,
+    protection: Protection,
     *,
     notes: Sequence[str],
 ) -> RepairParticipants:
+    trainer = inputs.trainer
     seedless = isinstance(trainer, CommandTrainer) and not trainer.seeded
     return RepairParticipants(
         rules=rules_digest(rulesets),
         rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
-        tagger=identity_of(tagger),
+        tagger=identity_of(inputs.matcher.tagger),
         trainer=trainer.identity,
-        training=training.digest,
-        held_out=held_out.digest,
-        notes=(*notes, *([_SEEDLESS] if seedless else ())),
+        training=inputs.training.digest,
+        held_out=inputs.held_out.digest,
+        notes=(*notes, *_guard_notes(inputs, protection), *([_SEEDLESS] if seedless else ())),
     )
 
 
-def _guard_notes(
-    training: Table, held_out: LabelledRows, columns: TableColumns, protection: Protection
-) -> Iterator[str]:
+def _guard_notes(inputs: ExperimentInputs, protection: Protection) -> Iterator[str]:
     """What a reader has to know of values that are not in their texts."""
-    guards = guards_of(training, protection, column=columns.text)
+    training, held_out = inputs.training, inputs.held_out
+    guards = guards_of(training, protection, column=inputs.columns.text)
     for rows, path in ((guards, training.path), (held_out.guards, held_out.path)):
         for sentence in () if rows is None else rows.notes:
             yield f"{path}: {sentence}."

@@ -11,15 +11,19 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.objects import object_name, told_error
 from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.models.scikit import load_estimator
+from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.writing import write_atomically
 
@@ -49,6 +53,28 @@ class Trainer(Protocol):
         Raises:
             ModelError: the training failed.
         """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentInputs:
+    """What an experiment trains on, and what it asks the models about.
+
+    Attributes:
+        training: the rows to train on.
+        held_out: labelled rows that nothing else has seen: neither the models nor whatever found
+            the rules; their guards say what has to stay in them.
+        matcher: the accepted rules, compiled with the seed of the settings.
+        columns: those of the training rows; the text's is the same in the held-out rows.
+        trainer: trains models.
+        folder: for the files of the trainings, one folder each, and the journal.
+    """
+
+    training: Table
+    held_out: LabelledRows
+    matcher: Matcher
+    columns: TableColumns
+    trainer: Trainer
+    folder: Path
 
 
 def answers_of_trained(

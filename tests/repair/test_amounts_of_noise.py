@@ -25,6 +25,7 @@ from sears_dsl.repair.amounts import (
     measure_amounts,
 )
 from sears_dsl.repair.augmented import TableColumns
+from sears_dsl.repair.trainers import ExperimentInputs
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
 
@@ -78,10 +79,11 @@ def compiled(rules: str = NOISE) -> Matcher:
 def measured(folder: Path, trainer: LookupTrainer, **settings: object) -> Amounts:
     rows = table()
     with RunJournal(None, task="") as journal:
-        return measure_amounts(
-            rows, held_out(rows), compiled(), columns=COLUMNS, trainer=trainer, folder=folder,
-            journal=journal, settings=AmountSettings(**settings),  # type: ignore[arg-type]
+        inputs = ExperimentInputs(
+            training=rows, held_out=held_out(rows), matcher=compiled(), columns=COLUMNS,
+            trainer=trainer, folder=folder,
         )  # fmt: skip
+        return measure_amounts(inputs, journal=journal, settings=AmountSettings(**settings))  # type: ignore[arg-type]
 
 
 def test_a_model_that_memorizes_is_repaired_by_full_and_not_by_none(tmp_path: Path) -> None:

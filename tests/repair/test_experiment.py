@@ -17,6 +17,7 @@ from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.repair.choice import Amount
 from sears_dsl.repair.experiment import Repair, RepairSettings, repair
 from sears_dsl.repair.origin import check_origin
+from sears_dsl.repair.trainers import ExperimentInputs
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
 
@@ -91,12 +92,14 @@ def repaired(
     data: LabelledRows | None = None,
 ) -> Repair:
     return repair(
-        training(),
-        data or held_out(),
-        parse(rules).compile(tagger=PinnedTagger()),
-        columns=COLUMNS,
-        trainer=trainer,
-        folder=folder,
+        ExperimentInputs(
+            training=training(),
+            held_out=data or held_out(),
+            matcher=parse(rules).compile(tagger=PinnedTagger()),
+            columns=COLUMNS,
+            trainer=trainer,
+            folder=folder,
+        ),
         journal=journal or RunJournal(None, task=""),
         settings=settings,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +21,20 @@ from sears_dsl.cli.options.augmentation import (
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.unfinished import resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.screen.progress import ShowStage, stages
 
 if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.protection import Protection
     from sears_dsl.data.table import Table
+    from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.repair.amounts import Amounts
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings
     from sears_dsl.repair.report import RepairParticipants
-    from sears_dsl.repair.trainers import Trainer
+    from sears_dsl.repair.trainers import ExperimentInputs, Trainer
 
 
 @click.command(
@@ -87,11 +90,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     and one on the rows and random copies of them. Reported are the error on held-out rows, and the
     error on the sensitivity set: what the rules make of the held-out rows that the model has right.
     """
-    from sears_dsl.catalogue import find_rule_files
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.models.store import PredictionStore
     from sears_dsl.repair.conclusion import judge_repair
-    from sears_dsl.repair.origin import check_origin
     from sears_dsl.repair.report import write_repair
     from sears_dsl.repair.running import repair_model
 
@@ -100,27 +99,15 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
         _fix_by_amount(rules, output, options)
         return
     settings, gate = _settings(options), _gate(options)
-    recipe, tagger = recipe_and_tagger(rules, options)
-    matcher = compile_rules(recipe.rulesets, tagger=tagger, seed=options["seed"])
-    training = read_rows(options["training"], options)
-    columns = chosen_columns(training, options)
-    held_out = _read_held_out(columns, settings.protection, options)
-    notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
-    with (
-        stages(shown=not options["quiet"]) as show,
-        unfinished_run(output, options, keeps_models=True) as run,
-        PredictionStore(run.folder / "predictions.sqlite3") as store,
+    with _experiment(rules, output, options, settings.protection) as (
+        inputs,
+        rulesets,
+        notes,
+        show,
     ):
-        trainer = _trainer(training, columns, options, store)
         done, participants = repair_model(
-            training,
-            held_out,
-            matcher,
-            recipe.rulesets,
-            columns=columns,
-            tagger=tagger,
-            trainer=trainer,
-            folder=run.folder,
+            inputs,
+            rulesets,
             settings=settings,
             notes=notes,
             on_training=lambda variant, seed, done, total: show(
@@ -129,7 +116,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
         )
         record = write_repair(done, output, settings=settings, participants=participants, gate=gate)
         if options["save_model"] is not None:
-            _keep(run.folder / f"augmented-{settings.seed}", options["save_model"])
+            _keep(inputs.folder / f"augmented-{settings.seed}", options["save_model"])
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
@@ -140,13 +127,9 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
 
 def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]) -> None:
     """A row an amount of rewritten training data."""
-    from sears_dsl.catalogue import find_rule_files
     from sears_dsl.data.protection import Protection
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.models.store import PredictionStore
     from sears_dsl.repair.amounts import AmountSettings
     from sears_dsl.repair.amounts_report import write_amounts
-    from sears_dsl.repair.origin import check_origin
     from sears_dsl.repair.running import amounts_of_noise
 
     for name in ("min_fall", "save_model"):
@@ -159,26 +142,15 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]
         protection=Protection.parse(options["protect"], options["spans"]),
         **{name: options[name] for name in ("seeds", "seed", "scope", "unit")},
     )
-    recipe, tagger = recipe_and_tagger(rules, options)
-    matcher = compile_rules(recipe.rulesets, tagger=tagger, seed=settings.seed)
-    training = read_rows(options["training"], options)
-    columns = chosen_columns(training, options)
-    held_out = _read_held_out(columns, settings.protection, options)
-    notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
-    with (
-        stages(shown=not options["quiet"]) as show,
-        unfinished_run(output, options, keeps_models=True) as run,
-        PredictionStore(run.folder / "predictions.sqlite3") as store,
+    with _experiment(rules, output, options, settings.protection) as (
+        inputs,
+        rulesets,
+        notes,
+        show,
     ):
         done, participants = amounts_of_noise(
-            training,
-            held_out,
-            matcher,
-            recipe.rulesets,
-            columns=columns,
-            tagger=tagger,
-            trainer=_trainer(training, columns, options, store),
-            folder=run.folder,
+            inputs,
+            rulesets,
             settings=settings,
             notes=notes,
             on_training=lambda amount, seed, done, total: show(
@@ -257,6 +229,39 @@ def _read_held_out(
         protection=protection,
         format_name=options["input_format"],
     )
+
+
+@contextmanager
+def _experiment(
+    rules: tuple[str, ...], output: Path, options: dict[str, Any], protection: Protection
+) -> Iterator[tuple[ExperimentInputs, Sequence[Ruleset], Sequence[str], ShowStage]]:
+    """What is trained on and asked about, the rulesets, what a reader has to know, the progress."""
+    from sears_dsl.catalogue import find_rule_files
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.repair.origin import check_origin
+    from sears_dsl.repair.trainers import ExperimentInputs
+
+    recipe, tagger = recipe_and_tagger(rules, options)
+    matcher = compile_rules(recipe.rulesets, tagger=tagger, seed=options["seed"])
+    training = read_rows(options["training"], options)
+    columns = chosen_columns(training, options)
+    held_out = _read_held_out(columns, protection, options)
+    notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
+    with (
+        stages(shown=not options["quiet"]) as show,
+        unfinished_run(output, options, keeps_models=True) as run,
+        PredictionStore(run.folder / "predictions.sqlite3") as store,
+    ):
+        inputs = ExperimentInputs(
+            training=training,
+            held_out=held_out,
+            matcher=matcher,
+            columns=columns,
+            trainer=_trainer(training, columns, options, store),
+            folder=run.folder,
+        )
+        yield inputs, recipe.rulesets, notes, show
 
 
 def _trainer(
