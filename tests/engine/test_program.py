@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, Protection
 from sears_dsl.engine.compile.predicates import PatternError, Predicates
 from sears_dsl.engine.compile.program import Program, build_program
+from sears_dsl.engine.compile.token_classes import TokenClasses
 from sears_dsl.engine.compile.variants import expand
-from sears_dsl.engine.match.preparation import classify
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.match.search import search
 from sears_dsl.language.loader import parse
@@ -151,6 +152,21 @@ def test_blocks_and_threads_do_not_change_the_result() -> None:
         assert np.array_equal(getattr(one, column), getattr(two, column))
 
 
+@pytest.mark.parametrize("most_types", [2, 4, 1_000])
+def test_what_was_learnt_of_other_batches_changes_no_instance(most_types: int) -> None:
+    program = build("good movie -> x\n!is (NOUN|a) -> y\n/m.*/ !movie -> z\n[lemma=be] -> u")
+    rules = (program.predicates, program.symbols, program.rules)
+    texts = ["a good movie", "is a movie good", "x y z", "", "movies a ?", "was it a film"]
+    drawn = random.Random(0)
+    remembering = replace(program, classes=TokenClasses(*rules, most_types=most_types))
+    for _ in range(20):
+        tokens = TAGGER.tag(drawn.choices(texts, k=2))
+        alone = replace(program, classes=TokenClasses(*rules))
+        for extent in ("first", "all"):
+            found = search(remembering, tokens, extent=extent)
+            assert found.tuples() == search(alone, tokens, extent=extent).tuples()
+
+
 @pytest.mark.parametrize("negations", [0, 80])
 def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
     words = ("good", "movie", "a", "x", "?")
@@ -160,9 +176,7 @@ def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
     written += [f"!w{k} {words[k % 5]} -> y" for k in range(negations)]
     program = build("\n".join([*written, "<s> good -> y", "NOUN movie -> y / a __"]))
     tokens = TAGGER.tag([" ".join(random.Random(k).choices(words, k=12)) for k in range(300)])
-    found = program.predicates.satisfied(tokens.types, symbols=program.symbols)
-    classes = classify(found.offsets, found.ids, program.rules)
-    classes = classes._replace(of_type=classes.of_type[found.group_of])
+    classes, _ = program.classes.of(tokens.types)
     nothing = Protection(np.zeros(0, np.int32), np.zeros(0, np.uint8))
     hits = []
     for slots, arena, bits in (

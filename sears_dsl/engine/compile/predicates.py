@@ -5,17 +5,16 @@ the distinct token types of a batch. Out: an id per distinct predicate, and for 
 table type → ids. Always holds: predicates that mean the same by construction have one id
 (``movie`` and ``"movie"i`` under the smart case option); the members of a composite predicate
 have smaller ids than it has, so that one pass in order decides them all. Costs one dictionary
-look-up per type and kind of test, one pass over each new text for all regexes, and a few array
-operations per composite predicate, over types of which no simple test tells one from another;
-nothing per token.
+look-up per type and kind of test, one pass over each new text for all regexes, and a step per
+composite predicate for types of which no simple test tells one from another; nothing per token.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -39,6 +38,7 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
+from sears_dsl.runtime.kernels import expect, kernel
 from sears_dsl.tagging.contractions import contraction
 from sears_dsl.tagging.tokens import Int32Array, TokenType
 
@@ -47,8 +47,6 @@ Key: TypeAlias = tuple[str, *tuple[Any, ...]]
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-# Types are put into the CSR table in blocks, so that many composite predicates cost no memory.
-_BLOCK = 4096
 _NEEDS_TAGS = frozenset({"coarse", "fine", "lemma"})
 
 
@@ -95,6 +93,15 @@ class _Batch:
     columns: dict[tuple[str, str], Int32Array]
     matched: BoolArray
 
+    def simple(self, regexes: Int32Array) -> Int32Array:
+        """(types, any): the simple predicates that hold, -1 where none does.
+
+        Args:
+            regexes: the predicate of each regex.
+        """
+        matched = np.where(self.matched, regexes, np.int32(-1))
+        return np.column_stack([*self.columns.values(), matched]).astype(np.int32)
+
     def grouped(self) -> tuple[Int32Array, _Batch]:
         """The group of each type, and the groups as if they were types."""
         words = (self.matched.shape[1] + 31) // 32
@@ -127,9 +134,9 @@ class Predicates:
         self._ids: dict[Key, int] = {}
         # Per column (kind, tagset): value of the attribute → id.
         self._values: dict[tuple[str, str], dict[str, int]] = {}
-        self._columns_of: list[tuple[str, str] | None] = []
         self._regexes = Regexes()
         self._regex_of: dict[int, int] = {}
+        self._composites: _Composites | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -152,7 +159,6 @@ class Predicates:
             return found
         kind = key[0]
         number = len(self.keys)
-        column: tuple[str, str] | None = None
         needs_tags = kind in _NEEDS_TAGS
         if kind == "regex":
             self._regex_of[number] = self._add_regex(key[1], ignore_case=key[2])
@@ -166,7 +172,6 @@ class Predicates:
         self._ids[key] = number
         self.keys.append(key)
         self.needs_tags.append(needs_tags)
-        self._columns_of.append(column)
         return number
 
     def any_of(self, members: Iterable[int]) -> int:
@@ -279,18 +284,31 @@ class Predicates:
         if symbols is None:
             symbols = np.arange(len(self.keys), dtype=np.int32)
         group_of, batch = self._batch(types).grouped()
-        lookup = np.append(symbols, np.int32(-1))  # so that -1, no predicate, stays -1
-        columns = [lookup[column] for column in batch.columns.values()]
-        decided: dict[int, BoolArray] = {}
-        for number, column in enumerate(self._columns_of):
-            if column is None and symbols[number] >= 0:
-                holds = self._decide(number, batch, decided)
-                columns.append(np.where(holds, symbols[number], np.int32(-1)))
-        return Satisfied(group_of, *_as_table(columns, batch.count))
+        if self._composites is None or len(self._composites.least) < len(self.keys):
+            self._composites = _Composites.of(self.keys)
+        expect(batch.count * len(self._composites.ids) // 20)
+        simple = batch.simple(np.fromiter(self._regex_of, np.int32, len(self._regex_of)))
+        return Satisfied(group_of, *_decide(simple, self._composites, symbols))
 
     def holds(self, number: int, token: TokenType) -> bool:
         """Whether one token satisfies one predicate; for single questions, not for batches."""
-        return bool(self._decide(number, self._batch([token]), {})[0])
+        batch = self._batch([token])
+        return self._holds(number, {int(column[0]) for column in batch.columns.values()}, batch)
+
+    def _holds(self, number: int, simple: Collection[int], batch: _Batch) -> bool:
+        """The same, where the simple predicates are known."""
+        match self.keys[number]:
+            case ("any",):
+                return True
+            case ("not", member):
+                return not self._holds(member, simple, batch)
+            case ("and", members):
+                return all(self._holds(member, simple, batch) for member in members)
+            case ("or", members):
+                return any(self._holds(member, simple, batch) for member in members)
+            case ("regex", *_):
+                return bool(batch.matched[0, self._regex_of[number]])
+        return number in simple
 
     def _add_regex(self, pattern: str, *, ignore_case: bool) -> int:
         try:
@@ -311,49 +329,6 @@ class Predicates:
             found = map(numbers.get, _attribute(name, texts, coarse, fine), repeat(-1))
             columns[name] = np.fromiter(found, np.int32, len(types))
         return _Batch(len(types), columns, self._regexes.matched(texts))
-
-    def _decide(self, number: int, batch: _Batch, decided: dict[int, BoolArray]) -> BoolArray:
-        """For each type whether it satisfies the predicate; composites are decided once."""
-        column = self._columns_of[number]
-        if column is not None:
-            return np.asarray(batch.columns[column] == number)
-        known = decided.get(number)
-        if known is not None:
-            return known
-        key = self.keys[number]
-        count = batch.count
-        if key[0] == "any":
-            holds = np.ones(count, np.bool_)
-        elif key[0] == "not":
-            holds = ~self._decide(key[1], batch, decided)
-        elif key[0] == "and":
-            holds = np.ones(count, np.bool_)
-            for member in key[1]:
-                holds &= self._decide(member, batch, decided)
-        elif key[0] == "or":
-            holds = self._decide_any(key[1], batch, decided)
-        else:
-            holds = batch.matched[:, self._regex_of[number]]
-        decided[number] = holds
-        return holds
-
-    def _decide_any(
-        self, members: Sequence[int], batch: _Batch, decided: dict[int, BoolArray]
-    ) -> BoolArray:
-        """A choice: its plain members by one table look-up per kind, whatever their number."""
-        holds = np.zeros(batch.count, np.bool_)
-        chosen = np.zeros(len(self.keys) + 1, np.bool_)  # the last one stays False, for -1
-        columns = set()
-        for member in members:
-            column = self._columns_of[member]
-            if column is None:
-                holds |= self._decide(member, batch, decided)
-            else:
-                chosen[member] = True
-                columns.add(column)
-        for column in columns:
-            holds |= chosen[batch.columns[column]]
-        return holds
 
 
 def _ignores_case(literal: Literal, options: Options) -> bool:
@@ -443,15 +418,84 @@ def _attribute(
     return map(lemma, texts, fine)
 
 
-def _as_table(columns: Sequence[Int32Array], count: int) -> tuple[Int32Array, Int32Array]:
-    """Columns of ids (-1: none) as a CSR table with a row per type: its offsets and ids."""
-    offsets = np.zeros(count + 1, np.int32)
-    blocks = []
-    for start in range(0, count, _BLOCK) if columns else ():
-        block = np.stack([column[start : start + _BLOCK] for column in columns], axis=1)
-        there = block >= 0
-        offsets[start + 1 : start + 1 + len(block)] = there.sum(axis=1)
-        blocks.append(block[there])
-    np.cumsum(offsets, out=offsets)
-    ids = np.concatenate(blocks) if blocks else np.zeros(0, np.int32)
-    return offsets, ids.astype(np.int32, copy=False)
+class _Composites(NamedTuple):
+    """What composite predicates ask of their members, of which each has a smaller id.
+
+    A predicate holds where at least `least` of its members do; if it is negated, where fewer do.
+
+    Attributes:
+        ids: int32: the composite predicates, ascending.
+        least: int32 (predicates,).
+        negated: bool (predicates,).
+        offsets: int32 (predicates + 1,): what each predicate is a member of, with parents.
+        parents: int32.
+    """
+
+    ids: Any
+    least: Any
+    negated: Any
+    offsets: Any
+    parents: Any
+
+    @classmethod
+    def of(cls, keys: Sequence[Key]) -> _Composites:
+        """Those among all predicates."""
+        members: dict[int, Sequence[int]] = {}
+        least = np.zeros(len(keys), np.int32)
+        negated = np.zeros(len(keys), np.bool_)
+        for number, key in enumerate(keys):
+            if key[0] in ("any", "or", "and", "not"):
+                asked = key[1] if key[0] in ("or", "and") else key[1:]
+                members[number] = asked
+                least[number] = len(asked) if key[0] == "and" else key[0] != "any"
+                negated[number] = key[0] == "not"
+        counts = np.fromiter(map(len, members.values()), np.int64, len(members))
+        asking = np.repeat(np.fromiter(members, np.int32, len(members)), counts)
+        asked = np.fromiter(chain.from_iterable(members.values()), np.int32, len(asking))
+        offsets = np.zeros(len(keys) + 1, np.int32)
+        np.cumsum(np.bincount(asked, minlength=len(keys)), out=offsets[1:])
+        parents = asking[np.argsort(asked, kind="stable")]
+        return cls(np.fromiter(members, np.int32, len(members)), least, negated, offsets, parents)
+
+
+@kernel
+def _decide(simple: Any, composites: Any, symbols: Any) -> Any:
+    """The symbols of all predicates that hold, by group.
+
+    Args:
+        simple: int32 (groups, any): the simple predicates that hold, -1 where none does.
+        composites: see `_Composites`.
+        symbols: int32 (predicates,): -1 for a predicate that is not told.
+
+    Returns:
+        (offsets, ids): see `Satisfied`.
+    """
+    groups = simple.shape[0]
+    offsets = np.zeros(groups + 1, np.int32)
+    ids = np.empty(64 + 8 * groups, np.int32)
+    holding = np.zeros(symbols.shape[0], np.int32)  # members that hold
+    most = simple.shape[1] + composites.ids.shape[0]
+    total = np.int64(0)
+    for group in range(groups):
+        if total + most > ids.shape[0]:
+            larger = np.empty(2 * ids.shape[0] + most, np.int32)
+            larger[:total] = ids[:total]
+            ids = larger
+        for place in range(most):
+            if place < simple.shape[1]:
+                number = np.int64(simple[group, place])
+                holds = number >= 0
+            else:
+                number = np.int64(composites.ids[place - simple.shape[1]])
+                enough = holding[number] >= composites.least[number]
+                holds = enough != composites.negated[number]
+                holding[number] = 0
+            if not holds:
+                continue
+            for at in range(composites.offsets[number], composites.offsets[number + 1]):
+                holding[composites.parents[at]] += 1
+            if symbols[number] >= 0:
+                ids[total] = symbols[number]
+                total += 1
+        offsets[group + 1] = total
+    return offsets, ids[:total].copy()

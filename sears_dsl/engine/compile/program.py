@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import NO_CHILD, Rules
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
+from sears_dsl.engine.compile.token_classes import TokenClasses
 from sears_dsl.engine.compile.trie import build_table, build_trie
 from sears_dsl.engine.compile.variants import Split, Variant, expand
 from sears_dsl.language.check_noise import is_unit
@@ -43,6 +44,7 @@ class Program:
         symbols: int32 (predicates,): a small number for each that a path tests, else -1.
         sequences: of each variant, the predicates that it tests.
         rules: what the kernels read.
+        classes: which token types the rules tell apart, as far as they were seen.
         written: the variants of the last patterns, those that are not plain.
         units: int32: the rules about whole units, which no path leads to.
         rated: bool (rules,): of which rules all instances are looked at; empty where of none.
@@ -52,6 +54,7 @@ class Program:
     symbols: Int32Array
     sequences: Sequence[tuple[int, ...]]
     rules: Rules
+    classes: TokenClasses
     written: Sequence[Sequence[Variant]]
     units: Int32Array
     rated: NDArray[np.bool_]
@@ -210,7 +213,10 @@ def _assemble(patterns: _Patterns, found: Sequence[int], every: Sequence[Rule]) 
     units = np.array(patterns.units, np.int32)
     rated = np.array([rule.metadata.rate is not None for rule in every], np.bool_)
     rated = rated if rated.any() else rated[:0]
-    return Program(patterns.predicates, symbols, sequences, rules, patterns.written, units, rated)
+    classes = TokenClasses(patterns.predicates, symbols, rules)
+    return Program(
+        patterns.predicates, symbols, sequences, rules, classes, patterns.written, units, rated
+    )
 
 
 class _Trie(NamedTuple):

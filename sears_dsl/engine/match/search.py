@@ -2,8 +2,8 @@
 
 In: a program, a batch of tokens, protected spans. Out: `Matches`, sorted by row, rule and start.
 Always holds: the result does not depend on the number of jobs or on how rows are batched.
-Costs the deciding of predicates once per distinct token type, then one scan of the token ids;
-with several jobs blocks of rows are scanned in threads.
+Costs a look-up of the class of each distinct token type, then one scan of the token ids; with
+several jobs blocks of rows are scanned in threads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, pairwise
-from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
@@ -21,8 +20,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine import arrays
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.match import preparation
 from sears_dsl.engine.match.instances import count_instances, expand_hits
+from sears_dsl.engine.match.protection import mark_protected
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
@@ -44,11 +43,6 @@ _EXTENTS = {
 }
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
-# Pairs of classes that a thread remembers, and the numbers that it keeps about them.
-_PAIRS = 1 << 17
-_ARENA = 1 << 21
-# With more edges under the root (rules that were mined) types satisfy few symbols: those are asked.
-_MOST_ROOT_EDGES = 1 << 14
 
 
 def search(
@@ -133,29 +127,21 @@ def _searched(
     """The instances of the rules that paths lead to."""
     row_offsets = _plain(tokens.row_offsets)
     type_ids = _plain(tokens.type_ids)
-    satisfied = program.predicates.satisfied(tokens.types, symbols=program.symbols)
-    expect(len(type_ids) + len(satisfied.ids))
-    classes = preparation.classify(satisfied.offsets, satisfied.ids, program.rules)
-    classes = classes._replace(of_type=classes.of_type[satisfied.group_of])
+    classes, pool = program.classes.of(tokens.types)
+    expect(len(type_ids))
     protection = _protection(tokens, row_offsets, protected)
 
     blocks = _blocks(row_offsets)
-    workers = min(jobs, len(blocks))
-    idle: SimpleQueue[arrays.Heads] = SimpleQueue()
-    for _ in range(workers):
-        idle.put(_fresh_heads(len(type_ids), classes, program.rules))
 
     def scan(block: tuple[int, int]) -> _Hits:
         low, high = block
         rows = (low, high, _EXTENTS[extent], row_offsets, type_ids)
-        heads = idle.get()
-        try:
-            hits, offsets = collect(*rows, classes, program.rules, heads, protection)
-        finally:  # without them the next block would wait for ever
-            idle.put(heads)
+        heads = pool.take(len(type_ids), classes, program.rules)
+        hits, offsets = collect(*rows, classes, program.rules, heads, protection)
+        pool.give_back(heads)
         return _Hits(low, hits, offsets, int(count_instances(hits, program.rules)))
 
-    with _workers(workers) as run:
+    with _workers(min(jobs, len(blocks))) as run:
         found = run(scan, blocks)
         bounds = np.cumsum([0, *(part.instances for part in found)]).tolist()
         instances = np.empty((5, bounds[-1]), np.int32)
@@ -207,22 +193,6 @@ def _blocks(row_offsets: Int32Array) -> list[tuple[int, int]]:
     return list(pairwise(bounds)) or [(0, rows)]
 
 
-def _fresh_heads(tokens: int, classes: arrays.Classes, rules: arrays.Rules) -> arrays.Heads:
-    pairs = min(_PAIRS, 1 << tokens.bit_length())
-    count, words = classes.holds.shape
-    if rules.root_edges > _MOST_ROOT_EDGES:
-        words = 0
-    return arrays.Heads(
-        slots=np.full((pairs, 2), -1, np.int64),
-        masks=np.zeros(pairs, np.uint64),
-        arena=np.empty(_ARENA, np.int32),
-        used=np.zeros(1, np.int64),
-        follows=np.zeros((count, words), np.uint64),
-        known=np.zeros(count, np.bool_),
-        candidates=np.empty(len(rules.root), np.int32),
-    )
-
-
 def _protection(
     tokens: Tokens, row_offsets: Int32Array, protected: Protected | None
 ) -> arrays.Protection:
@@ -232,4 +202,4 @@ def _protection(
     offsets = np.zeros(len(protected) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     spans = np.array(list(chain.from_iterable(protected)), np.int64).reshape(-1, 2)
-    return preparation.mark_protected(row_offsets, tokens.starts, tokens.ends, offsets, spans)
+    return mark_protected(row_offsets, tokens.starts, tokens.ends, offsets, spans)

@@ -183,12 +183,15 @@ def write_formats(
     if not has[keys].any():
         return Written(np.zeros(len(keys), np.bool_), np.full(len(keys), -1, np.int32), [])
     words: dict[str, int] = {}
-    word_of = np.array([words.setdefault(t.text, len(words)) for t in tokens.types], np.int32)
-    is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
-    kinds = np.array([_edges(word) for word in words], np.uint8)
     arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends, *characters)
     lows = tokens.row_offsets[matches.rows] + matches.starts
     highs = tokens.row_offsets[matches.rows] + matches.ends
+    word_of = np.zeros(len(tokens.types), np.int32)
+    asked = has[keys]
+    for number in _types_between(lows[asked], highs[asked], tokens):
+        word_of[number] = words.setdefault(tokens.types[number].text, len(words))
+    is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
+    kinds = np.array([_edges(word) for word in words], np.uint8)
     described, offsets, done = _describe_slots(
         keys,
         has,
@@ -220,6 +223,17 @@ def write_formats(
             text += (chr(before - 1) if before else "") + spelled[word] + piece
         ids.append(texts.setdefault(text, len(texts)))
     return Written(done, np.array(ids, np.int32)[numbers], list(texts))
+
+
+def _types_between(lows: Int32Array, highs: Int32Array, tokens: Tokens) -> list[int]:
+    """The types of the tokens lows[k] up to and with highs[k], where there are so many."""
+    counts = highs - lows + 1
+    first = np.repeat(lows - np.cumsum(counts) + counts, counts)
+    places = np.minimum(first + np.arange(len(first)), len(tokens.type_ids) - 1)
+    seen = np.zeros(len(tokens.types), np.bool_)
+    seen[tokens.type_ids[places]] = True
+    found: list[int] = np.flatnonzero(seen).tolist()
+    return found
 
 
 def _edges(word: str) -> int:

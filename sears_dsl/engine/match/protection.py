@@ -1,68 +1,20 @@
-"""What prepares a scan: the classes of a batch, protected places.
+"""Protected spans of characters as places between and in tokens.
 
-In: flat arrays of the types of a batch, of spans. Out: the arrays that `arrays` reads. Always
-holds: what `arrays` says of its functions. Costs one step per predicate that a type satisfies;
-where something is protected, a few array operations over the tokens and a binary search for each
-span.
+In: flat arrays of tokens and of spans. Out: a `Protection`. Always holds: what `arrays` says of it.
+Costs a few array operations over the tokens and a binary search for each span.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import NO_CHILD, Classes, Protection
-from sears_dsl.engine.hashing import number_sequences
-from sears_dsl.runtime.kernels import kernel
+from sears_dsl.engine.arrays import Protection
 from sears_dsl.tagging.tokens import Int32Array
 
 Int64Array: TypeAlias = NDArray[np.int64]
-
-# Classes times words of symbols, 64 to a word: 64 MiB.
-_MOST_WORDS = 1 << 23
-
-# ---------------------------------------------------------------- types of a batch
-
-
-@kernel
-def classify(type_offsets: Any, type_symbols: Any, rules: Any) -> Any:
-    """Put types that satisfy the same symbols into one class: a `Classes`.
-
-    Type t satisfies type_symbols[type_offsets[t]:type_offsets[t + 1]].
-    """
-    of_type, example = number_sequences(type_symbols, type_offsets)
-    classes = example.shape[0]
-    offsets = np.zeros(classes + 1, np.int32)
-    for number in range(classes):
-        kind = example[number]
-        offsets[number + 1] = offsets[number] + type_offsets[kind + 1] - type_offsets[kind]
-    symbols = np.empty(offsets[classes], np.int32)
-    bits = np.zeros(classes, np.uint64)
-    words = (rules.root.shape[0] + 63) >> 6
-    holds = np.zeros((classes, words if classes * words <= _MOST_WORDS else 0), np.uint64)
-    first = np.zeros(classes, np.uint64)
-    ends = np.zeros(classes, np.bool_)
-    for number in range(classes):
-        base = type_offsets[example[number]]
-        for at in range(offsets[number], offsets[number + 1]):
-            symbol = type_symbols[base + at - offsets[number]]
-            symbols[at] = symbol
-            bits[number] |= np.uint64(1) << np.uint64(symbol & 63)
-            if holds.shape[1] > 0:
-                holds[number, symbol >> 6] |= np.uint64(1) << np.uint64(symbol & 63)
-            child = rules.root[symbol]
-            if child >= 0:
-                first[number] |= rules.masks[child]
-                if rules.accept_offsets[child + 1] > rules.accept_offsets[child]:
-                    ends[number] = True
-            elif child != NO_CHILD:
-                ends[number] = True
-    return Classes(of_type, offsets, symbols, bits, holds, first, ends)
-
-
-# ---------------------------------------------------------------- protected spans
 
 
 def mark_protected(

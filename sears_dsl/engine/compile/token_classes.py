@@ -1,0 +1,198 @@
+"""Which class each token type is in: types that satisfy the same symbols are one class.
+
+In: the distinct token types of batch after batch. Out: `Classes`, and `Heads` to remember pairs of
+them in. Always holds: a class keeps its number as long as its `_Known` lives; what is told of a
+type does not depend on what came before. A type is decided once, however many batches have it;
+beyond `most_types` all is forgotten. Costs a dictionary look-up for each distinct type of a
+batch, and what `Predicates.satisfied` costs for those that are new. Threads may share one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from itertools import pairwise, repeat
+from typing import Any
+
+import numpy as np
+
+from sears_dsl.engine.arrays import NO_CHILD, Classes, Heads, Rules
+from sears_dsl.engine.compile.predicates import Predicates
+from sears_dsl.runtime.growing import Growing
+from sears_dsl.runtime.kernels import expect, kernel
+from sears_dsl.tagging.tokens import Int32Array, TokenType
+
+# So many types are remembered; a batch may go beyond it.
+_MOST_TYPES = 100_000
+# Classes times words of symbols, 64 to a word: 64 MiB.
+_MOST_WORDS = 1 << 23
+# Pairs of classes that a thread remembers, and the numbers that it keeps about them.
+_PAIRS = 1 << 17
+_ARENA = 1 << 21
+# With more edges under the root (rules that were mined) types satisfy few symbols: those are asked.
+_MOST_ROOT_EDGES = 1 << 14
+
+
+class TokenClasses:
+    """The classes of token types under some rules.
+
+    Args:
+        predicates: decides the types.
+        symbols: int32 (predicates,): the symbol of each predicate, -1 where it has none.
+        rules: what the kernels read.
+        most_types: how many types are remembered before all are forgotten.
+    """
+
+    def __init__(
+        self,
+        predicates: Predicates,
+        symbols: Int32Array,
+        rules: Rules,
+        *,
+        most_types: int = _MOST_TYPES,
+    ) -> None:
+        self._predicates = predicates
+        self._symbols = symbols
+        self._rules = rules
+        self._most_types = most_types
+        self._words = (len(rules.root) + 63) >> 6
+        self._alone = threading.Lock()
+        self._known = _Known(self._words)
+
+    def of(self, types: Sequence[TokenType]) -> tuple[Classes, HeadsPool]:
+        """The classes of the types of a batch, and what is remembered of pairs of them."""
+        with self._alone:
+            numbers = self._known.numbers(types)
+            if numbers.min(initial=0) < 0:
+                numbers = self._learn(types, numbers)
+            known = self._known
+            return Classes(numbers, *(column.array for column in known.columns)), known.heads
+
+    def _learn(self, types: Sequence[TokenType], numbers: Int32Array) -> Int32Array:
+        """The class of each type of a batch, of which some (-1) are new."""
+        new = np.flatnonzero(numbers < 0).tolist()
+        if len(self._known.class_of) + len(new) > self._most_types:
+            self._known = _Known(self._words)
+            new = list(range(len(types)))
+        unseen = [types[place] for place in new]
+        group_of, offsets, ids = self._predicates.satisfied(unseen, symbols=self._symbols)
+        expect(len(ids))
+        if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
+            self._known = _Known(self._words)
+            return self._learn(types, np.full(len(types), -1, np.int32))
+        if self._known.is_full(len(offsets) - 1):  # of this batch alone
+            self._known = _Known(0)
+        of_group = self._known.add(offsets, ids, self._rules)
+        self._known.class_of.update(zip(unseen, of_group[group_of].tolist(), strict=True))
+        numbers[new] = of_group[group_of]
+        return numbers
+
+
+class _Known:
+    """What was learnt about types; a column for each field of `Classes` behind the first."""
+
+    def __init__(self, words: int) -> None:
+        self.class_of: dict[TokenType, int] = {}
+        self.heads = HeadsPool()
+        self._numbers: dict[bytes, int] = {}  # the symbols of a class → its number
+        self.columns = (
+            Growing(np.zeros(1, np.int32)),
+            Growing(np.zeros(0, np.int32)),
+            Growing(np.zeros(0, np.uint64)),
+            Growing(np.zeros((0, words), np.uint64)),
+            Growing(np.zeros(0, np.uint64)),
+            Growing(np.zeros(0, np.bool_)),
+        )
+
+    def numbers(self, types: Sequence[TokenType]) -> Int32Array:
+        """The class of each type, -1 where it is new."""
+        return np.fromiter(map(self.class_of.get, types, repeat(-1)), np.int32, len(types))
+
+    def is_full(self, groups: int) -> bool:
+        """Whether the bits of so many more classes would be too much."""
+        words: int = self.columns[3].array.shape[1]
+        return (len(self._numbers) + groups) * words > _MOST_WORDS
+
+    def add(self, offsets: Int32Array, ids: Int32Array, rules: Rules) -> Int32Array:
+        """The class of each group of types, which satisfies ids[offsets[g]:offsets[g + 1]]."""
+        symbols = [ids[low:high] for low, high in pairwise(offsets.tolist())]
+        numbers = self._numbers
+        known = len(numbers)
+        of_group = [numbers.setdefault(each.tobytes(), len(numbers)) for each in symbols]
+        first = np.unique(of_group, return_index=True)[1]
+        new = [symbols[group] for group in first if of_group[group] >= known]
+        if new:
+            own = np.zeros(len(new) + 1, np.int32)
+            np.cumsum(list(map(len, new)), out=own[1:])
+            flat = np.concatenate(new)
+            words = self.columns[3].array.shape[1]
+            added = (own[1:] + len(self.columns[1]), flat, *_describe(own, flat, words, rules))
+            for column, entries in zip(self.columns, added, strict=True):
+                column.extend(entries)
+        return np.array(of_group, np.int32)
+
+
+class HeadsPool:
+    """Heads that no thread uses now; they serve the classes of one `_Known`."""
+
+    def __init__(self) -> None:
+        self._idle: list[Heads] = []
+
+    def take(self, tokens: int, classes: Classes, rules: Rules) -> Heads:
+        """Heads for a scan of so many tokens; to be given back."""
+        pairs = min(_PAIRS, 1 << tokens.bit_length())
+        count, words = classes.holds.shape
+        if rules.root_edges > _MOST_ROOT_EDGES:
+            words = 0
+        try:
+            heads = self._idle.pop()  # one thread alone gets it
+        except IndexError:
+            heads = None
+        if heads is None or len(heads.slots) < pairs:
+            heads = Heads(
+                slots=np.full((pairs, 2), -1, np.int64),
+                masks=np.zeros(pairs, np.uint64),
+                arena=np.empty(_ARENA, np.int32),
+                used=np.zeros(1, np.int64),
+                follows=np.zeros((count, words), np.uint64),
+                known=np.zeros(count, np.bool_),
+                candidates=np.empty(len(rules.root), np.int32),
+            )
+        if len(heads.known) < count:
+            follows = np.zeros((2 * count, words), np.uint64)
+            known = np.zeros(2 * count, np.bool_)
+            follows[: len(heads.known)] = heads.follows
+            known[: len(heads.known)] = heads.known
+            heads = heads._replace(follows=follows, known=known)
+        return heads
+
+    def give_back(self, heads: Heads) -> None:
+        """Let the next scan have them."""
+        self._idle.append(heads)
+
+
+@kernel
+def _describe(offsets: Any, symbols: Any, words: Any, rules: Any) -> Any:
+    """What the scan is to know of classes: `Classes.bits`, `holds`, `first` and `ends`.
+
+    Class k satisfies symbols[offsets[k]:offsets[k + 1]].
+    """
+    classes = offsets.shape[0] - 1
+    bits = np.zeros(classes, np.uint64)
+    holds = np.zeros((classes, words), np.uint64)
+    first = np.zeros(classes, np.uint64)
+    ends = np.zeros(classes, np.bool_)
+    for number in range(classes):
+        for at in range(offsets[number], offsets[number + 1]):
+            symbol = symbols[at]
+            bits[number] |= np.uint64(1) << np.uint64(symbol & 63)
+            if words > 0:
+                holds[number, symbol >> 6] |= np.uint64(1) << np.uint64(symbol & 63)
+            child = rules.root[symbol]
+            if child >= 0:
+                first[number] |= rules.masks[child]
+                if rules.accept_offsets[child + 1] > rules.accept_offsets[child]:
+                    ends[number] = True
+            elif child != NO_CHILD:
+                ends[number] = True
+    return bits, holds, first, ends
