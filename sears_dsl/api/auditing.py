@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from sears_dsl.api.given import (
+    AnyOracle,
     AnyRules,
     OnProgress,
     in_python,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from sears_dsl.models.predictor import Comparison
     from sears_dsl.paraphrasing.plugins import AnyScorer
     from sears_dsl.tagging.tagger import Tagger
-
-AnyOracle: TypeAlias = Callable[[Sequence[Mapping[str, str]]], Sequence[bool]] | str | Path
-"""A function of a list of rewrites, ``module:function``, or the journal of a reviewer."""
 
 AS_FOUND = "as found"
 """Of an audit where nobody chooses: the scorer that scored the rules when they were found."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sears_dsl.api.given import AnyRules, in_python, rulesets_of
+from sears_dsl.api.given import AnyOracle, AnyRules, in_python, rulesets_of
 from sears_dsl.api.results import Bars, Result
 
 if TYPE_CHECKING:
@@ -80,7 +80,12 @@ class GenerationResult(Result):
 
 
 def generate(
-    rules: AnyRules, *, limit: int | None = None, by: By = "template", seed: int = 0
+    rules: AnyRules,
+    *,
+    limit: int | None = None,
+    by: By = "template",
+    seed: int = 0,
+    oracle: AnyOracle | None = None,
 ) -> GenerationResult:
     r"""The sentences that templates stand for.
 
@@ -90,10 +95,15 @@ def generate(
         by: which sentences a limit leaves: as many of each ``template``, or each ``sentence`` with
             the same chance.
         seed: of that draw.
+        oracle: what rejects sentences: a function of a list of them, dictionaries from column to
+            text, that says of each whether it is kept; ``module:function``; or the journal of a
+            reviewer.
 
     Raises:
         UsageError: there is no template.
         RuleSyntaxError: findings in a file.
+        ModelError: the oracle fails.
+        DataError: it rejects everything.
 
     Example:
         >>> import sears_dsl as sears
@@ -108,4 +118,12 @@ def generate(
     from sears_dsl.generating.table import generated
 
     with in_python():
-        return GenerationResult(generated(rulesets_of(rules), limit=limit, by=by, seed=seed))
+        rulesets = rulesets_of(rules)
+        keep = None
+        if oracle is not None:
+            from sears_dsl.effects.oracle import sentences_kept
+            from sears_dsl.vetting.oracle import open_oracle
+
+            keep = sentences_kept(open_oracle(oracle, rulesets))
+        table = generated(rulesets, limit=limit, by=by, seed=seed, keep=keep)
+        return GenerationResult(table)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 AnyRules: TypeAlias = "Ruleset | str | Path | Sequence[Ruleset | str | Path]"
 """A ruleset; a rule file, a folder or the name of a shipped ruleset; or several of these."""
 
+AnyOracle: TypeAlias = Callable[[Sequence[Mapping[str, str]]], Sequence[bool]] | str | Path
+"""A function of rewrites or sentences, ``module:function``, or the journal of a reviewer."""
+
 OnProgress: TypeAlias = Callable[[str, int, int | None], object]
 """Called with a stage, how many are done and how many there are; None where nobody knows."""
 

@@ -1,4 +1,4 @@
-"""``sears.vet``: people judge rules on a page, while the notebook goes on."""
+"""``sears.vet``: people judge rules or templates on a page, while the notebook goes on."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from sears_dsl.models.predictor import Comparison
     from sears_dsl.paraphrasing.plugins import AnyScorer
     from sears_dsl.tagging.tagger import Tagger
-    from sears_dsl.vetting.merging import ReviewOutcome
+    from sears_dsl.vetting.merging import Judged, ReviewOutcome
     from sears_dsl.vetting.outputs import WrittenFiles
+    from sears_dsl.vetting.review.deciding import Deciding
     from sears_dsl.vetting.running import VettingPlace
 
 
 class VettingResult(Result, Closing):
-    """A page on which people judge rules, and what they decided so far.
+    """A page on which people judge rules or templates, and what they decided so far.
 
     It answers until `close`, or until the end of a ``with`` block. Every decision is in a journal
     at once; `vet` of the same rules goes on where this one ended.
@@ -45,13 +46,21 @@ class VettingResult(Result, Closing):
         place: the rules, and where decisions go.
         addresses: reviewer → the address of the page, with a secret in it: whoever has it can
             decide.
+        of_templates: whether templates are judged, and not rules.
     """
 
     def __init__(
-        self, place: VettingPlace, addresses: Mapping[str, str], tagger: Tagger, opened: ExitStack
+        self,
+        place: VettingPlace,
+        addresses: Mapping[str, str],
+        tagger: Tagger,
+        opened: ExitStack,
+        *,
+        of_templates: bool = False,
     ) -> None:
         self.place = place
         self.addresses = addresses
+        self.of_templates = of_templates
         self._tagger = tagger
         self._opened = opened
 
@@ -63,46 +72,66 @@ class VettingResult(Result, Closing):
     @property
     def rules(self) -> tuple[ReviewOutcome, ...]:
         """Of each rule what was decided, by whom."""
+        return self._outcomes("rules")
+
+    @property
+    def templates(self) -> tuple[ReviewOutcome, ...]:
+        """Of each template what was decided, by whom."""
+        return self._outcomes("templates")
+
+    def _outcomes(self, of: Judged) -> tuple[ReviewOutcome, ...]:
         from sears_dsl.vetting.merging import outcomes, read_reviews
 
         journals = [each for each in self.place.journals.values() if each.exists()]
         reviews = read_reviews(journals, self.place.ruleset)
-        return tuple(outcomes(self.place.ruleset, reviews, policy="majority"))
+        return tuple(outcomes(self.place.ruleset, reviews, of=of))
 
     @property
     def ruleset(self) -> Ruleset:
         """The rules that people accepted, edited or wrote."""
         from sears_dsl.language.loader import parse
-        from sears_dsl.vetting.merging import outcomes, read_reviews
+        from sears_dsl.vetting.merging import read_reviews, vetting_outcomes
         from sears_dsl.vetting.vetted import vetted_text
 
         place = self.place
         reviews = read_reviews([e for e in place.journals.values() if e.exists()], place.ruleset)
-        found = outcomes(place.ruleset, reviews, policy="majority")
+        found = vetting_outcomes(place.ruleset, reviews)
         text = vetted_text(place.ruleset, found, reviews, tagger=self._tagger)
         return parse(text, path=str(place.output))
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row a rule: rule, outcome, who decided what."""
-        from sears_dsl.language.printer import print_rule
+        """A row a rule, or a template where templates are judged: outcome, who decided what."""
+        from sears_dsl.language.printer import print_rule, print_template
 
+        ruleset = self.place.ruleset
+        judged = self._judged
+        texts = (
+            ("template", list(map(print_template, ruleset.templates)))
+            if self.of_templates
+            else ("rule", list(map(print_rule, ruleset.rules)))
+        )
         return {
-            "id": list(self.place.ruleset.rule_ids),
-            "rule": [print_rule(rule) for rule in self.place.ruleset.rules],
-            "outcome": [each.decided for each in self.rules],
+            "id": [each.rule for each in judged],
+            **dict([texts]),
+            "outcome": [each.decided for each in judged],
             "who": [
                 ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
-                for outcome in self.rules
+                for outcome in judged
             ],
         }
 
     @property
+    def _judged(self) -> tuple[ReviewOutcome, ...]:
+        return self.templates if self.of_templates else self.rules
+
+    @property
     def summary(self) -> str:
-        """How many rules were decided."""
-        decided = [each.decided for each in self.rules]
+        """How many rules or templates were decided."""
+        decided = [each.decided for each in self._judged]
         left = decided.count("unjudged")
-        return f"{len(decided) - left:,} of {len(decided):,} rules judged; page {self.address}"
+        what = "templates" if self.of_templates else "rules"
+        return f"{len(decided) - left:,} of {len(decided):,} {what} judged; page {self.address}"
 
     def save(self, path: str | Path | None = None) -> WrittenFiles:
         """Write what `sears vetted -o` writes: the vetted ruleset, and beside it those left out.
@@ -123,7 +152,7 @@ class VettingResult(Result, Closing):
         return write_vetted(place.ruleset, reviews, target, tagger=self._tagger)
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """Of each judged rule the share of its reviewers who want it, as it is or edited.
+        """Of what was judged the share of its reviewers who want it, as it is or edited.
 
         Args:
             axes: where to draw; None for a new figure.
@@ -131,20 +160,20 @@ class VettingResult(Result, Closing):
         Raises:
             UsageError: matplotlib is not installed.
         """
-        from sears_dsl.language.printer import print_rule
         from sears_dsl.statistics import wilson_interval
 
+        texts = self.columns["template" if self.of_templates else "rule"]
         judged = [
-            (print_rule(rule), [each.verdict != "reject" for each in outcome.verdicts.values()])
-            for rule, outcome in zip(self.place.ruleset.rules, self.rules, strict=True)
+            (text, [each.verdict != "reject" for each in outcome.verdicts.values()])
+            for text, outcome in zip(texts, self._judged, strict=True)
             if outcome.verdicts
         ]
         ends = [wilson_interval(sum(wanted), len(wanted)) for _, wanted in judged]
         return Bars(
-            [rule for rule, _ in judged],
+            [text for text, _ in judged],
             [sum(wanted) / len(wanted) for _, wanted in judged],
             [(float(low), float(high)) for low, high in ends],
-            title="reviewers who want a rule",
+            title=f"reviewers who want a {'template' if self.of_templates else 'rule'}",
         ).draw(axes)
 
     def close(self) -> None:
@@ -155,17 +184,18 @@ class VettingResult(Result, Closing):
         """Links to the pages, and what was decided."""
         links = "".join(
             f'<p>{html.escape(name)}: <a href="{html.escape(address)}" target="_blank" '
-            f'rel="noreferrer">judge rules</a></p>'
+            f'rel="noreferrer">judge</a></p>'
             for name, address in self.addresses.items()
         )
         return links + super()._repr_html_()
 
 
 def vet(
-    model: object,
-    data: object,
+    model: object | None,
+    data: object | None,
     rules: object,
     *,
+    templates: bool = False,
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
@@ -186,15 +216,19 @@ def vet(
     tagger: Tagger | str | None = None,
     on_progress: OnProgress | None = None,
 ) -> VettingResult:
-    """Open a page on this machine on which people judge rules, write rules and pick adversaries.
+    """Open a page on this machine on which people judge rules, or read templates.
+
+    On that of rules they also write rules and pick adversaries.
 
     What `sears vet` does, with its defaults, beside whatever else this process does.
 
     Args:
-        model: as `discover` takes it.
-        data: labelled rows, as `discover` takes them.
+        model: as `discover` takes it; None for templates.
+        data: labelled rows, as `discover` takes them; None for templates.
         rules: a rule file, the name of a shipped ruleset, or rules that lie in a file: decisions
             are kept beside it, and belong to its present content.
+        templates: whether its templates are judged, and not its rules; of a file without rules
+            they are meant.
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
@@ -239,7 +273,14 @@ def vet(
         need_discovery()
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.vetting.running import Sitting, open_journals, pages_of, place_of
+    from sears_dsl.vetting.review.reading import TemplateSession
+    from sears_dsl.vetting.running import (
+        Sitting,
+        judges_templates,
+        open_journals,
+        pages_of,
+        place_of,
+    )
     from sears_dsl.vetting.web.serving import LOOPBACK, background, listen
 
     with in_python(reviewer="reviewers"):
@@ -249,36 +290,47 @@ def vet(
             output=None if output is None else Path(output),
             journal=None if journal is None else Path(journal),
         )  # fmt: skip
+        of_templates = judges_templates(ruleset, templates)
+        if not of_templates and (model is None or data is None):
+            raise UsageError("rules are judged on rows", help="give a model and data")
         measure = None
         if scorer is not None:
             measure = load_chosen_scorer(scorer, pivots=pivots, tau=tau)
             _ = measure.tau  # one of the user's own may have none, and says so
         chosen = tagger_of(tagger, [ruleset])
-        compile_rules([ruleset], tagger=chosen)
         show = shown(on_progress)
-        rows = labelled_rows(
-            read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
-            limit=limit,
-        )  # fmt: skip
-        show("loading the model", 0, None)
-        predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
-        sitting = Sitting(
-            data=rows, predictor=predictor, tagger=chosen, scorer=measure, tau=tau,
-            comparison=comparison, most=most,
-            adversaries=None if adversaries is None else str(adversaries),
-        )  # fmt: skip
+        sitting = None
+        if not of_templates:
+            compile_rules([ruleset], tagger=chosen)
+            rows = labelled_rows(
+                read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
+                limit=limit,
+            )  # fmt: skip
+            show("loading the model", 0, None)
+            predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
+            sitting = Sitting(
+                data=rows, predictor=predictor, tagger=chosen, scorer=measure, tau=tau,
+                comparison=comparison, most=most,
+                adversaries=None if adversaries is None else str(adversaries),
+            )  # fmt: skip
         with ExitStack() as opening:
             listening, changed = listen(port)
             opening.enter_context(listening)
             if changed:
                 remark(changed)
             journals = opening.enter_context(open_journals(place, note=remark))
-            sessions = sitting.sessions(ruleset, journals, show=show)
+            sessions: Mapping[str, Deciding] = (
+                {name: TemplateSession(ruleset, journal) for name, journal in journals.items()}
+                if sitting is None
+                else sitting.sessions(ruleset, journals, show=show)
+            )
             address = f"{LOOPBACK}:{listening.getsockname()[1]}"
             pages = pages_of(place, sessions, tagger=chosen, address=address)
             opening.enter_context(background(pages.application, listening))
             # All went well: from now on the page holds what is open.
-            return VettingResult(place, pages.addresses, chosen, opening.pop_all())
+            return VettingResult(
+                place, pages.addresses, chosen, opening.pop_all(), of_templates=of_templates
+            )
 
 
 def _in_a_file(rules: object) -> tuple[Ruleset, Path]:

@@ -2,10 +2,10 @@
 
     rewrites ──▶ what is rewritten, one a rewrite ──▶ keep or not ──▶ those that are kept
 
-In: rewrites and the rows that they were made of. Out: those that are kept, and how many of each
-rule are rejected. Always holds: an oracle sees every rewrite before the model sees any; one that
-answers something else than yes or no for each is an error, and so is one that keeps none. Costs
-what the oracle costs.
+In: rewrites and the rows that they were made of, or sentences of templates. Out: those that are
+kept, and how many of each rule are rejected. Always holds: an oracle sees every rewrite before the
+model sees any; one that answers something else than yes or no for each is an error, and so is one
+that keeps none. Costs what the oracle costs.
 
 After E. La Malfa and M. Kwiatkowska, "The King is Naked" (AAAI 2022), definitions 3 and 4: an
 oracle solves the task and rejects what is no instance of it; a rule generates only what it keeps.
@@ -28,19 +28,21 @@ from sears_dsl.models.objects import listed, object_name, told_error
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A rewrite that a model may be asked about.
+    """A rewrite, or a sentence of a template, that a model may be asked about.
 
     Attributes:
         row: column → text of its row, after the rewrite.
-        original: the text before.
+        original: the text before; of a sentence the sentence.
         text: the text after.
-        rule: the id of the rule.
+        rule: the id of the rule, or of the template.
+        label: of a sentence; None of a rewrite.
     """
 
     row: Mapping[str, str]
     original: str
     text: str
     rule: str
+    label: str | None = None
 
 
 class Oracle(Protocol):
@@ -112,6 +114,24 @@ class FunctionOracle:
                 f"the oracle {self.identity} gave {wrong[0]!r} for a rewrite", help=wanted
             )
         return [bool(each) for each in given]
+
+
+def sentences_kept(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]:
+    """An oracle as what `sears_dsl.generating.table.generated` asks about sentences.
+
+    Raises:
+        ModelError: when asked: the oracle fails.
+    """
+
+    def keep(rows: Sequence[Mapping[str, str]]) -> Sequence[bool]:
+        return oracle.keeps(
+            [
+                Candidate(row, row["text"], row["text"], row["template"], row["label"])
+                for row in rows
+            ]
+        )
+
+    return keep
 
 
 def accepted(

@@ -11,17 +11,21 @@ of them once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from sears_dsl.data.cells import Repeated
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.generating.drawing import By, selected
 from sears_dsl.generating.sentences import Numbers, Sentences, Texts
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
+
+Keep: TypeAlias = Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]
+"""Says of each row whether it is kept."""
 
 TEXT, LABEL, TEMPLATE = "text", "label", "template"
 _OWN = (TEXT, LABEL, TEMPLATE)
@@ -37,6 +41,7 @@ class TemplateCount:
         sentences: how many it has, each once.
         repeated: choices that write a sentence which an earlier one writes.
         written: how many of them are in the table.
+        rejected: how many were not to be kept.
     """
 
     name: str
@@ -44,6 +49,7 @@ class TemplateCount:
     sentences: int
     repeated: int
     written: int
+    rejected: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +79,7 @@ def generated(
     limit: int | None = None,
     by: By = "template",
     seed: int = 0,
+    keep: Keep | None = None,
 ) -> Generated:
     r"""The sentences of all templates of some rulesets.
 
@@ -82,9 +89,12 @@ def generated(
         by: which sentences a limit leaves: as many of each ``template``, or each ``sentence`` with
             the same chance.
         seed: of that draw.
+        keep: says of some sentences, as rows of the table, which are kept; asked about all of a
+            template at once, before the limit. None keeps all.
 
     Raises:
         UsageError: there is no template, or two of them have one id.
+        DataError: nothing is kept.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -98,8 +108,9 @@ def generated(
     names = [name for ruleset in rulesets for name in template_ids(ruleset.templates)]
     _check(templates, names)
     texts = [each.texts(np.arange(len(each))) for each in templates]
-    distinct = [_first_of_each(of_template) for of_template in texts]
-    chosen = selected(templates, distinct, limit=limit, by=by, seed=seed)
+    distinct = [first_of_each(of_template) for of_template in texts]
+    kept = distinct if keep is None else _kept(names, templates, distinct, keep)
+    chosen = selected(templates, kept, limit=limit, by=by, seed=seed)
     choices = (choice for each in templates for choice in each.choices)
     slots = dict.fromkeys(_slot_column(choice.column) for choice in choices)
     written_texts: Texts = np.empty(len(chosen), object)
@@ -125,12 +136,37 @@ def generated(
                 sentences=len(numbers),
                 repeated=len(sentences) - len(numbers),
                 written=count,
+                rejected=len(numbers) - len(left),
             )
-            for name, sentences, numbers, count in zip(
-                names, templates, distinct, written, strict=True
+            for name, sentences, numbers, left, count in zip(
+                names, templates, distinct, kept, written, strict=True
             )
         ),
     )
+
+
+def _kept(
+    names: Sequence[str], templates: Sequence[Sentences], distinct: Sequence[Numbers], keep: Keep
+) -> list[Numbers]:
+    """The numbers of each template's sentences that are kept."""
+    found = []
+    for name, sentences, numbers in zip(names, templates, distinct, strict=True):
+        columns: dict[str, Sequence[str]] = {
+            TEXT: sentences.texts(numbers).tolist(),
+            LABEL: [sentences.template.metadata.label or ""] * len(numbers),
+            TEMPLATE: [name] * len(numbers),
+        }
+        for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
+            columns[_slot_column(choice.column)] = Repeated(members[0], members[1].tolist())
+        of_rows = zip(*columns.values(), strict=True)
+        rows = [dict(zip(columns, values, strict=True)) for values in of_rows]
+        found.append(numbers[np.array(keep(rows), np.bool_)])
+    if not any(map(len, found)):
+        raise DataError(
+            f"the oracle rejects all {sum(map(len, distinct)):,} sentences, so none is left",
+            help="it should say true of a sentence that is kept, and false of one that is not",
+        )
+    return found
 
 
 def _check(templates: Sequence[Sentences], names: Sequence[str]) -> None:
@@ -153,7 +189,7 @@ def _slot_column(name: str) -> str:
     return f"{name}_" if name in _OWN else name
 
 
-def _first_of_each(texts: Texts) -> Numbers:
+def first_of_each(texts: Texts) -> Numbers:
     """Where each distinct text stands first, ascending."""
     if len(set(texts.tolist())) == len(texts):
         return np.arange(len(texts))

@@ -8,6 +8,7 @@ Kinds of entries, by task:
     judge   accept, reject, edit, skip (a rule); pair (one example of it: same meaning or not)
     write   save, remove (a rule that the reviewer wrote)
     pick    pick (the closest adversary of a sentence, or none)
+    read    template (accept, reject or skip it), sentence (one that it writes: rejected or not)
     undo    takes one of these back
 """
 
@@ -22,7 +23,7 @@ from sears_dsl.errors import DataError
 from sears_dsl.vetting.journal import JournalEntry
 
 ReviewVerdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
-ReviewTask: TypeAlias = Literal["judge", "write", "pick"]
+ReviewTask: TypeAlias = Literal["judge", "write", "pick", "read"]
 Pair: TypeAlias = tuple[str, str]
 
 TASKS: Mapping[ReviewTask, frozenset[str]] = MappingProxyType(
@@ -30,6 +31,7 @@ TASKS: Mapping[ReviewTask, frozenset[str]] = MappingProxyType(
         "judge": frozenset({"accept", "reject", "edit", "skip", "pair"}),
         "write": frozenset({"save", "remove"}),
         "pick": frozenset({"pick"}),
+        "read": frozenset({"template", "sentence"}),
     }
 )
 """Which kinds of entries belong to which task."""
@@ -45,6 +47,11 @@ REASONS: Mapping[str, str] = MappingProxyType(
 )
 """Why a rule may be rejected; ``other`` is told in the reviewer's own words."""
 
+TEMPLATE_REASONS: Mapping[str, str] = MappingProxyType(
+    {"label": "has a label that can be argued about"}
+    | {name: words for name, words in REASONS.items() if name != "meaning"}
+)
+"""Why a template may be rejected."""
 
 # Of a value that is refused an error shows so much.
 _SHOWN = 40
@@ -52,15 +59,15 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class RuleVerdict:
-    """What a reviewer decided about a rule.
+    """What a reviewer decided about a rule, or about a template.
 
     Attributes:
         rule: its id.
-        verdict: accept, reject, edit or skip.
+        verdict: accept, reject, edit or skip; a template is never edited.
         number: of the entry.
         time: of the entry.
         new: the rule instead, of an edit.
-        reason: a key of `REASONS`, of a rejection.
+        reason: a key of `REASONS`, of a rejection; of `TEMPLATE_REASONS`, of a template's.
         note: the reviewer's own words.
         shown: (original, rewritten) of some rows that the rule changes, drawn at random; of an
             edit, the first examples of the new rule.
@@ -101,6 +108,15 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True)
+class RejectedSentence:
+    """A sentence of a template that is no good as an example of its label."""
+
+    template: str
+    text: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReviewState:
     """All that holds now.
 
@@ -109,6 +125,8 @@ class ReviewState:
         pairs: (original, rewritten) → whether they mean the same.
         written: rules that the reviewer wrote, in order.
         picks: original → pick.
+        templates: id → verdict, in the order of decision.
+        rejected: sentences of templates that were rejected, in order.
         revision: the number of entries that led here.
         last: task → the entry that undo takes back; absent where there is none.
     """
@@ -117,6 +135,8 @@ class ReviewState:
     pairs: Mapping[Pair, bool]
     written: tuple[WrittenRule, ...]
     picks: Mapping[str, Pick]
+    templates: Mapping[str, RuleVerdict]
+    rejected: tuple[RejectedSentence, ...]
     revision: int
     last: Mapping[ReviewTask, JournalEntry]
 
@@ -154,6 +174,8 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     pairs: dict[Pair, bool] = {}
     written: dict[str, WrittenRule] = {}
     picks: dict[str, Pick] = {}
+    templates: dict[str, RuleVerdict] = {}
+    rejected: dict[RejectedSentence, None] = {}
     last: dict[ReviewTask, JournalEntry] = {}
     for entry in entries:
         task = task_of(entry.kind)
@@ -183,11 +205,30 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             if not all(isinstance(text, str) for text in shown):
                 raise _strange(entry, "shown is no list of texts")
             picks[original] = Pick(original, shown, choice)
+        elif entry.kind == "sentence":
+            told = (_need(entry, name, str) for name in ("template", "text", "label"))
+            sentence = RejectedSentence(*told)
+            rejected.pop(sentence, None)
+            if _need(entry, "rejected", bool):
+                rejected[sentence] = None
+        elif entry.kind == "template":
+            verdict = _template_verdict(entry)
+            templates.pop(verdict.rule, None)
+            templates[verdict.rule] = verdict
         else:
             verdict = _verdict(entry)
             rules.pop(verdict.rule, None)
             rules[verdict.rule] = verdict
-    return ReviewState(rules, pairs, tuple(written.values()), picks, len(entries), last)
+    return ReviewState(
+        rules,
+        pairs,
+        tuple(written.values()),
+        picks,
+        templates,
+        tuple(rejected),
+        len(entries),
+        last,
+    )
 
 
 def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
@@ -202,9 +243,7 @@ def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
 
 def _verdict(entry: JournalEntry) -> RuleVerdict:
     kind: Any = entry.kind
-    reason = _optional(entry, "reason")
-    if kind == "reject" and reason and reason not in REASONS:
-        raise _strange(entry, f"its reason is {reason[:_SHOWN]!r}")
+    reason = _reason(entry, REASONS) if kind == "reject" else _optional(entry, "reason")
     return RuleVerdict(
         rule=_need(entry, "rule", str),
         verdict=kind,
@@ -215,6 +254,27 @@ def _verdict(entry: JournalEntry) -> RuleVerdict:
         note=_optional(entry, "note"),
         shown=_pairs(entry, "shown"),
     )
+
+
+def _template_verdict(entry: JournalEntry) -> RuleVerdict:
+    verdict = _need(entry, "verdict", str)
+    if verdict not in ("accept", "reject", "skip"):
+        raise _strange(entry, f"its verdict is {verdict[:_SHOWN]!r}")
+    return RuleVerdict(
+        rule=_need(entry, "template", str),
+        verdict=verdict,
+        number=entry.number,
+        time=entry.time,
+        reason=_reason(entry, TEMPLATE_REASONS),
+        note=_optional(entry, "note"),
+    )
+
+
+def _reason(entry: JournalEntry, known: Mapping[str, str]) -> str:
+    reason = _optional(entry, "reason")
+    if reason and reason not in known:
+        raise _strange(entry, f"its reason is {reason[:_SHOWN]!r}")
+    return reason
 
 
 def _pairs(entry: JournalEntry, name: str) -> tuple[Pair, ...]:

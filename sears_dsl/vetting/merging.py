@@ -1,10 +1,10 @@
 """Journals of several reviewers → what they say together, and how far they agree.
 
-In: journals about one ruleset. Out: a `ReviewOutcome` for each of its rules, and `Agreement`.
-Always holds: every rule has exactly one outcome; without a majority of those who judged it a rule
-is disputed, and so is one that most keep but in different wordings, none of which has more voices
-than the others; what is disputed is not accepted; the order of the journals makes no difference.
-Costs a pass over the journals.
+In: journals about one ruleset. Out: a `ReviewOutcome` for each of its rules and templates, and
+`Agreement`. Always holds: each of them has exactly one outcome; without a majority of those who
+judged it a rule is disputed, and so is one that most keep but in different wordings, none of which
+has more voices than the others; what is disputed is not accepted; the order of the journals makes
+no difference. Costs a pass over the journals.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sears_dsl.errors import UsageError
+from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.agreement import Kappa, choice_kappa, cohen_kappa, fleiss_kappa
 from sears_dsl.vetting.decisions import ReviewState, RuleVerdict, replay
@@ -27,6 +28,12 @@ Policy: TypeAlias = Literal["majority", "all", "any"]
 
 _Item: TypeAlias = tuple[str, ...]
 """What reviewers judged: a rule's id; a sentence and the adversaries that were shown of it."""
+
+Judged: TypeAlias = Literal["rules", "templates"]
+"""What an outcome is about."""
+
+Agreed: TypeAlias = Literal["rules", "templates", "picks"]
+"""What reviewers can agree on."""
 
 Decided: TypeAlias = Literal["kept", "edited", "rejected", "disputed", "unjudged"]
 
@@ -47,7 +54,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """What became of a rule.
+    """What became of a rule, or of a template.
 
     Attributes:
         rule: its id.
@@ -60,6 +67,14 @@ class ReviewOutcome:
     decided: Decided
     new: str
     verdicts: Mapping[str, RuleVerdict]
+
+
+@dataclass(frozen=True, slots=True)
+class VettingOutcomes:
+    """What became of rules and templates; None of a kind that was not up for judgement."""
+
+    rules: Sequence[ReviewOutcome] | None
+    templates: Sequence[ReviewOutcome] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +117,51 @@ def read_reviews(paths: Sequence[Path], ruleset: Ruleset) -> list[Review]:
 
 
 def outcomes(
-    ruleset: Ruleset, reviews: Sequence[Review], *, policy: Policy = "majority"
+    ruleset: Ruleset,
+    reviews: Sequence[Review],
+    *,
+    policy: Policy = "majority",
+    of: Judged = "rules",
 ) -> list[ReviewOutcome]:
-    """What became of each rule, in the order of the ruleset.
+    """What became of each rule, or of each template, in the order of the ruleset.
 
     Args:
         ruleset: the rules.
         reviews: of each reviewer.
         policy: a rule is kept if ``majority`` (more than half), ``all`` or ``any`` of those who
             judged it accept it, as it is or edited. Skipping is not judging.
+        of: rules or templates.
     """
-    return [_outcome(name, reviews, policy) for name in ruleset.rule_ids]
+    names = ruleset.rule_ids if of == "rules" else template_ids(ruleset.templates)
+    given = {review.reviewer: getattr(review.state, of) for review in reviews}
+    return [_outcome(name, given, policy) for name in names]
 
 
-def _outcome(name: str, reviews: Sequence[Review], policy: Policy) -> ReviewOutcome:
+def vetting_outcomes(
+    ruleset: Ruleset, reviews: Sequence[Review], *, policy: Policy = "majority"
+) -> VettingOutcomes:
+    """What became of the rules, and of the templates.
+
+    A file may hold both, which are judged on pages of their own: those of which nobody judged any,
+    while others were judged, stay as they are.
+    """
+    of_templates = any(each.state.templates or each.state.rejected for each in reviews)
+    of_rules = any(each.state.rules or each.state.written for each in reviews)
+    return VettingOutcomes(
+        rules=outcomes(ruleset, reviews, policy=policy) if of_rules or not of_templates else None,
+        templates=outcomes(ruleset, reviews, policy=policy, of="templates")
+        if of_templates
+        else None,
+    )
+
+
+def _outcome(
+    name: str, given: Mapping[str, Mapping[str, RuleVerdict]], policy: Policy
+) -> ReviewOutcome:
     verdicts = {
-        review.reviewer: review.state.rules[name]
-        for review in reviews
-        if name in review.state.rules and review.state.rules[name].verdict != "skip"
+        reviewer: of_reviewer[name]
+        for reviewer, of_reviewer in given.items()
+        if name in of_reviewer and of_reviewer[name].verdict != "skip"
     }
     if not verdicts:
         return ReviewOutcome(name, "unjudged", "", verdicts)
@@ -137,13 +179,13 @@ def _outcome(name: str, reviews: Sequence[Review], policy: Policy) -> ReviewOutc
     return ReviewOutcome(name, "edited" if first else "kept", first, verdicts)
 
 
-def agreement(reviews: Sequence[Review], on: Literal["rules", "picks"] = "rules") -> Agreement:
+def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
     """How far reviewers agree.
 
     Args:
         reviews: of each reviewer.
-        on: ``rules``, kept (as they are or edited) or rejected; or ``picks``, which adversary of a
-            sentence is closest, or none.
+        on: ``rules`` or ``templates``, kept (as they are or edited) or rejected; or ``picks``,
+            which adversary of a sentence is closest, or none.
     """
     given = {review.reviewer: _RATINGS[on](review.state) for review in reviews}
     pairs = {names: _kappa(given, names, on) for names in combinations(given, 2)}
@@ -154,7 +196,7 @@ def agreement(reviews: Sequence[Review], on: Literal["rules", "picks"] = "rules"
 def _kappa(
     given: Mapping[str, Mapping[_Item, str]],
     names: Sequence[str],
-    on: Literal["rules", "picks"],
+    on: Agreed,
 ) -> Kappa:
     """Agreement of these reviewers on what all of them judged."""
     items = sorted(set.intersection(*(set(given[name]) for name in names)))
@@ -167,10 +209,10 @@ def _kappa(
     return fleiss_kappa(ratings)
 
 
-def _of_rules(state: ReviewState) -> dict[_Item, str]:
+def _kept_or_not(verdicts: Mapping[str, RuleVerdict]) -> dict[_Item, str]:
     return {
         (name,): "reject" if each.verdict == "reject" else "keep"
-        for name, each in state.rules.items()
+        for name, each in verdicts.items()
         if each.verdict != "skip"
     }
 
@@ -184,7 +226,8 @@ def _of_picks(state: ReviewState) -> dict[_Item, str]:
     }
 
 
-_RATINGS: Mapping[str, Callable[[ReviewState], dict[_Item, str]]] = {
-    "rules": _of_rules,
+_RATINGS: Mapping[Agreed, Callable[[ReviewState], dict[_Item, str]]] = {
+    "rules": lambda state: _kept_or_not(state.rules),
+    "templates": lambda state: _kept_or_not(state.templates),
     "picks": _of_picks,
 }

@@ -1,9 +1,10 @@
 """A vetting journal as an oracle: what a person rejected there, a model is not asked about.
 
-In: a journal, and the rules that are audited. Out: `JournalOracle`. Always holds: a pair that was
-marked as differing is rejected whichever rule writes it, and so is all that a rejected rule writes;
-what nobody judged is kept; verdicts on rules count only where the journal is about this version of
-them, since an id may by now mean another rule. Costs a look-up a rewrite.
+In: a journal, and the rules and templates that are audited. Out: `JournalOracle`. Always holds: a
+pair that was marked as differing is rejected whichever rule writes it, a sentence that was rejected
+whichever template writes it with that label, and so is all that a rejected rule or template writes;
+what nobody judged is kept; verdicts on rules and templates count only where the journal is about
+this version of them, since an id may by now mean another one. Costs a look-up a rewrite.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from sears_dsl.effects.oracle import Candidate, FunctionOracle, Oracle
 from sears_dsl.errors import UsageError
-from sears_dsl.language.printer import distinct_ids
+from sears_dsl.language.printer import distinct_ids, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.objects import is_object_name, load_object
 from sears_dsl.vetting.decisions import Pair, replay
@@ -21,12 +22,14 @@ from sears_dsl.vetting.journal import read_journal, ruleset_digest
 
 
 class JournalOracle:
-    """Rejects the pairs and the rules that a reviewer rejected.
+    """Rejects what a reviewer rejected: pairs, rules, sentences, templates.
 
     Args:
         identity: which journal it is.
         differing: pairs (original, rewritten) that were marked as differing.
         rejected: ids of rules that were rejected, or that others were written instead of.
+        sentences: (text, label) of sentences of templates that were rejected.
+        templates: ids of templates that were rejected.
 
     Example:
         >>> oracle = JournalOracle("of ana", {("a movie", "a film")}, set())
@@ -34,15 +37,27 @@ class JournalOracle:
         [False]
     """
 
-    def __init__(self, identity: str, differing: Set[Pair], rejected: Set[str]) -> None:
+    def __init__(
+        self,
+        identity: str,
+        differing: Set[Pair],
+        rejected: Set[str],
+        *,
+        sentences: Set[tuple[str, str]] = frozenset(),
+        templates: Set[str] = frozenset(),
+    ) -> None:
         self.identity = identity
         self._differing = differing
         self._rejected = rejected
+        self._sentences = sentences
+        self._templates = templates
 
     def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
-        """For each rewrite whether it is kept."""
+        """For each rewrite or sentence whether it is kept."""
         return [
             each.rule not in self._rejected and (each.original, each.text) not in self._differing
+            if each.label is None
+            else each.rule not in self._templates and (each.text, each.label) not in self._sentences
             for each in candidates
         ]
 
@@ -96,5 +111,16 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
         name for each, name in zip(plain, distinct_ids(rulesets), strict=True) if each in out
     }
     differing = {pair for pair, same in state.pairs.items() if not same}
-    identity = f"journal of {header.reviewer}, {len(entries):,} entries"
-    return JournalOracle(identity, differing, rejected)
+    return JournalOracle(
+        f"journal of {header.reviewer}, {len(entries):,} entries",
+        differing,
+        rejected,
+        sentences={(each.text, each.label) for each in state.rejected},
+        templates={
+            name
+            for ruleset, here in zip(rulesets, judged, strict=True)
+            if here
+            for name in template_ids(ruleset.templates)
+            if name in state.templates and state.templates[name].verdict == "reject"
+        },
+    )

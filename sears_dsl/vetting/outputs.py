@@ -1,4 +1,4 @@
-"""The files that vetting leaves: vetted ruleset, its origin, rules left out, judged pairs.
+"""The files that vetting leaves: vetted ruleset, its origin, what is left out, judged pairs.
 
 In: a ruleset and reviews. Out: files, each written whole or not at all. Always holds: the same
 journals write the same bytes; a ruleset with imports stays in its folder, where they are found; the
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.vetting.merging import Policy, Review, outcomes
+from sears_dsl.vetting.merging import Policy, Review, vetting_outcomes
 from sears_dsl.vetting.vetted import judged_pairs, left_out_text, vetted_text
 
 
@@ -33,16 +33,18 @@ class WrittenFiles:
     """What was written.
 
     Attributes:
-        vetted: the file of kept, edited and written rules.
-        left_out: the file of the others; None where there are none.
+        vetted: the file of what was kept, edited and written.
+        left_out: the file of the rest; None where there is none.
         counts: outcome → rules.
         added: rules that reviewers wrote.
+        templates: outcome → templates; empty where none was judged.
     """
 
     vetted: Path
     left_out: Path | None
     counts: Mapping[str, int]
     added: int
+    templates: Mapping[str, int] = field(default_factory=dict)
 
 
 def written_sentence(written: WrittenFiles) -> str:
@@ -52,14 +54,23 @@ def written_sentence(written: WrittenFiles) -> str:
         >>> written_sentence(WrittenFiles(Path("a.vetted.sear"), None, {"kept": 1}, 0))
         '1 rule kept, in a.vetted.sear'
     """
-    counts = written.counts
+    counts, templates = written.counts, written.templates
     kept = counts.get("kept", 0) + counts.get("edited", 0)
-    parts = [f"{'1 rule' if kept == 1 else f'{kept:,} rules'} kept"]
+    parts = []
+    if counts or not templates:
+        parts.append(f"{'1 rule' if kept == 1 else f'{kept:,} rules'} kept")
     if counts.get("edited"):
         parts.append(f"{counts['edited']} of them edited")
     if written.added:
         parts.append(f"{written.added} written")
-    others = sum(counts.get(each, 0) for each in ("rejected", "disputed", "unjudged"))
+    if templates:
+        stay = templates.get("kept", 0)
+        parts.append(f"{'1 template' if stay == 1 else f'{stay:,} templates'} kept")
+    others = sum(
+        of_kind.get(each, 0)
+        for of_kind in (counts, templates)
+        for each in ("rejected", "disputed", "unjudged")
+    )
     beside = f"; {others} left out, in {written.left_out}" if written.left_out else ""
     return f"{', '.join(parts)}, in {written.vetted}{beside}"
 
@@ -106,18 +117,22 @@ def write_vetted(
             f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",
             help="write the vetted ruleset into the same folder",
         )
-    found = outcomes(ruleset, reviews, policy=policy)
+    found = vetting_outcomes(ruleset, reviews, policy=policy)
     text = vetted_text(ruleset, found, reviews, tagger=tagger)
-    counts = Counter[str](outcome.decided for outcome in found)
+    counts, templates = (
+        Counter[str](outcome.decided for outcome in of_kind or ())
+        for of_kind in (found.rules, found.templates)
+    )
     beside = left_out_path(path)
-    if counts["kept"] + counts["edited"] < len(found):
+    if {*counts, *templates} - {"kept", "edited"}:
         write_atomically(beside, left_out_text(ruleset, found).encode("utf-8"))
     elif beside.exists():
         beside.unlink()
     _carry_manifest(Path(ruleset.path), path)
     write_atomically(path, text.encode("utf-8"))
     added = {written.text for review in reviews for written in review.state.written}
-    return WrittenFiles(path, beside if beside.exists() else None, dict(counts), len(added))
+    left_out = beside if beside.exists() else None
+    return WrittenFiles(path, left_out, dict(counts), len(added), dict(templates))
 
 
 def _carry_manifest(source: Path, vetted: Path) -> None:

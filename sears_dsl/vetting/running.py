@@ -1,10 +1,11 @@
-"""A sitting: from a ruleset, rows and a model to the page on which people judge.
+"""A sitting: from a ruleset, rows and a model to the page on which people judge it.
 
     `VettingPlace` ──▶ journals, ours until the end ──▶ workbench ──▶ a session a reviewer ──▶ page
 
 In: where rules lie and decisions go, rows, a model, choices. Out: sessions and the application that
-serves them. Always holds: each reviewer has an own journal; a journal in which nothing was decided
-does not stay. Costs tagging the rows and asking the model about them and their rewrites.
+serves them; templates need neither rows nor a model. Always holds: each reviewer has an own
+journal; a journal in which nothing was decided does not stay. Costs tagging the rows and asking the
+model about them and their rewrites.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.journal import REVIEWER, Journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted, written_sentence
+from sears_dsl.vetting.review.deciding import Deciding
 from sears_dsl.vetting.review.picking import choices_of_rules, read_choices
 from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.review.workbench import Workbench
@@ -167,8 +169,10 @@ def place_of(
         raise UsageError("--reviewer: one name was given twice", help="give each name once")
     if journal is not None and len(names) > 1:
         raise UsageError("--journal is for one reviewer", help="each of several has an own one")
-    if not ruleset.rules:
-        raise UsageError(f"{ruleset.path} has no rules", help="name a ruleset with rules to judge")
+    if not ruleset.rules and not ruleset.templates:
+        raise UsageError(
+            f"{ruleset.path} has no rules", help="name a ruleset with rules or templates to judge"
+        )
     target = output or folder / f"{stem}.vetted.sear"
     journals = {name: journal or target.with_name(f"{stem}.{name}.vetting.jsonl") for name in names}
     return VettingPlace(ruleset, target, journals)
@@ -179,6 +183,23 @@ def _user() -> str:
         return re.sub(r"[^\w.-]", "-", getpass.getuser())
     except (KeyError, OSError):
         return "reviewer"
+
+
+def judges_templates(ruleset: Ruleset, chosen: bool) -> bool:
+    """Whether templates are judged, and not rules.
+
+    Args:
+        ruleset: what is to be judged.
+        chosen: whether a person asked for templates; those of a file without rules are meant.
+
+    Raises:
+        UsageError: it has none.
+    """
+    if chosen and not ruleset.templates:
+        raise UsageError(
+            f"{ruleset.path} has no templates", help="without --templates its rules are judged"
+        )
+    return chosen or not ruleset.rules
 
 
 @contextmanager
@@ -227,7 +248,7 @@ class Pages:
 
 def pages_of(
     place: VettingPlace,
-    sessions: Mapping[str, Session],
+    sessions: Mapping[str, Deciding],
     *,
     tagger: Tagger,
     address: str,

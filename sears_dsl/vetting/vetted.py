@@ -1,4 +1,4 @@
-"""What leaves vetting: the ruleset of kept rules, the others with their reasons, judged pairs.
+"""What leaves vetting: the ruleset of what was kept, the rest with its reasons, judged pairs.
 
 In: a ruleset, reviews, outcomes. Out: texts of files. Always holds: what is written parses, is
 formatted, and depends on the ruleset and the journals alone; kept rules stand as they stood, with
@@ -16,15 +16,16 @@ from pathlib import PurePath
 from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_entries, print_rule
-from sears_dsl.language.rule import Entry, HeaderLine, Metadata, Rule, RuleTest
+from sears_dsl.language.rule import Entry, HeaderLine, Metadata, Rule, RuleTest, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.vetting.decisions import REASONS, WrittenRule
+from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
-from sears_dsl.vetting.merging import Review, ReviewOutcome
+from sears_dsl.vetting.merging import Review, ReviewOutcome, VettingOutcomes
 from sears_dsl.vetting.review.typing_rules import RuleReader
 
+_WORDS = {**REASONS, **TEMPLATE_REASONS}
 _TESTS = 2
 _LONGEST_TEST = 200
 
@@ -53,29 +54,24 @@ class JudgedPair:
 
 def vetted_text(
     ruleset: Ruleset,
-    outcomes: Sequence[ReviewOutcome],
+    found: VettingOutcomes,
     reviews: Sequence[Review],
     *,
     tagger: Tagger,
 ) -> str:
-    """The ruleset of the rules that were kept, edited or written.
+    """The ruleset of what was kept, edited or written.
 
     Args:
-        ruleset: the rules that were vetted.
-        outcomes: what became of each of them.
+        ruleset: the rules and templates that were vetted.
+        found: what became of each of them.
         reviews: who vetted them.
         tagger: runs the tests of edited and written rules.
     """
-    of_rule = iter(outcomes)
     entries: list[Entry] = []
-    for entry in _entries(ruleset):
-        if not isinstance(entry.node, Rule):
+    for entry, outcome in _with_outcomes(ruleset, found):
+        if outcome is None or outcome.decided == "kept":
             entries.append(entry)
-            continue
-        outcome = next(of_rule)
-        if outcome.decided == "kept":
-            entries.append(entry)
-        elif outcome.decided == "edited":
+        elif isinstance(entry.node, Rule) and outcome.decided == "edited":
             entries.append(_edited(entry, entry.node, outcome, ruleset, tagger))
     known = {print_rule(entry.node) for entry in entries if isinstance(entry.node, Rule)}
     for review in reviews:
@@ -83,23 +79,31 @@ def vetted_text(
             if written.text not in known:
                 known.add(written.text)
                 entries.append(_written(written, review.reviewer, ruleset, tagger))
-    return _file(entries, ruleset, _heading(ruleset, outcomes, reviews))
+    return _file(entries, ruleset, _heading(ruleset, found, reviews))
 
 
-def left_out_text(ruleset: Ruleset, outcomes: Sequence[ReviewOutcome]) -> str:
-    """The rules that were left out, each with who rejected it and why; a ruleset without a name."""
-    of_rule = iter(outcomes)
+def left_out_text(ruleset: Ruleset, found: VettingOutcomes) -> str:
+    """What was left out, each with who rejected it and why; a ruleset without a name."""
     entries: list[Entry] = []
-    for entry in _entries(ruleset):
-        if not isinstance(entry.node, Rule | HeaderLine):
-            entries.append(entry)
-        elif isinstance(entry.node, Rule):
-            outcome = next(of_rule)
-            if outcome.decided not in ("kept", "edited"):
-                remarks = tuple(f"# {line}" for line in _reasons(outcome))
-                leading = ("", *filter(None, entry.leading), *remarks)
-                entries.append(replace(entry, leading=leading))
+    for entry, outcome in _with_outcomes(ruleset, found):
+        if outcome is None:
+            if not isinstance(entry.node, Rule | Template | HeaderLine):
+                entries.append(entry)
+        elif outcome.decided not in ("kept", "edited"):
+            remarks = tuple(f"# {line}" for line in _reasons(outcome))
+            leading = ("", *filter(None, entry.leading), *remarks)
+            entries.append(replace(entry, leading=leading))
     return _file(entries, ruleset, [f"Left out when {_name(ruleset)} was vetted."])
+
+
+def _with_outcomes(
+    ruleset: Ruleset, found: VettingOutcomes
+) -> Iterator[tuple[Entry, ReviewOutcome | None]]:
+    """The statements as they lie in the file; None of what was not up for judgement."""
+    rules, templates = iter(found.rules or ()), iter(found.templates or ())
+    for entry in _entries(ruleset):
+        waiting = {Rule: rules, Template: templates}.get(type(entry.node), iter(()))
+        yield entry, next(waiting, None)
 
 
 def judged_pairs(reviews: Sequence[Review]) -> list[JudgedPair]:
@@ -238,11 +242,21 @@ def _name(ruleset: Ruleset) -> str:
     return f"{PurePath(ruleset.path).name} (sha256 {ruleset_digest(ruleset)[:12]})"
 
 
-def _heading(
-    ruleset: Ruleset, outcomes: Sequence[ReviewOutcome], reviews: Sequence[Review]
-) -> list[str]:
+def _heading(ruleset: Ruleset, found: VettingOutcomes, reviews: Sequence[Review]) -> list[str]:
+    who = "; ".join(f"{review.reviewer}, {review.ended}" for review in reviews)
+    both = [_counts(each) for each in (found.rules, found.templates) if each]
+    of_templates = " (templates)" if found.templates and not found.rules else ""
+    lines = [f"Vetted from {_name(ruleset)} by {who}: {'; templates: '.join(both)}{of_templates}."]
+    sentences = {each for review in reviews for each in review.state.rejected}
+    if sentences:
+        number = "1 sentence was" if len(sentences) == 1 else f"{len(sentences):,} sentences were"
+        lines.append(f"{number} rejected by itself: the journals leave it out, by --oracle.")
+    return lines
+
+
+def _counts(outcomes: Sequence[ReviewOutcome]) -> str:
     count: Counter[str] = Counter(outcome.decided for outcome in outcomes)
-    told = ", ".join(
+    return ", ".join(
         f"{count[decided]} {word}"
         for decided, word in (
             ("kept", "kept"), ("edited", "edited"), ("rejected", "rejected"),
@@ -250,8 +264,6 @@ def _heading(
         )
         if count[decided]
     )  # fmt: skip
-    who = "; ".join(f"{review.reviewer}, {review.ended}" for review in reviews)
-    return [f"Vetted from {_name(ruleset)} by {who}: {told or 'no rules'}."]
 
 
 def _reasons(outcome: ReviewOutcome) -> Iterator[str]:
@@ -266,7 +278,7 @@ def _reasons(outcome: ReviewOutcome) -> Iterator[str]:
             else "disputed: its reviewers edited it in different ways"
         )
     for reviewer, verdict in outcome.verdicts.items():
-        why = REASONS.get(verdict.reason, verdict.reason)
+        why = _WORDS.get(verdict.reason, verdict.reason)
         note = f" ({verdict.note})" if verdict.note else ""
         word = {"accept": "accepted", "edit": "edited", "reject": "rejected"}[verdict.verdict]
         told = {"reject": f": {why}{note}", "edit": f": {verdict.new}"}.get(verdict.verdict, "")

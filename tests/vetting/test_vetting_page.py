@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import sears_dsl as sears
 from sears_dsl.catalogue import load_rulesets, shipped
 from sears_dsl.language.loader import load
 from sears_dsl.tagging.pinned import parse_pinned
+from sears_dsl.vetting.web.serving import listen
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(
@@ -756,6 +758,69 @@ def test_at_200_percent_nothing_is_cut_off(sit: Callable[..., Sitting]) -> None:
     sitting.wait("accept")
 
 
+# ---------------------------------------------------------------- templates
+
+TEMPLATES = """\
+set GOOD = great | charming | brilliant
+set BAD = bad | dull | terrible
+set KIND = film | comedy
+
+template nothing-good: "There is nothing {GOOD} about this {KIND}."
+  label: negative
+  tags: negation
+
+template nothing-bad: "There is nothing {BAD} about this {KIND}."
+  label: positive
+  tags: negation
+"""
+
+
+@pytest.fixture
+def reading(browser: Any, tmp_path: Path) -> Iterator[Sitting]:
+    """The page of a file of templates, in a dark room; nothing may go wrong in it."""
+    (tmp_path / "words.sear").write_text(TEMPLATES, "utf-8")
+    with listen()[0] as listening:
+        port = listening.getsockname()[1]
+    with sears.vet(None, None, tmp_path / "words.sear", reviewers=["ana"], port=port) as page:
+        look = {"color_scheme": "dark", "viewport": {"width": 640, "height": 450}}
+        sitting = opened(browser, page.address, "ana", tmp_path, **look)
+        yield sitting
+        sitting.page.close()
+        assert not sitting.complaints
+
+
+def test_templates_are_read_by_keyboard(reading: Sitting) -> None:
+    page = reading.page
+    for task in ("#judge", "#write", "#pick", ".tabs"):
+        assert page.locator(task).is_hidden()
+    reading.shows("#template-place", "Template 1 of 2")
+    reading.shows("#template", "Each of its 6 sentences is said to be negative")
+    page.keyboard.press("2")
+    reading.wait("sentence")
+    second = page.locator("#sentences li").nth(1)
+    sync_api.expect(second).to_have_class("rejected")
+    page.keyboard.press("a")
+    reading.wait("template")
+    reading.shows("#template-place", "Template 2 of 2")
+    page.keyboard.press("r")
+    page.keyboard.press("ArrowDown")
+    reading.shows("#reasons", "The template has a label that can be argued about")
+    page.keyboard.press("Enter")
+    reading.wait("template", 2)
+    reading.shows("#alert", "All templates are judged")
+    reading.shows("#tally-read", "1 accepted, 1 rejected, 0 left; 1 sentence rejected")
+    last = reading.entries()[-1]
+    assert (last["template"], last["verdict"], last["reason"]) == ("nothing-bad", "reject", "label")
+    page.keyboard.press("u")
+    reading.wait("undo")
+    reading.shows("#tally-read", "1 accepted, 0 rejected, 1 left; 1 sentence rejected")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+    page.click("#finish")
+    reading.shows("#alert", "1 template kept")
+    vetted = load(reading.folder / "words.vetted.sear")
+    assert [each.name for each in vetted.templates] == ["nothing-good"]
+
+
 def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bool) -> None:
     if not update_golden:
         pytest.skip("pictures are made with --update-golden")
@@ -778,6 +843,14 @@ def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bo
     page.screenshot(path=folder / "vetting-write.png", animations="disabled")
     page.close()
     end(server)
+
+    (tmp_path / "words.sear").write_text(TEMPLATES, "utf-8")
+    with sears.vet(None, None, tmp_path / "words.sear", reviewers=["cleo"]) as reading:
+        page = opened(browser, reading.address, "cleo", tmp_path, **look).page
+        page.keyboard.press("2")
+        page.wait_for_selector("#sentences .rejected")
+        page.screenshot(path=folder / "vetting-read.png", animations="disabled")
+        page.close()
 
     (tmp_path / "words.sear").write_text("not -> ~n't\nfilm -> movie\n", "utf-8")
     server = start(tmp_path, "--reviewer", "ben", tagger="fast", label=None)

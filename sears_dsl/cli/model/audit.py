@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from sears_dsl.cli.options.model import asking, noting, scored_options
 from sears_dsl.cli.options.own_parts import parts_choice
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import json_option, scope_option, unit_option
+from sears_dsl.cli.options.shared import json_option, oracle_option, scope_option, unit_option
 from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
 from sears_dsl.cli.screen.progress import stages
@@ -71,9 +71,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--tolerance", callback=_rate, metavar="RATE",
               help="Judge semantic robustness: accuracy on what the rules make of the rows may "
               "fall by this much.")  # fmt: skip
-@click.option("--oracle", metavar="MODULE:FUNCTION|JOURNAL",
-              help="What rejects rewrites before the model is asked: a function of a list of them, "
-              "or what a person rejected in `sears vet`.")  # fmt: skip
+@oracle_option
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
               show_default=True, help="A rule fails when its rate is above the limit; when there "
               "is evidence that it is; when there is no proof that it is not.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""``sears vet``: people judge rules on a page of this machine."""
+"""``sears vet``: people judge rules, or read templates, on a page of this machine."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import click
 
 from sears_dsl.cli.options.model import (
     asking,
-    asking_options,
     noting,
     pivot_option,
     tell_of_protection,
+    vetting_options,
 )
 from sears_dsl.cli.options.own_parts import scorer_option
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
@@ -27,18 +27,26 @@ from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery, need_vetting
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from sears_dsl.meaning.scorer import Scorer
-    from sears_dsl.vetting.review.session import Session
+    from sears_dsl.tagging.tagger import Tagger
+    from sears_dsl.vetting.journal import Journal
+    from sears_dsl.vetting.review.deciding import Deciding
     from sears_dsl.vetting.running import VettingPlace
 
 
 @click.command(
     "vet",
     cls=ProjectCommand,
-    epilog="Example: sears vet found.sear --model my_model:predict --data dev.csv --label label",
+    epilog="Examples: sears vet found.sear --model my_model:predict --data dev.csv --label label; "
+    "sears vet phenomena.sear",
 )
 @click.argument("rules", cls=ProjectArgument)
-@asking_options
+@vetting_options
+@click.option("--templates", is_flag=True,
+              help="Judge the templates of RULES and not its rules; of a file without rules they "
+              "are meant.")  # fmt: skip
 @click.option("--reviewer", "reviewers", multiple=True, metavar="NAME",
               help="Who judges; repeatable, each gets an address. Default: the user's "
               "name.")  # fmt: skip
@@ -67,24 +75,29 @@ if TYPE_CHECKING:
 @no_cache_option
 @imports_option
 def vet_command(rules: str, **options: Any) -> None:
-    """Judge rules in a page on this machine, write rules, pick adversaries.
+    """Judge rules in a page on this machine, write rules, pick adversaries; or read templates.
 
     The page is at an address that is printed, with a secret in it. Every decision goes to a
-    journal at once; the same command goes on where it ended. Ctrl-C ends it.
+    journal at once; the same command goes on where it ended. Ctrl-C ends it. Templates, with a
+    sample of their sentences, need neither --data nor --model.
     """
     need_vetting()
-    if options["scorer"] != "none":
-        need_discovery()
-    from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.tagging.loading import load_tagger
-    from sears_dsl.vetting.running import Sitting, open_journals, pages_of
-    from sears_dsl.vetting.web.serving import LOOPBACK, listen, redirection, serve
+    from sears_dsl.vetting.running import Sitting, judges_templates, open_journals
+    from sears_dsl.vetting.web.serving import listen
 
     place = _place(rules, options)
-    scorer = _scorer(options)
+    of_templates = judges_templates(place.ruleset, options["templates"])
+    for name in () if of_templates else ("data", "model"):
+        if options[name] is None:
+            raise click.UsageError(f"Missing option '--{name}': rules are judged on rows")
+    scorer = None if of_templates else _scorer(options)
     options["tagger"] = chosen_tagger([place.ruleset], options["tagger"], quiet=options["quiet"])
-    # Before rows are read and the model is asked, not an hour later.
-    compile_rules([place.ruleset], tagger=load_tagger(options["tagger"]))
+    if not of_templates:
+        from sears_dsl.engine.matcher import compile_rules
+
+        # Before rows are read and the model is asked, not an hour later.
+        compile_rules([place.ruleset], tagger=load_tagger(options["tagger"]))
     listening, remark = listen(options["port"])
     if remark:
         click.echo(remark, err=True)
@@ -95,6 +108,10 @@ def vet_command(rules: str, **options: Any) -> None:
         journals = opened.enter_context(
             open_journals(place, note=lambda sentence: click.echo(sentence, err=True))
         )
+        if of_templates:
+            sessions: Mapping[str, Deciding] = _reading(place, journals)
+            _serve(place, sessions, listening, load_tagger(options["tagger"]), options)
+            return
         telling = opened.enter_context(ExitStack())
         show = telling.enter_context(stages(shown=not options["quiet"]))
         run = asking(_first(place), options, show=show, goes_on=True)
@@ -113,21 +130,43 @@ def vet_command(rules: str, **options: Any) -> None:
         )
         sessions = sitting.sessions(place.ruleset, journals, show=show)
         telling.close()  # from now on the page is what shows something
-        address = f"{LOOPBACK}:{listening.getsockname()[1]}"
-        pages = pages_of(place, sessions, tagger=asked.tagger, address=address)
-        first = next(iter(pages.addresses.values()))
-        with redirection(first) if options["open_page"] else nullcontext() as file:
-            serve(
-                pages.application,
-                listening,
-                on_ready=lambda: _say_hello(pages.addresses, file, options),
-            )
-        _say_goodbye(place, sessions)
-        if any(session.overview()["judge"]["left"] for session in sessions.values()):
+        _serve(place, sessions, listening, asked.tagger, options)
+        if any(session.left for session in sessions.values()):
             # Leaves the answers of the model where the next start finds them.
             asked.run.keep = True
-            again = [word for word in sys.argv[1:] if word != "--restart"]
-            click.echo(f"go on: sears {shlex.join(again)}", err=True)
+
+
+def _reading(place: VettingPlace, journals: Mapping[str, Journal]) -> Mapping[str, Deciding]:
+    """A session for each who reads templates."""
+    from sears_dsl.vetting.review.reading import TemplateSession
+
+    return {name: TemplateSession(place.ruleset, journal) for name, journal in journals.items()}
+
+
+def _serve(
+    place: VettingPlace,
+    sessions: Mapping[str, Deciding],
+    listening: socket,
+    tagger: Tagger,
+    options: dict[str, Any],
+) -> None:
+    """The page, until Ctrl-C; then where everybody stands, and how to go on."""
+    from sears_dsl.vetting.running import pages_of
+    from sears_dsl.vetting.web.serving import LOOPBACK, redirection, serve
+
+    address = f"{LOOPBACK}:{listening.getsockname()[1]}"
+    pages = pages_of(place, sessions, tagger=tagger, address=address)
+    first = next(iter(pages.addresses.values()))
+    with redirection(first) if options["open_page"] else nullcontext() as file:
+        serve(
+            pages.application,
+            listening,
+            on_ready=lambda: _say_hello(pages.addresses, file, options),
+        )
+    _say_goodbye(place, sessions)
+    if any(session.left for session in sessions.values()):
+        again = [word for word in sys.argv[1:] if word != "--restart"]
+        click.echo(f"go on: sears {shlex.join(again)}", err=True)
 
 
 def _place(rules: str, options: dict[str, Any]) -> VettingPlace:
@@ -152,6 +191,7 @@ def _scorer(options: dict[str, Any]) -> Scorer | None:
     """What says which flips count; before rows are read and the model is asked."""
     if options["scorer"] == "none":
         return None
+    need_discovery()
     from sears_dsl.discovery.parts import load_chosen_scorer
 
     scorer = load_chosen_scorer(options["scorer"], pivots=options["pivots"], tau=options["tau"])
@@ -171,16 +211,11 @@ def _say_hello(pages: Mapping[str, str], file: Path | None, options: dict[str, A
         webbrowser.open(file.as_uri())
 
 
-def _say_goodbye(place: VettingPlace, sessions: dict[str, Session]) -> None:
+def _say_goodbye(place: VettingPlace, sessions: Mapping[str, Deciding]) -> None:
     for name, session in sessions.items():
-        judge = session.overview()["judge"]
         kept = (
             f"decisions are in {place.journals[name]}"
             if session.journal.entries
             else "no decisions"
         )
-        click.echo(
-            f"\n{name}: {judge['accepted']} accepted, {judge['rejected']} rejected, "
-            f"{judge['left']} left; {kept}",
-            err=True,
-        )
+        click.echo(f"\n{name}: {session.told}; {kept}", err=True)

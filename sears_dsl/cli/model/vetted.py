@@ -14,7 +14,7 @@ from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.vetting.agreement import Kappa
-    from sears_dsl.vetting.merging import Agreement
+    from sears_dsl.vetting.merging import Agreed, Agreement, VettingOutcomes
 
 
 @click.command(
@@ -48,24 +48,29 @@ def vetted_command(
 ) -> None:
     """Bring journals of reviewers together: how far they agree, and the ruleset they leave.
 
-    A rule is kept, edited or rejected as --policy says; rules that are disputed or that nobody
-    judged are left out, and the file of those left out says why.
+    A rule or template is kept, edited or rejected as --policy says; what is disputed or was judged
+    by nobody is left out, and the file of what is left out says why.
     """
     from sears_dsl.tagging.loading import load_tagger
-    from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
+    from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
     from sears_dsl.vetting.outputs import write_pairs, write_vetted, written_sentence
     from sears_dsl.vetting.running import load_rules
     from sears_dsl.vetting.vetted import judged_both_ways, judged_pairs
 
     ruleset = load_rules(rules, allow_imports_outside=allow_imports_outside)
     reviews = read_reviews(journals, ruleset)
-    found = outcomes(ruleset, reviews, policy=policy)
-    agreements = {"rules": agreement(reviews), "picks": agreement(reviews, on="picks")}
+    found = vetting_outcomes(ruleset, reviews, policy=policy)
+    kinds: list[Agreed] = [] if found.rules is None else ["rules", "picks"]
+    kinds += [] if found.templates is None else ["templates"]
+    agreements = {name: agreement(reviews, on=name) for name in kinds}
     if as_json:
         from dataclasses import asdict
 
+        told = {"outcomes": [asdict(each) for each in found.rules or ()]}
+        if found.templates is not None:
+            told["templates"] = [asdict(each) for each in found.templates]
         kappas = {name: _agreement_json(each) for name, each in agreements.items()}
-        echo_json({"outcomes": [asdict(each) for each in found], "agreement": kappas})
+        echo_json({**told, "agreement": kappas})
     else:
         _print_outcomes(ruleset, found, agreements)
     if output is not None:
@@ -73,10 +78,11 @@ def vetted_command(
         written = write_vetted(ruleset, reviews, output, tagger=chosen, policy=policy)
         click.echo(written_sentence(written), err=True)
     if pairs is not None:
-        told = f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
-        if both := len(judged_both_ways(judged_pairs(reviews))):
-            told += f"; reviewers contradict each other about {counted(both, 'pair')}"
-        click.echo(told, err=True)
+        written_pairs = f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
+        if contradictions := len(judged_both_ways(judged_pairs(reviews))):
+            about = counted(contradictions, "pair")
+            written_pairs += f"; reviewers contradict each other about {about}"
+        click.echo(written_pairs, err=True)
 
 
 def _agreement_json(found: Agreement) -> dict[str, Any]:
@@ -89,25 +95,33 @@ def _agreement_json(found: Agreement) -> dict[str, Any]:
     }
 
 
-def _print_outcomes(ruleset: Ruleset, found: Any, agreements: Mapping[str, Agreement]) -> None:
+def _print_outcomes(
+    ruleset: Ruleset, found: VettingOutcomes, agreements: Mapping[Agreed, Agreement]
+) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sears_dsl.language.printer import print_rule
+    from sears_dsl.language.printer import print_rule, print_template
 
     out = console()
-    table = Table("rule", "outcome", "who", box=None, pad_edge=False)
-    for rule, outcome in zip(ruleset.rules, found, strict=True):
-        who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
-        new = f" -> now {outcome.new}" if outcome.new else ""
-        table.add_row(Text(print_rule(rule) + new), outcome.decided, Text(who))
-    out.print(table)
+    for head, texts, of_kind in (
+        ("rule", list(map(print_rule, ruleset.rules)), found.rules),
+        ("template", list(map(print_template, ruleset.templates)), found.templates),
+    ):
+        if of_kind is None:
+            continue
+        table = Table(head, "outcome", "who", box=None, pad_edge=False)
+        for text, outcome in zip(texts, of_kind, strict=True):
+            who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
+            new = f" -> now {outcome.new}" if outcome.new else ""
+            table.add_row(Text(text + new), outcome.decided, Text(who))
+        out.print(table)
     for name, each in agreements.items():
         for (one, other), kappa in each.pairs.items():
-            which = "Cohen's κ" if name == "rules" else "κ"
+            which = "κ" if name == "picks" else "Cohen's κ"
             out.print(f"{name}: {which} of {one} and {other}: {_kappa(kappa)}")
         if len(each.reviewers) > 2 and each.together is not None:
-            which = "Fleiss' κ" if name == "rules" else "κ"
+            which = "κ" if name == "picks" else "Fleiss' κ"
             out.print(f"{name}: {which} of all {len(each.reviewers)}: {_kappa(each.together)}")
 
 

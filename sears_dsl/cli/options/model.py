@@ -1,7 +1,7 @@
 """The options that commands about a model share: which model, which data, which pivots.
 
 In: a command function. Out: the same with options. Always holds: nothing heavy is imported before
-the command runs. `asking_options` and `asking` are for commands that only ask the model;
+the command runs. `scored_options` and `asking` are for commands that only ask the model;
 `model_options` and `workplace` for those that also reword sentences and score pairs.
 """
 
@@ -45,10 +45,17 @@ _ROWS_OR_TEMPLATES = click.option(
     "--data", metavar="FILE",
     help="The labelled rows; without, the sentences of the templates among the rules.",
 )  # fmt: skip
+_MODELS = (
+    "module:object, sklearn:FILE, hf:FOLDER, http://…, file:PREDICTIONS, or several that vote, "
+    "vote:SPEC,SPEC,SPEC."
+)
+_MODEL = click.option("--model", required=True, metavar="SPEC", help=_MODELS)
+# Templates are vetted without rows and without a model.
+_OF_RULES = (
+    click.option("--data", metavar="FILE", help="The labelled rows; templates need none."),
+    click.option("--model", metavar="SPEC", help=f"{_MODELS} Templates need none."),
+)
 _DATA: tuple[Callable[[Any], Any], ...] = (
-    click.option("--model", required=True, metavar="SPEC",
-                 help="module:object, sklearn:FILE, hf:FOLDER, http://…, file:PREDICTIONS, or "
-                 "several that vote, vote:SPEC,SPEC,SPEC."),
     click.option("--column", help="The column that rules rewrite."),
     click.option("--label", help="The column of labels; without, the model's own answers count."),
     click.option("--also", multiple=True, metavar="COLUMN",
@@ -104,20 +111,21 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all of these options."""
     return with_options(
-        command, _ROWS, *_DATA, _SAMPLE, paraphrases_option, _SCORER, *_SCORING, _BEAM, *_ASKING,
-        tagger_option,
+        command, _ROWS, _MODEL, *_DATA, _SAMPLE, paraphrases_option, _SCORER, *_SCORING, _BEAM,
+        *_ASKING, tagger_option,
     )  # fmt: skip
 
 
-def asking_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of the model and of the data."""
-    return with_options(command, _ROWS, *_DATA, *_ASKING, tagger_of_rules_option)
+def vetting_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the model and of the data, which templates can do without."""
+    return with_options(command, *_OF_RULES, *_DATA, *_ASKING, tagger_of_rules_option)
 
 
 def scored_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of model and data, and of a score that it may leave out."""
     options = (
         _ROWS_OR_TEMPLATES,
+        _MODEL,
         *_DATA,
         _SCORER_OR_NONE,
         *_SCORING,

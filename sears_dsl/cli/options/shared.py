@@ -26,6 +26,11 @@ unit_option = click.option(
     "--unit", type=click.Choice(["text", "sentence"]), default="text", show_default=True,
     help="What a rule sees at once.",
 )  # fmt: skip
+oracle_option = click.option(
+    "--oracle", metavar="MODULE:FUNCTION|JOURNAL",
+    help="What rejects rewrites, and sentences of templates: a function of a list of them, or what "
+    "a person rejected in `sears vet`.",
+)  # fmt: skip
 id_option = click.option("--id-column", help="The column of row ids; `id` where there is one.")
 no_cache_option = click.option(
     "--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts."

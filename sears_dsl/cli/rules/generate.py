@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options.shared import oracle_option
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
               "sentence of any.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Of what a limit draws.")  # fmt: skip
+@oracle_option
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")
 @imports_option
@@ -42,6 +44,7 @@ def generate_command(
     limit: int | None,
     by: By,
     seed: int,
+    oracle: str | None,
     as_json: bool,
     quiet: bool,
     allow_imports_outside: bool,
@@ -56,7 +59,13 @@ def generate_command(
 
     form = format_of(str(output), output_format, reading=False)
     rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
-    table = generated(rulesets, limit=limit, by=by, seed=seed)
+    keep = None
+    if oracle is not None:
+        from sears_dsl.effects.oracle import sentences_kept
+        from sears_dsl.vetting.oracle import open_oracle
+
+        keep = sentences_kept(open_oracle(oracle, rulesets))
+    table = generated(rulesets, limit=limit, by=by, seed=seed, keep=keep)
     write_columns(table.columns, output, form)
     if as_json:
         echo_json(
@@ -86,6 +95,12 @@ def _print_counts(table: Generated, output: Path) -> None:
         if each.repeated:
             choices = counted(each.repeated, "choice")
             out.print(Text(f"{each.name}: {choices} more write sentences that are there already"))
+    rejected = {each.name: each.rejected for each in table.templates if each.rejected}
+    if rejected:
+        listed = ", ".join(f"{name} {count:,}" for name, count in rejected.items())
+        out.print(
+            Text(f"the oracle rejected {counted(sum(rejected.values()), 'sentence')}: {listed}")
+        )
     labels = ", ".join(f"{label} {count:,}" for label, count in table.labels.most_common())
     out.print(Text(f"{counted(len(table), 'row')}: {labels}"))
     most = max(table.labels.values(), default=0)

@@ -65,7 +65,7 @@ class Entries:
         if kind == "pair":
             same = content.get("same")
             if same is not None and not isinstance(same, bool):
-                raise _meaningless("same", same)
+                raise meaningless("same", same)
             return {**self._pair(content), "same": same}
         if kind == "save":
             effects = self._trials.known(text_of(content, "text"))
@@ -81,12 +81,8 @@ class Entries:
         if kind == "pick":
             return _pick(content, choices)
         if kind == "undo":
-            task = text_of(content, "task")
-            last = {str(name): entry for name, entry in state.last.items()}.get(task)
-            if last is None:
-                raise UsageError("there is nothing to undo", help="decide something first")
-            return {"undone": last.number}
-        raise _meaningless("kind", kind)
+            return undone(content, state)
+        raise meaningless("kind", kind)
 
     def _pair(self, content: Mapping[str, Any]) -> dict[str, str]:
         """A row and what a rule makes of it."""
@@ -96,7 +92,7 @@ class Entries:
         rewrites = done.of_rule(place)
         found = rewrites[done.rows[rewrites] + 1 == (row if isinstance(row, int) else 0)]
         if not len(found):
-            raise _meaningless("row", row)
+            raise meaningless("row", row)
         [(original, rewritten)] = done.pairs(found)
         return {"rule": name, "original": original, "rewritten": rewritten}
 
@@ -105,12 +101,7 @@ class Entries:
         place = self._position(name)
         entry: dict[str, Any] = {"rule": name, "text": self._bench.effects.texts[place]}
         if kind == "reject":
-            note = text_of(content, "note", default="").strip()
-            # Nobody is made to name a reason, and none is named for anybody.
-            reason = text_of(content, "reason", default="other" if note else "none")
-            if reason not in REASONS:
-                raise _meaningless("reason", reason)
-            entry |= {"reason": reason, "note": note}
+            entry |= rejection(content, REASONS)
         if kind == "edit":
             effects = self._trials.known(text_of(content, "new"))
             if effects.texts[0] == self._bench.effects.texts[place]:
@@ -144,16 +135,43 @@ class Entries:
 def _pick(content: Mapping[str, Any], choices: Sequence[AdversaryChoice]) -> dict[str, Any]:
     number, chosen = content.get("number"), content.get("choice")
     if not isinstance(number, int) or not 0 <= number < len(choices):
-        raise _meaningless("number", number)
+        raise meaningless("number", number)
     choice = choices[number]
     texts = [each.text for each in choice.adversaries]
     if chosen is not None and (not isinstance(chosen, int) or not 0 <= chosen < len(texts)):
-        raise _meaningless("choice", chosen)
+        raise meaningless("choice", chosen)
     return {
         "original": choice.original,
         "shown": texts,
         "choice": None if chosen is None else texts[chosen],
     }
+
+
+def undone(content: Mapping[str, Any], state: ReviewState) -> dict[str, Any]:
+    """The content of an undo: which entry it takes back.
+
+    Raises:
+        UsageError: there is none.
+    """
+    task = text_of(content, "task")
+    last = {str(name): entry for name, entry in state.last.items()}.get(task)
+    if last is None:
+        raise UsageError("there is nothing to undo", help="decide something first")
+    return {"undone": last.number}
+
+
+def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
+    """Why something is rejected.
+
+    Raises:
+        UsageError: the reason is none of these.
+    """
+    note = text_of(content, "note", default="").strip()
+    # Nobody is made to name a reason, and none is named for anybody.
+    reason = text_of(content, "reason", default="other" if note else "none")
+    if reason not in reasons:
+        raise meaningless("reason", reason)
+    return {"reason": reason, "note": note}
 
 
 def text_of(content: Mapping[str, Any], name: str, *, default: str | None = None) -> str:
@@ -164,7 +182,7 @@ def text_of(content: Mapping[str, Any], name: str, *, default: str | None = None
     """
     found = content.get(name, default)
     if not isinstance(found, str) or not _is_unicode(found):
-        raise _meaningless(name, found)
+        raise meaningless(name, found)
     return found
 
 
@@ -173,7 +191,8 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _meaningless(name: str, found: object) -> UsageError:
+def meaningless(name: str, found: object) -> UsageError:
+    """What is said of a decision that no page of ours sends."""
     return UsageError(
         f"the decision has {name} = {found!r}, which means nothing",
         help="load the page again; it sends what is understood",

@@ -1,9 +1,7 @@
 """One reviewer at work: what she sees, and what becomes of what she decides.
 
-In: questions and decisions, as the page sends them. Out: JSON-able views. Always holds: a decision
-is in the journal before it has any effect; a decision that was made looking at an older state (in
-another tab) is refused with `Outdated`, so that nothing is decided twice or over something unseen;
-what is shown follows from the journal alone. Costs, for a decision, one selection and one fsync.
+In: questions and decisions, as the page sends them. Out: JSON-able views. Always holds: what
+`deciding` says. Costs, for a decision, one selection and one fsync.
 """
 
 from __future__ import annotations
@@ -11,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any, TypeAlias
+from pathlib import PurePath
+from typing import Any
 
-from sears_dsl.errors import SearsError, UsageError
-from sears_dsl.vetting.decisions import REASONS, ReviewState, ReviewTask, replay
+from sears_dsl.errors import UsageError
+from sears_dsl.vetting.decisions import REASONS, ReviewTask
 from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.review.deciding import Deciding, View
 from sears_dsl.vetting.review.entries import Entries, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.marking import marked
@@ -25,15 +25,9 @@ from sears_dsl.vetting.review.queue import order
 from sears_dsl.vetting.review.trials import Trials
 from sears_dsl.vetting.review.workbench import ExampleRow, RuleTable, Workbench
 
-View: TypeAlias = dict[str, Any]
 
-
-class Outdated(SearsError):  # noqa: N818 - nothing went wrong: somebody was faster
-    """A decision about a state that is not the present one."""
-
-
-class Session:
-    """The work of one reviewer.
+class Session(Deciding):
+    """The work of one reviewer on rules.
 
     Args:
         bench: rows, model and rules; shared between reviewers.
@@ -50,13 +44,12 @@ class Session:
         most: int = 20,
         choices: Sequence[AdversaryChoice] = (),
     ) -> None:
+        super().__init__(journal)
         self.bench = bench
-        self.journal = journal
         self.most = most
         self.choices = tuple(choices)
         self.trials = Trials(bench)
         self._entries = Entries(bench, self.trials)
-        self.state: ReviewState = replay(journal.entries)
         self._ids = {name: place for place, name in enumerate(bench.ruleset.rule_ids)}
         self._all = lru_cache(8)(self._effects_with)
         # So that no page waits: asks the model about rules of an earlier sitting, and reads a first
@@ -66,6 +59,18 @@ class Session:
 
     # ------------------------------------------------------------ everything at a glance
 
+    @property
+    def left(self) -> int:
+        """Rules that were neither accepted nor rejected."""
+        left: int = self._judging()["left"]
+        return left
+
+    @property
+    def told(self) -> str:
+        """How far the reviewer is, in a few words."""
+        judge = self._judging()
+        return f"{judge['accepted']} accepted, {judge['rejected']} rejected, {judge['left']} left"
+
     def overview(self) -> View:
         """Where the reviewer stands in all three tasks."""
         bench, state = self.bench, self.state
@@ -74,7 +79,7 @@ class Session:
             "reviewer": self.journal.reviewer,
             "journal": str(self.journal.path),
             "ruleset": {
-                "name": bench.ruleset.name or bench.ruleset.path,
+                "name": bench.ruleset.name or PurePath(bench.ruleset.path).name,
                 "path": bench.ruleset.path,
                 "rules": len(bench.ruleset.rules),
             },
@@ -375,26 +380,15 @@ class Session:
 
     # ------------------------------------------------------------ decisions
 
-    def decide(self, kind: str, content: Mapping[str, Any], *, revision: int) -> View:
-        """Make a decision; what is seen then.
+    def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
+        """What the journal keeps of a decision.
 
         Args:
-            kind: of entry, see `sears_dsl.vetting.decisions`.
+            kind: of entry.
             content: rule, reason, note, new; text; rule, row, same; number, choice;
                 task, of an undo.
-            revision: of the state that the reviewer looked at.
 
         Raises:
-            Outdated: another decision was made meanwhile.
-            UsageError: a decision that means nothing.
-            DataError: the journal could not be written; nothing was decided.
+            UsageError: it means nothing.
         """
-        if revision != self.state.revision:
-            raise Outdated(
-                "something was decided meanwhile, in another tab or window",
-                help="look at what is shown now, and decide again",
-            )
-        entry = self._entries.entry(kind, content, self.state, self.choices)
-        self.journal.append(kind, entry)
-        self.state = replay(self.journal.entries)
-        return self.overview()
+        return self._entries.entry(kind, content, self.state, self.choices)

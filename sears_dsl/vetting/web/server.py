@@ -10,6 +10,7 @@ every error is answered in JSON with what to do. Costs a thread each.
     GET  /api/rule?id=                one rule
     GET  /api/examples?id=&only=mistakes|all&first=
     GET  /api/choice?number=          one sentence with adversaries
+    GET  /api/template?id=&first=     one template with some of its sentences
     POST /api/typed {text}            what a typed rule says, where it applies
     POST /api/mistakes {text}         what it does to the model, as far as the time allowed
     POST /api/decide {kind, revision, …}
@@ -34,7 +35,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
-from sears_dsl.vetting.review.session import Outdated, Session
+from sears_dsl.vetting.review.deciding import Deciding, Outdated
+from sears_dsl.vetting.review.reading import TemplateSession
+from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.web.security import Guard
 
 Write: TypeAlias = Callable[[], str]
@@ -50,7 +53,16 @@ _FILES = {
     "vetting.css": ("vetting.css", "text/css; charset=utf-8"),
     **{
         name: (name, "text/javascript; charset=utf-8")
-        for name in ("main.js", "server.js", "parts.js", "judge.js", "write.js", "pick.js")
+        for name in (
+            "main.js",
+            "server.js",
+            "parts.js",
+            "reasons.js",
+            "judge.js",
+            "write.js",
+            "pick.js",
+            "read.js",
+        )
     },
     "icon.svg": ("icon.svg", "image/svg+xml"),
 }
@@ -61,10 +73,24 @@ PageAnswer: TypeAlias = Callable[["_Asked"], Awaitable[object]]
 class _Asked:
     """A question: whose it is, and what is asked."""
 
-    def __init__(self, session: Session, query: Mapping[str, str], content: Mapping[str, Any]):
+    def __init__(self, session: Deciding, query: Mapping[str, str], content: Mapping[str, Any]):
         self.session = session
         self.query = query
         self.content = content
+
+    @property
+    def rules(self) -> Session:
+        """The session, where it is about rules."""
+        if not isinstance(self.session, Session):
+            raise UsageError("no rules are judged here", help="load the page again")
+        return self.session
+
+    @property
+    def templates(self) -> TemplateSession:
+        """The session, where it is about templates."""
+        if not isinstance(self.session, TemplateSession):
+            raise UsageError("no templates are judged here", help="load the page again")
+        return self.session
 
     def number(self, name: str, most: int) -> int:
         """A whole number of the query, 0 where it is missing."""
@@ -99,11 +125,11 @@ class _Questions:
         return await self._now(asked.session.overview)
 
     async def rule(self, asked: _Asked) -> object:
-        return await self._now(lambda: asked.session.rule(asked.query.get("id", "")))
+        return await self._now(lambda: asked.rules.rule(asked.query.get("id", "")))
 
     async def examples(self, asked: _Asked) -> object:
         return await self._now(
-            lambda: asked.session.examples(
+            lambda: asked.rules.examples(
                 asked.query.get("id", ""),
                 mistakes=asked.query.get("only") != "all",
                 first=asked.number("first", 1_000_000_000),
@@ -112,15 +138,24 @@ class _Questions:
         )
 
     async def choice(self, asked: _Asked) -> object:
-        return await self._now(lambda: asked.session.choice(asked.number("number", 1_000_000_000)))
+        return await self._now(lambda: asked.rules.choice(asked.number("number", 1_000_000_000)))
+
+    async def template(self, asked: _Asked) -> object:
+        return await self._now(
+            lambda: asked.templates.template(
+                asked.query.get("id", ""),
+                first=asked.number("first", 1_000_000_000),
+                most=asked.number("most", _MOST_EXAMPLES) or _EXAMPLES,
+            )
+        )
 
     async def typed(self, asked: _Asked) -> object:
-        return await self._now(lambda: asked.session.typed(asked.text("text")))
+        return await self._now(lambda: asked.rules.typed(asked.text("text")))
 
     async def mistakes(self, asked: _Asked) -> object:
         text = asked.text("text")
         return await self._asking(
-            lambda: asked.session.mistakes(text, deadline=monotonic() + _PATIENCE)
+            lambda: asked.rules.mistakes(text, deadline=monotonic() + _PATIENCE)
         )
 
     async def decide(self, asked: _Asked) -> object:
@@ -128,7 +163,7 @@ class _Questions:
         if not isinstance(revision, int):
             raise UsageError(f"revision is {revision!r}", help="load the page again")
         if kind in ("edit", "save"):
-            await self._asking(lambda: asked.session.prepare(kind, asked.content))
+            await self._asking(lambda: asked.rules.prepare(kind, asked.content))
         return await self._now(lambda: asked.session.decide(kind, asked.content, revision=revision))
 
     async def write(self, asked: _Asked) -> object:
@@ -136,7 +171,7 @@ class _Questions:
 
 
 def application(
-    sessions: Mapping[str, Session],
+    sessions: Mapping[str, Deciding],
     *,
     tokens: Mapping[str, str],
     hosts: frozenset[str],
@@ -158,6 +193,7 @@ def application(
         Route("/api/rule", _answering(questions.rule, sessions)),
         Route("/api/examples", _answering(questions.examples, sessions)),
         Route("/api/choice", _answering(questions.choice, sessions)),
+        Route("/api/template", _answering(questions.template, sessions)),
         Route("/api/typed", _answering(questions.typed, sessions), methods=["POST"]),
         Route("/api/mistakes", _answering(questions.mistakes, sessions), methods=["POST"]),
         Route("/api/decide", _answering(questions.decide, sessions), methods=["POST"]),
@@ -185,7 +221,7 @@ async def _failed(_request: Request, error: Exception) -> Response:
 
 
 def _answering(
-    answer: PageAnswer, sessions: Mapping[str, Session]
+    answer: PageAnswer, sessions: Mapping[str, Deciding]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answered(request: Request) -> Response:
         try:

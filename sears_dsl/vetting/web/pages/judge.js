@@ -1,6 +1,7 @@
 // The first task: rules one at a time.
 import { ask, send } from "./server.js";
 import { alone, counted, example, find, findings, latest, make, marked, number, say, signs, summary, tell } from "./parts.js";
+import { askWhy } from "./reasons.js";
 
 const PAGE = 20;
 const LONG = 60; // characters from which on a rule is set smaller
@@ -28,22 +29,6 @@ export function start(given) {
       examples();
     });
   }
-  find("reject-dialog").querySelector("form").addEventListener("submit", () => {
-    const reason = find("reasons").querySelector("input:checked")?.value;
-    decide("reject", { ...(reason && { reason }), note: find("note").value });
-  });
-  find("note").addEventListener("keydown", (event) => {
-    if (event.isComposing || event.shiftKey) return;
-    if (event.key === "Enter") {
-      event.preventDefault();
-      find("reject-dialog").querySelector("form").requestSubmit();
-    } else if (event.key === "ArrowDown" && !find("note").value) {
-      event.preventDefault();
-      const first = find("reasons").querySelector("input");
-      first.checked = true;
-      first.focus();
-    }
-  });
   find("edit-dialog").querySelector("form").addEventListener("submit", (event) => {
     event.preventDefault();
     saveEdit();
@@ -234,13 +219,7 @@ const undo = alone(async () => {
 const openReject = alone(async () => {
   await showing;
   if (current === null || shown?.id !== current) return;
-  find("reject-rule").textContent = shown.text;
-  find("note").value = "";
-  const reasons = Object.entries(task.overview.reasons).filter(([key]) => key !== "none").map(([key, word]) =>
-    make("label", {}, make("input", { type: "radio", name: "reason", value: key }), `The rule ${word.startsWith("another") ? "is no good for another reason" : word}`));
-  find("reasons").replaceChildren(make("legend", { className: "hidden" }, "Reason"), ...reasons);
-  find("reject-dialog").showModal();
-  find("note").focus();
+  askWhy("rule", shown.text, task.overview.reasons, (why) => decide("reject", why));
 });
 
 const openEdit = alone(async (text = "") => {

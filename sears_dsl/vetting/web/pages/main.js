@@ -1,11 +1,13 @@
 // The page as a whole: tasks in tabs, decisions, keys, what other tabs did meanwhile.
 import { ask, send } from "./server.js";
-import { alone, busy, find, tell } from "./parts.js";
+import { alone, busy, counted, find, tell } from "./parts.js";
 import * as judge from "./judge.js";
 import * as write from "./write.js";
 import * as pick from "./pick.js";
+import * as read from "./read.js";
+import * as reasons from "./reasons.js";
 
-const TASKS = { judge, write, pick };
+let TASKS = { judge, write, pick, read }; // those that this sitting has
 let shown = "judge";
 
 const task = {
@@ -102,10 +104,18 @@ async function begin() {
     return;
   }
   const { ruleset, data, model, reviewer } = task.overview;
+  const has = (name) => name in task.overview;
+  for (const name of Object.keys(TASKS)) find(name).hidden = find(`tab-${name}`).hidden = !has(name);
+  for (const row of document.querySelectorAll("[data-task]")) row.hidden = !row.dataset.task.split(" ").some(has);
+  TASKS = Object.fromEntries(Object.entries(TASKS).filter(([name]) => has(name)));
+  document.querySelector(".tabs").hidden = Object.keys(TASKS).length < 2;
+  select(Object.keys(TASKS)[0]);
   find("title").textContent = `Vetting ${ruleset.name}`;
   document.title = `Vetting ${ruleset.name} – sears`;
-  find("about").textContent = `${reviewer} · ${data.rows.toLocaleString("en")} rows, ${data.right.toLocaleString("en")} right · ${short(model)}`;
-  find("about").title = model;
+  if (data) find("about").textContent = `${reviewer} · ${data.rows.toLocaleString("en")} rows, ${data.right.toLocaleString("en")} right · ${short(model)}`;
+  else find("about").textContent = `${reviewer} · ${counted(ruleset.templates, "template")}`;
+  find("about").title = model ?? "";
+  reasons.start();
   for (const each of Object.values(TASKS)) each.start(task);
   find("help-button").addEventListener("click", () => find("help-dialog").showModal());
   find("finish").addEventListener("click", alone(finish));

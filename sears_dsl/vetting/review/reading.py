@@ -1,0 +1,173 @@
+"""Templates as a reviewer reads them: each with a sample of its sentences.
+
+In: a ruleset with templates; questions and decisions, as the page sends them. Out: JSON-able views.
+Always holds: the sample is drawn as `sears generate --limit` draws, so that a longer one begins
+with the shorter one; no model is asked, so that what it says sways nobody. Costs the sentences of
+a template when it is first looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from sears_dsl.errors import UsageError
+from sears_dsl.generating.drawing import Selection, selected
+from sears_dsl.generating.sentences import Sentences
+from sears_dsl.generating.table import first_of_each
+from sears_dsl.language.printer import print_template, template_ids
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
+from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.review.deciding import Deciding, View
+from sears_dsl.vetting.review.entries import meaningless, rejection, text_of, undone
+
+
+class TemplateSession(Deciding):
+    """The work of one reviewer on templates.
+
+    Args:
+        ruleset: with templates.
+        journal: of this reviewer.
+    """
+
+    def __init__(self, ruleset: Ruleset, journal: Journal) -> None:
+        super().__init__(journal)
+        self.ruleset = ruleset
+        ids = template_ids(ruleset.templates)
+        self._sentences = {
+            name: Sentences(template, ruleset)
+            for name, template in zip(ids, ruleset.templates, strict=True)
+        }
+        self._sample = lru_cache(None)(self._drawn)
+
+    @property
+    def left(self) -> int:
+        """Templates that were neither accepted nor rejected."""
+        verdicts = (self._verdict(name) for name in self._sentences)
+        return sum(verdict not in ("accept", "reject") for verdict in verdicts)
+
+    @property
+    def told(self) -> str:
+        """How far the reviewer is, in a few words."""
+        verdicts = [self._verdict(name) for name in self._sentences]
+        return (
+            f"{verdicts.count('accept')} templates accepted, {verdicts.count('reject')} rejected, "
+            f"{self.left} left, {len(self.state.rejected)} sentences rejected"
+        )
+
+    def overview(self) -> View:
+        """Where the reviewer stands."""
+        state = self.state
+        items = [
+            {
+                "id": name,
+                "text": print_template(sentences.template),
+                "label": sentences.template.metadata.label,
+                "verdict": self._verdict(name),
+                "rejected": sum(each.template == name for each in state.rejected),
+            }
+            for name, sentences in self._sentences.items()
+        ]
+        waiting = [each["id"] for each in items if not each["verdict"]]
+        waiting += [each["id"] for each in items if each["verdict"] == "skip"]
+        last = state.last.get("read")
+        return {
+            "revision": state.revision,
+            "reviewer": self.journal.reviewer,
+            "journal": str(self.journal.path),
+            "ruleset": {
+                "name": self.ruleset.name or PurePath(self.ruleset.path).name,
+                "path": self.ruleset.path,
+                "templates": len(items),
+            },
+            "reasons": dict(TEMPLATE_REASONS),
+            "read": {
+                "items": items,
+                "next": waiting[0] if waiting else None,
+                "left": self.left,
+                "rejected": len(state.rejected),
+                "undo": None if last is None else self._last(last.content),
+                "undo_template": None if last is None else last.content.get("template"),
+            },
+        }
+
+    def template(self, name: str, *, first: int, most: int) -> View:
+        """A template with some of its sample.
+
+        Raises:
+            UsageError: there is no such template.
+        """
+        sentences = self._known(name)
+        sample = self._sample(name)
+        numbers = sample.numbers[first : first + most]
+        label = sentences.template.metadata.label or ""
+        verdict = self.state.templates.get(name)
+        return {
+            "id": name,
+            "text": print_template(sentences.template),
+            "label": label,
+            "tags": list(sentences.template.metadata.tags),
+            "why": sentences.template.metadata.why or "",
+            "total": len(sample),
+            "verdict": None if verdict is None else asdict(verdict),
+            "sentences": [
+                {
+                    "text": text,
+                    "rejected": RejectedSentence(name, text, label) in self.state.rejected,
+                }
+                for text in sentences.texts(numbers).tolist()
+            ],
+        }
+
+    def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
+        """What the journal keeps of a decision.
+
+        Raises:
+            UsageError: it means nothing.
+        """
+        if kind == "undo":
+            return undone(content, self.state)
+        name = text_of(content, "template")
+        sentences = self._known(name)
+        if kind == "sentence":
+            text, rejected = text_of(content, "text"), content.get("rejected")
+            if text not in sentences or not isinstance(rejected, bool):
+                raise meaningless("text", text)
+            label = sentences.template.metadata.label or ""
+            return {"template": name, "text": text, "label": label, "rejected": rejected}
+        if kind != "template":
+            raise meaningless("kind", kind)
+        verdict = text_of(content, "verdict")
+        if verdict not in ("accept", "reject", "skip"):
+            raise meaningless("verdict", verdict)
+        entry = {"template": name, "text": print_template(sentences.template), "verdict": verdict}
+        return entry | (rejection(content, TEMPLATE_REASONS) if verdict == "reject" else {})
+
+    def _verdict(self, name: str) -> str:
+        found = self.state.templates.get(name)
+        return "" if found is None else found.verdict
+
+    def _last(self, content: Mapping[str, Any]) -> str:
+        """What undo would take back, for a person."""
+        what = content.get("verdict") or ("reject" if content.get("rejected") else "take back")
+        return f"{what} {content.get('text', '')}"
+
+    def _known(self, name: str) -> Sentences:
+        if name not in self._sentences:
+            raise UsageError(f"there is no template {name!r}", help="load the page again")
+        return self._sentences[name]
+
+    def _drawn(self, name: str) -> Selection:
+        """All its sentences, each once, in the order in which `sears generate --limit` takes them.
+
+        Without a seed: every reviewer sees the same sample.
+        """
+        sentences = self._sentences[name]
+        distinct = first_of_each(sentences.texts(np.arange(len(sentences))))
+        return selected([sentences], [distinct], limit=len(distinct))

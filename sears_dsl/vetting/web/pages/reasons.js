@@ -1,0 +1,37 @@
+// The dialog that asks why something is rejected; it is the same for rules and for templates.
+import { find, make } from "./parts.js";
+
+let rejecting = () => {};
+
+export function start() {
+  const form = find("reject-dialog").querySelector("form");
+  form.addEventListener("submit", () => {
+    const reason = find("reasons").querySelector("input:checked")?.value;
+    rejecting({ ...(reason && { reason }), note: find("note").value });
+  });
+  find("note").addEventListener("keydown", (event) => {
+    if (event.isComposing || event.shiftKey) return;
+    if (event.key === "Enter") {
+      event.preventDefault();
+      form.requestSubmit();
+    } else if (event.key === "ArrowDown" && !find("note").value) {
+      event.preventDefault();
+      const first = find("reasons").querySelector("input");
+      first.checked = true;
+      first.focus();
+    }
+  });
+}
+
+/** Ask why; `reject({reason, note})` where it is rejected after all. */
+export function askWhy(what, text, reasons, reject) {
+  rejecting = reject;
+  find("reject-title").textContent = `Why is this ${what} no good?`;
+  find("reject-rule").textContent = text;
+  find("note").value = "";
+  const choices = Object.entries(reasons).filter(([key]) => key !== "none").map(([key, word]) =>
+    make("label", {}, make("input", { type: "radio", name: "reason", value: key }), `The ${what} ${word.startsWith("another") ? "is no good for another reason" : word}`));
+  find("reasons").replaceChildren(make("legend", { className: "hidden" }, "Reason"), ...choices);
+  find("reject-dialog").showModal();
+  find("note").focus();
+}
