@@ -1,24 +1,28 @@
-"""Rules over texts as a CheckList test suite: one test for each rule.
+"""Rules over texts, and templates, as a CheckList test suite: one test for each of them.
 
 In: rulesets and the texts to test on. Out: plain `RuleCases`, or the `TestSuite` of CheckList made
 of them. A rule that expects ``same`` becomes an invariance test (INV), ``flip`` a directional
-expectation (DIR), ``label NAME`` a minimum functionality test (MFT). Always holds: every test
-case is one row that the rule changes, in the order of the rows; nothing is predicted here. Costs
-one run of the engine; CheckList is imported by `checklist_suite` alone.
+expectation (DIR), ``label NAME`` a minimum functionality test (MFT), and so does a template. Always
+holds: every test case is one row that the rule changes, in the order of the rows, or one sentence
+of the template; nothing is predicted here. Costs one run of the engine; CheckList is imported by
+`checklist_suite` alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in
+from sears_dsl.effects.oracle import Oracle, accepted, sentences_kept
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
+from sears_dsl.generating.table import TEMPLATE, TEXT, generated
 from sears_dsl.interop.foreign import imported
-from sears_dsl.language.printer import print_rule
+from sears_dsl.language.printer import print_rule, print_template
 from sears_dsl.language.rule import Expectation
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
@@ -33,11 +37,11 @@ _INSTALL = "pip install 'notebook<7' 'ipython<9' && pip install --no-build-isola
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One row that a rule changes.
+    """One row that a rule changes, or one sentence of a template.
 
     Attributes:
-        row: its place among the texts, counted from 0.
-        original: the text as given.
+        row: its place among the texts, or among the sentences of the template, counted from 0.
+        original: the text as given; of a sentence the sentence.
         rewritten: the text after the rule.
     """
 
@@ -48,15 +52,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class RuleCases:
-    """What one rule tests.
+    """What one rule or template tests.
 
     Attributes:
-        rule_id: the id of the rule, the name of the test.
+        rule_id: the id of the rule or template, the name of the test.
         rule: its canonical text.
         why: the reason that the file gives; may be empty.
         kind: what CheckList calls such a test.
-        label: the label that a rule with ``expect: label NAME`` wants; else empty.
-        cases: the rows that it changes; empty where it fires nowhere.
+        label: the label that a template, or a rule with ``expect: label NAME``, wants; else empty.
+        cases: the rows that it changes, or its sentences; empty where it fires nowhere.
+        of_template: whether it is a template.
     """
 
     rule_id: str
@@ -65,6 +70,7 @@ class RuleCases:
     kind: TestKind
     label: str
     cases: tuple[Case, ...]
+    of_template: bool = False
 
 
 def rule_cases(
@@ -73,6 +79,7 @@ def rule_cases(
     *,
     tagger: Tagger | None = None,
     scope: Scope = "first",
+    oracle: Oracle | None = None,
 ) -> list[RuleCases]:
     r"""What each rule tests on the texts, in the order of the rules.
 
@@ -81,9 +88,12 @@ def rule_cases(
         texts: the rows to test on.
         tagger: None for the default one.
         scope: rewrite the ``first`` instance of a rule in a row, or ``all``.
+        oracle: rejects rewrites; None keeps all.
 
     Raises:
         RuleSyntaxError: rules that cannot be compiled.
+        ModelError: the oracle fails.
+        DataError: it rejects every rewrite.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -94,7 +104,11 @@ def rule_cases(
         ('film', 'INV', (Case(row=0, original='A movie .', rewritten='A film .'),))
     """
     matcher = compile_rules(rulesets, tagger=tagger)
-    done = applications_in(matcher.apply(texts, scope=scope), texts)
+    rewrites = matcher.apply(texts, scope=scope)
+    if oracle is not None:
+        rows = LabelledRows(tuple({"text": text} for text in texts), "text", None, "texts")
+        rewrites, _ = accepted(rewrites, rows, oracle)
+    done = applications_in(rewrites, texts)
     tests = []
     for number, (rule_id, rule) in enumerate(zip(matcher.rule_ids, matcher.rules, strict=True)):
         own = done.of_rule(number)
@@ -113,23 +127,75 @@ def rule_cases(
     return tests
 
 
+def template_cases(
+    rulesets: Sequence[Ruleset], *, limit: int | None = None, oracle: Oracle | None = None
+) -> list[RuleCases]:
+    r"""What each template tests: all of its sentences, or as many as a limit leaves it.
+
+    Args:
+        rulesets: where the templates stand.
+        limit: most sentences of all together; None for all.
+        oracle: rejects sentences; None keeps all.
+
+    Returns:
+        Nothing where there is no template.
+
+    Raises:
+        UsageError: two templates have one id.
+        ModelError: the oracle fails.
+        DataError: it rejects every sentence.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rules = parse('set GOOD = good | nice\n'
+        ...               'template fine: "A {GOOD} film."\n  label: positive')
+        >>> [cases] = template_cases([rules])
+        >>> cases.rule_id, cases.kind, cases.label, [case.rewritten for case in cases.cases]
+        ('fine', 'MFT', 'positive', ['A good film.', 'A nice film.'])
+    """
+    templates = [each for ruleset in rulesets for each in ruleset.templates]
+    if not templates:
+        return []
+    keep = None if oracle is None else sentences_kept(oracle)
+    table = generated(rulesets, limit=limit, keep=keep)
+    sentences: dict[str, list[Case]] = {each.name: [] for each in table.templates}
+    for name, text in zip(table.columns[TEMPLATE], table.columns[TEXT], strict=True):
+        sentences[name].append(Case(len(sentences[name]), text, text))
+    return [
+        RuleCases(
+            name,
+            print_template(template),
+            template.metadata.why or "",
+            "MFT",
+            template.metadata.label or "",
+            tuple(cases),
+            of_template=True,
+        )
+        for template, (name, cases) in zip(templates, sentences.items(), strict=True)
+    ]
+
+
 def checklist_suite(
     rulesets: Sequence[Ruleset],
-    texts: Sequence[str],
+    texts: Sequence[str] = (),
     *,
     tagger: Tagger | None = None,
     scope: Scope = "first",
+    limit: int | None = None,
+    oracle: Oracle | None = None,
     label_values: Mapping[str, object] | None = None,
     threshold: float = 0.0,
     capability: str = "Robustness",
 ) -> Any:
-    """A CheckList ``TestSuite`` with a test for each rule that changes at least one text.
+    """A CheckList ``TestSuite``: a test for each template and rule that changes a text.
 
     Args:
-        rulesets: where the rules stand.
-        texts: the rows to test on.
+        rulesets: where the rules and templates stand.
+        texts: the rows to test rules on.
         tagger: None for the default one.
         scope: rewrite the ``first`` instance of a rule in a row, or ``all``.
+        limit: most sentences of templates; None for all.
+        oracle: rejects rewrites and sentences; None keeps all.
         label_values: what the model's wrapper predicts for a label that a rule names, such as
             ``{"negative": 0}``; None where it predicts the names themselves.
         threshold: how much the probability of the original label may fall for an invariance test
@@ -138,17 +204,23 @@ def checklist_suite(
 
     Returns:
         ``checklist.test_suite.TestSuite``; run it with ``suite.run(wrapped_model)``. The ``meta``
-        of each test case says its row and rule.
+        of each test case says its row and its rule or template.
 
     Raises:
         UsageError: CheckList is not installed; a label is missing in ``label_values``; two rules
-            have the same id; no rule changes any text.
+            have the same id; no rule changes any text, and there is no template.
+        ModelError: the oracle fails.
+        DataError: it rejects everything.
     """
+    of_rules = rule_cases(rulesets, texts, tagger=tagger, scope=scope, oracle=oracle)
+    # A rule may be called as a template is; a suite knows its tests by their names.
+    taken = {test.rule_id for test in of_rules}
     tests = [
-        test
-        for test in rule_cases(rulesets, texts, tagger=tagger, scope=scope)
-        if test.cases  # CheckList cannot run a test without cases
+        replace(test, rule_id=f"{test.rule_id} (template)") if test.rule_id in taken else test
+        for test in template_cases(rulesets, limit=limit, oracle=oracle)
     ]
+    # CheckList cannot run a test without cases.
+    tests = [test for test in (*of_rules, *tests) if test.cases]
     if not tests:
         raise UsageError(
             f"no rule changes any of the {len(texts):,} texts, so there is nothing to test",
@@ -160,7 +232,8 @@ def checklist_suite(
     expectations = imported("checklist.expect", tool="CheckList", install=_INSTALL)
     suite = suites.TestSuite()
     for test in tests:
-        meta = [{"row": case.row, "rule": test.rule} for case in test.cases]
+        what = "template" if test.of_template else "rule"
+        meta = [{"row": case.row, what: test.rule} for case in test.cases]
         pairs = [[case.original, case.rewritten] for case in test.cases]
         if test.kind == "INV":
             made = types.INV(pairs, threshold=threshold, meta=meta)
@@ -180,7 +253,7 @@ def _value(test: RuleCases, label_values: Mapping[str, object] | None) -> object
         return test.label
     if test.label not in label_values:
         raise UsageError(
-            f"the rule {test.rule_id} expects the label {test.label}, which `label_values` lacks",
+            f"{test.rule_id} expects the label {test.label}, which `label_values` lacks",
             help=f"there are {', '.join(label_values) or 'none'}; add what the model predicts",
         )
     return label_values[test.label]

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from sears_dsl import parse
 from sears_dsl.cli.model.export import export_command
+from sears_dsl.effects.oracle import FunctionOracle
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.interop.checklist import checklist_suite, rule_cases
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -82,6 +83,46 @@ def test_a_suite_judges_as_the_rules_say(packages_from: Callable[[str], None]) -
     assert awful.data == ["A awful movie .", "awful , good"]
     assert awful.passed(0)
     assert not awful.passed("negative")
+
+
+TEMPLATES = parse("""\
+set GOOD = good | nice
+rule fine: movie -> film
+template fine: "A {GOOD} film."
+  label: positive
+  why: "praise"
+template dull: "Not {GOOD}."
+  label: negative
+""")
+
+
+def test_a_template_is_a_test_of_minimum_functionality(
+    packages_from: Callable[[str], None],
+) -> None:
+    packages_from("fakes")
+    suite = checklist_suite([TEMPLATES], tagger=PinnedTagger(), label_values={"positive": 1,
+                            "negative": 0})  # fmt: skip
+    assert {name: info["type"] for name, info in suite.info.items()} == {
+        "fine (template)": "MFT", "dull": "MFT",
+    }  # fmt: skip
+    fine, dull = suite.tests.values()
+    assert fine.data == ["A good film.", "A nice film."]
+    assert fine.passed(1)
+    assert dull.passed(0)
+    assert fine.meta[1] == {"row": 1, "template": '"A {GOOD} film."'}
+    assert "praise" in suite.info["fine (template)"]["description"]
+
+
+def test_an_oracle_keeps_cases_out_of_the_suite(packages_from: Callable[[str], None]) -> None:
+    packages_from("fakes")
+
+    def no_nice(rows):  # type: ignore[no-untyped-def]
+        return ["nice" not in row["text"] for row in rows]
+
+    suite = checklist_suite([RULES, TEMPLATES], TEXTS, tagger=PinnedTagger(),
+                            oracle=FunctionOracle(no_nice))  # fmt: skip
+    assert suite.tests["film"].data == [["A good movie .", "A good film ."]]
+    assert suite.tests["dull"].data == ["Not good."]
 
 
 def test_without_values_a_label_is_its_name(packages_from: Callable[[str], None]) -> None:

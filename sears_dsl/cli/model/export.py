@@ -1,4 +1,4 @@
-"""``sears export``: rules over data as a CheckList suite."""
+"""``sears export``: rules over data, and templates, as a CheckList suite."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.shared import tagger_of_rules_option
+from sears_dsl.cli.options.shared import oracle_option, tagger_of_rules_option
 from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.screen.console import FilePath, counted, imports_option
 from sears_dsl.errors import DataError, UsageError
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 @click.command("export", epilog="Example: sears export found.sear --data dev.csv -o suite.pkl")
 @click.argument("rules", nargs=-1, required=True)
-@click.option("--data", required=True, metavar="FILE", help="The rows to test on.")
+@click.option("--data", metavar="FILE",
+              help="The rows to test rules on; templates need none.")  # fmt: skip
 @click.option("-o", "--output", required=True, type=FilePath(dir_okay=False),
               help="The suite, for CheckList's TestSuite.from_file.")  # fmt: skip
 @click.option("--column", help="The column that rules rewrite.")
 @click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
               help="Rewrite the first instance of a rule in a row, or all.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=1), metavar="N",
+              help="At most so many sentences of templates.")  # fmt: skip
+@oracle_option
 @click.option("--label-value", "label_values", multiple=True, metavar="LABEL=VALUE",
               help="What the model predicts for a label that rules expect, as in negative=0; "
               "repeatable.")  # fmt: skip
@@ -35,10 +39,12 @@ if TYPE_CHECKING:
 def export_command(
     rules: tuple[str, ...],
     *,
-    data: str,
+    data: str | None,
     output: Path,
     column: str | None,
     scope: Scope,
+    limit: int | None,
+    oracle: str | None,
     label_values: tuple[str, ...],
     threshold: float,
     tagger: str | None,
@@ -47,31 +53,38 @@ def export_command(
     """Write a CheckList suite: a test for each rule, a test case for each row that it changes.
 
     `expect: same` becomes an invariance test, `flip` a directional one, `label NAME` a minimum
-    functionality test.
+    functionality test, and so does a template, with a test case for each of its sentences.
     """
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.interop.checklist import checklist_suite
     from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.vetting.oracle import open_oracle
 
     values = dict(map(_label_value, label_values))
     rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+    count = sum(len(ruleset.rules) for ruleset in rulesets)
+    if data is None and count:
+        raise click.UsageError(
+            "Missing option '--data': name the rows; only templates bring their own"
+        )
     chosen = load_tagger(chosen_tagger(rulesets, tagger, quiet=False))
     suite = checklist_suite(
         rulesets,
-        read_labelled(data, column=column).texts,
+        () if data is None else read_labelled(data, column=column).texts,
         tagger=chosen,
         scope=scope,
+        limit=limit,
+        oracle=None if oracle is None else open_oracle(oracle, rulesets),
         label_values=values or None,
         threshold=threshold,
     )
     _save(suite, output)
-    count = sum(len(ruleset.rules) for ruleset in rulesets)
     cases = sum(len(test.data) for test in suite.tests.values())
-    click.echo(
-        f"{counted(len(suite.tests), 'test')} with {counted(cases, 'case')} in {output}; "
-        f"{counted(count - len(suite.tests), 'rule')} changed no row"
-    )
+    told = f"{counted(len(suite.tests), 'test')} with {counted(cases, 'case')} in {output}"
+    if silent := count - sum("rule" in test.meta[0] for test in suite.tests.values()):
+        told += f"; {counted(silent, 'rule')} changed no row"
+    click.echo(told)
 
 
 def _label_value(given: str) -> tuple[str, object]:
