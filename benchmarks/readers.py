@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl.auditing.failures.instances import Feature, Instances
+from sears_dsl.auditing.failures.instances import Feature, LearningRows
 from sears_dsl.auditing.failures.learning import fold_interval, learn
-from sears_dsl.auditing.slicing.computed import Computed, Value, read_slicings
+from sears_dsl.auditing.slicing.computed import Computed, SliceValue, read_slicings
 from sears_dsl.auditing.slicing.parts import in_order
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.models.predictor import Answer, answers_equal
@@ -169,12 +169,12 @@ def _learned(reader: Reader, columns: dict[str, object]) -> Row:
     )
 
 
-def _instances(reader: Reader, columns: dict[str, object]) -> Instances:
-    values: dict[str, Sequence[Value]] = {
+def _instances(reader: Reader, columns: dict[str, object]) -> LearningRows:
+    values: dict[str, Sequence[SliceValue]] = {
         name: _computed(columns[name]).values() for name in FEATURES
     }
     values[LENGTH] = _computed(columns[LENGTH]).values(reader.answers)
-    return Instances(
+    return LearningRows(
         wrong=reader.wrong,
         rows=np.arange(len(reader.wrong)),
         features=tuple(

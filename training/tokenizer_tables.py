@@ -21,7 +21,7 @@ from sears_dsl.errors import SearsError, TaggerError
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.fast import tables
 from sears_dsl.tagging.fast.cutting import cut_affixes
-from sears_dsl.tagging.fast.tables import Patterns, Tables
+from sears_dsl.tagging.fast.tables import Patterns, TokenizerTables
 
 LICENCE = """\
 The patterns and special cases are spaCy's.
@@ -162,9 +162,9 @@ def _orth(own: Any, token: dict[int | str, str]) -> str:
     return token[ORTH] if ORTH in token else token["ORTH"]
 
 
-def _tables(fields: dict[str, Any]) -> Tables:
+def _tables(fields: dict[str, Any]) -> TokenizerTables:
     specials = {string: tuple(tokens.split()) for string, tokens in fields["specials"].items()}
-    return Tables(
+    return TokenizerTables(
         version="",
         source=fields["source"],
         patterns=Patterns.of(fields["patterns"]),
@@ -177,7 +177,7 @@ def _tables(fields: dict[str, Any]) -> Tables:
     )
 
 
-def _joined(special: str, rules: Tables) -> list[str]:
+def _joined(special: str, rules: TokenizerTables) -> list[str]:
     """What affixes alone make of a special case; nothing where there is none in it."""
     if not (
         rules.patterns.prefix_regex.match(special)
@@ -189,7 +189,7 @@ def _joined(special: str, rules: Tables) -> list[str]:
     return [special[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def _classes(rules: Tables) -> dict[str, str]:
+def _classes(rules: TokenizerTables) -> dict[str, str]:
     """Known characters by what affixes do with them; dots and leading plus signs are kernels' own.
 
     prefix, suffix: cut off wherever they begin or end a string. alpha: letters to infixes.

@@ -75,7 +75,7 @@ def apply(
     """
     from sears_dsl.batch.memory import apply_to
     from sears_dsl.batch.provenance import tagger_findings
-    from sears_dsl.batch.share import Share
+    from sears_dsl.batch.share import TextShare
     from sears_dsl.engine.matcher import compile_rules
 
     with in_python(column="column"):
@@ -99,6 +99,6 @@ def apply(
             spans=protection_of((), spans).spans,
             keep=keep,
             id_column=id_column,
-            share=Share.parse(share, seed=seed),
+            share=TextShare.parse(share, seed=seed),
             with_originals=with_originals,
         )

@@ -15,7 +15,7 @@ from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, TextMatcher, Touched
 from sears_dsl.batch.requests import kept_columns
-from sears_dsl.batch.share import Share
+from sears_dsl.batch.share import TextShare
 from sears_dsl.batch.tally import Tally
 from sears_dsl.batch.workers import renamed
 from sears_dsl.data.batches import Batch
@@ -43,7 +43,7 @@ def apply_to(
     scope: Scope = "first",
     unit: Unit = "text",
     id_column: str | None = None,
-    share: Share = Share(),  # noqa: B008 - a frozen value
+    share: TextShare = TextShare(),  # noqa: B008 - a frozen value
     with_originals: bool = False,
     tally: Tally | None = None,
 ) -> Any:

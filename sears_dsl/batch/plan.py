@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from sears_dsl.batch.guarding import CharacterPlaces
-from sears_dsl.batch.share import Share
+from sears_dsl.batch.share import TextShare
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.protection import Protection, Spans
@@ -119,7 +119,7 @@ class Plan:
     spans: tuple[SpanColumn, ...] = ()
     on_touched: Touched = "keep"
     keep: tuple[str, ...] = ()
-    share: Share = Share()  # noqa: RUF009 - a frozen value
+    share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
 
     def __post_init__(self) -> None:
         for name in ("columns", "protect", "spans", "keep"):
@@ -156,7 +156,7 @@ class Texts:
     texts: list[str]
     rows: Sequence[int]
 
-    def taken(self, share: Share) -> Texts:
+    def taken(self, share: TextShare) -> Texts:
         """Those of a share."""
         places = [place for place, text in enumerate(self.texts) if share.takes(text)]
         if len(places) == len(self.texts):

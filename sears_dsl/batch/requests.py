@@ -16,7 +16,7 @@ from typing import Any
 
 from sears_dsl import __version__
 from sears_dsl.batch.plan import Mode, Plan, Touched
-from sears_dsl.batch.share import Share
+from sears_dsl.batch.share import TextShare
 from sears_dsl.batch.workers import BatchTask, MatcherRecipe
 from sears_dsl.data.batches import Format, ReadOptions
 from sears_dsl.data.dataset import (
@@ -83,7 +83,7 @@ class ApplyRequest:
     reading: ReadOptions = field(default_factory=ReadOptions)
     jobs: int = 1
     resume: bool = False
-    share: Share = Share()  # noqa: RUF009 - a frozen value
+    share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
     with_originals: bool = False
 
 

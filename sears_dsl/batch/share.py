@@ -18,7 +18,7 @@ _NAME = "share"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TextShare:
     """A share of texts; about so many of them, since each decides for itself.
 
     Attributes:
@@ -26,7 +26,7 @@ class Share:
         seed: of the numbers; another seed takes other texts.
 
     Example:
-        >>> half, all_of_them = Share.parse("50%"), Share()
+        >>> half, all_of_them = Share.parse("50%"), TextShare()
         >>> [half.takes(text) for text in ("a", "b", "c", "d")], all_of_them.takes("c")
         ([True, False, False, True], True)
     """
@@ -35,7 +35,7 @@ class Share:
     seed: int = 0
 
     @classmethod
-    def parse(cls, written: str, *, seed: int = 0) -> Share:
+    def parse(cls, written: str, *, seed: int = 0) -> TextShare:
         """What a person wrote, such as ``50%``.
 
         Args:

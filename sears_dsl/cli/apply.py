@@ -109,7 +109,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     """
     from sears_dsl.batch.files import apply_file
     from sears_dsl.batch.requests import ApplyRequest
-    from sears_dsl.batch.share import Share
+    from sears_dsl.batch.share import TextShare
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn
@@ -151,7 +151,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         ),
         jobs=options["jobs"],
         resume=options["resume"],
-        share=Share.parse(options["share"], seed=options["seed"]),
+        share=TextShare.parse(options["share"], seed=options["seed"]),
         with_originals=options["with_originals"],
     )
     watched = not quiet and sys.stderr.isatty()

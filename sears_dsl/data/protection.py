@@ -68,7 +68,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Protected:
+class ProtectedText:
     """What the protected columns of a row say of one text.
 
     Attributes:
@@ -157,7 +157,7 @@ class Protection:
                 help="a model can be given the text of an answer, and not its place",
             )
 
-    def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> Protected:
+    def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> ProtectedText:
         """What the protected columns say of one text.
 
         Spans of a column of ``spans`` are taken as they are: whether they stand in the text is for
@@ -186,7 +186,7 @@ class Protection:
                 raise _in_column(name, error) from error
         if misplaced:  # nobody knows what such a span means
             found = [(0, len(text))]
-        return Protected(found, absent, misplaced)
+        return ProtectedText(found, absent, misplaced)
 
     def guard(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
         """All that has to stay in one text; a row with a misplaced span stays as a whole.
@@ -221,14 +221,14 @@ def _in_column(column: str, error: DataError) -> DataError:
     return DataError(f"column {column}: {error.message}", help=error.help)
 
 
-def _protected_by(value: Any, column: str, text: str) -> Protected:
+def _protected_by(value: Any, column: str, text: str) -> ProtectedText:
     """What one value protects."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if value is None or value != value:  # noqa: PLR0124 - not a number is missing
-        return Protected(())
+        return ProtectedText(())
     if isinstance(value, (list, dict)) and not _are_texts(value):
-        return Protected(*placed_spans(SpanColumn("", column), {column: value}, text))
+        return ProtectedText(*placed_spans(SpanColumn("", column), {column: value}, text))
     places: list[tuple[int, int]] = []
     lacking: list[str] = []
     for each in value if isinstance(value, list) else [str(value)]:
@@ -236,7 +236,7 @@ def _protected_by(value: Any, column: str, text: str) -> Protected:
         places += found
         if each and not found:
             lacking.append(each)
-    return Protected(places, f"{lacking[0]!r} is not in the text" if lacking else "")
+    return ProtectedText(places, f"{lacking[0]!r} is not in the text" if lacking else "")
 
 
 def _are_texts(value: list[Any] | dict[Any, Any]) -> bool:

@@ -46,7 +46,7 @@ from sears_dsl.discovery.search import (
     SearchOutcome,
     SearchProgress,
 )
-from sears_dsl.discovery.selection import Coverage, Selection, coverage_of, select
+from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, select
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.evidence import flip_evidence, hold_out
 from sears_dsl.effects.right_rows import RightRows
@@ -218,7 +218,7 @@ def _with_numbers(
     searched: RightRows,
     *,
     held_out: HeldOutRows | None,
-    selection: Selection,
+    selection: RuleSelection,
     scores: NDArray[np.float64],
 ) -> tuple[tuple[FoundRule, ...], int | None]:
     """The selected rules with all that is counted of them; how many held-out rows they flip."""

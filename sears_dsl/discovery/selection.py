@@ -1,9 +1,9 @@
 """The few rules that together cover the most adversaries.
 
 In: for each rule the rows that it flips with their scores (`Coverage`), how many rules are wanted.
-Out: a `Selection`. It maximizes the paper's Equation 3: the sum over rows of the best score that a
-selected rule has there. Always holds: each rule taken adds the most of all that are left, so the
-sum is at least 1 - 1/e of what any rules of that number reach among those left after twins are
+Out: a `RuleSelection`. It maximizes the paper's Equation 3: the sum over rows of the best score
+that a selected rule has there. Always holds: each rule taken adds the most of all that are left, so
+the sum is at least 1 - 1/e of what any rules of that number reach among those left after twins are
 collapsed (Nemhauser, Wolsey, Fisher 1978); gains never grow; equal gains go to the simpler rule;
 the result is that of trying every rule in every step. Costs a heap of rules and, since a gain can
 only fall, new gains for the few on top of it (Minoux 1978).
@@ -76,7 +76,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class RuleSelection:
     """Rules that were selected.
 
     Attributes:
@@ -157,7 +157,7 @@ def coverage_of(
 
 def select(
     coverage: Coverage, size: int, *, start: Sequence[int] = (), excluded: Iterable[int] = ()
-) -> Selection:
+) -> RuleSelection:
     """Select rules that together cover the most.
 
     Args:
@@ -203,7 +203,7 @@ def select(
             heapq.heappop(heap)
             gains.append(_take(coverage, rule, best))
             chosen.append(rule)
-    return Selection(tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed))
+    return RuleSelection(tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed))
 
 
 def _gain(coverage: Coverage, rule: int, best: NDArray[np.int64]) -> int:

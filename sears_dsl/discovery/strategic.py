@@ -3,10 +3,11 @@
     rows ──leave one word out──▶ important words ──forbidden──▶ reworded sentences ──▶ rows, asked
 
 In: labelled rows, a model that says how sure it is, a source of paraphrases, a score. Out: a
-`Reworded` for each row of which a sentence could be reworded. Always holds: a sentence that shares
-a character with what has to stay is left as it is; no sentence that was reworded has a forbidden
-word, in any casing; S of each reworded sentence is at least τ, and S of the row is the smallest of
-them. Costs a question to the model for each word of a row, and a search for each sentence.
+`RewordedRow` for each row of which a sentence could be reworded. Always holds: a sentence that
+shares a character with what has to stay is left as it is; no sentence that was reworded has a
+forbidden word, in any casing; S of each reworded sentence is at least τ, and S of the row is the
+smallest of them. Costs a question to the model for each word of a row, and a search for each
+sentence.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 4.2; leaving words out after Li, Monroe, Jurafsky 2016.
@@ -64,7 +65,7 @@ class ImportantWord(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reworded:
+class RewordedRow:
     """A row with sentences put otherwise.
 
     Attributes:
@@ -124,7 +125,7 @@ def reword(
     journal: RunJournal,
     settings: StrategicSettings,
     on_stage: OnStage = lambda stage, done, total: None,
-) -> list[Reworded]:
+) -> list[RewordedRow]:
     """Reword the sentences of rows without their most important words.
 
     Args:
@@ -147,7 +148,7 @@ def reword(
     """
     model = AskedModel(predictor)
     answers = model.answers(data.rows, on_progress=partial(on_stage, "asking the model"))
-    judged = _Judged(data, answers, settings.comparison)
+    judged = _AnsweredRows(data, answers, settings.comparison)
     places = [
         place for place, answer in enumerate(answers)
         if answer.label != REFUSED and (settings.wrong_rows or judged.right(place, answer))
@@ -188,7 +189,7 @@ def reword(
         on_progress=partial(on_stage, "asking about rewordings"),
     )
     return [
-        Reworded(
+        RewordedRow(
             place=places[number],
             original=texts[number],
             text=text,
@@ -205,7 +206,7 @@ def reword(
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _AnsweredRows:
     """What a model says of rows, and whether it is right."""
 
     data: LabelledRows
@@ -227,7 +228,7 @@ class _Judged:
 
 
 def important_words(
-    judged: _Judged,
+    judged: _AnsweredRows,
     model: AskedModel,
     places: Sequence[int],
     *,
@@ -359,7 +360,7 @@ def _words(text: str) -> list[str]:
     return _WORDS.findall(text.lower())
 
 
-def reworded_columns(reworded: Sequence[Reworded], data: LabelledRows) -> dict[str, list[Any]]:
+def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dict[str, list[Any]]:
     """Rewordings as a table.
 
     Columns: those of `adversary_columns`; flips (yes or no); words, JSON of [word, weight], the

@@ -134,7 +134,7 @@ class Heads(NamedTuple):
     candidates: Any
 
 
-class Protection(NamedTuple):
+class ProtectedPlaces(NamedTuple):
     """Where no instance may be; both arrays are empty where nothing is protected.
 
     Attributes:

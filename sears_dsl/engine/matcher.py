@@ -31,7 +31,7 @@ from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.columns import RewriteColumns
 from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.sentence_units import Sentences
+from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
@@ -300,7 +300,7 @@ class Matcher:
         _check_arguments(texts, scope, protected)
         drawing = self._drawing(seed, draw)
         if self._by_sentence(unit):
-            cut = Sentences(texts, self.sentences(texts), protected)
+            cut = SentenceUnits(texts, self.sentences(texts), protected)
             done = self._applied(
                 cut.texts,
                 scope=scope,
@@ -383,7 +383,7 @@ class Matcher:
         _check_arguments(texts, scope, protected)
         drawing = self._drawing(seed, draw)
         if self._by_sentence(unit):
-            cut = Sentences(texts, self.sentences(texts), protected)
+            cut = SentenceUnits(texts, self.sentences(texts), protected)
             done = self._chained(
                 cut.texts,
                 scope=scope,

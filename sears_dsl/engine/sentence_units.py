@@ -16,7 +16,7 @@ from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import apply_edits
 
 
-class Sentences:
+class SentenceUnits:
     """The sentences of some rows, one after another, and what was done to them as done to the rows.
 
     Args:

@@ -24,7 +24,7 @@ from sears_dsl.interop.foreign import imported
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 
-Instances: TypeAlias = Literal["first", "every"]
+WhichInstances: TypeAlias = Literal["first", "every"]
 """One candidate a rule, at its ``first`` instance in the text, or one at ``every`` instance."""
 
 _INSTALL = "pip install textattack"
@@ -76,7 +76,7 @@ def rule_transformation(
     rulesets: Sequence[Ruleset],
     *,
     tagger: Tagger | None = None,
-    instances: Instances = "first",
+    instances: WhichInstances = "first",
 ) -> Any:
     """A TextAttack ``Transformation`` that rewrites by rules.
 
@@ -148,7 +148,7 @@ def _candidates(
     matcher: Matcher,
     current: Any,
     allowed: frozenset[int],
-    instances: Instances,
+    instances: WhichInstances,
     attacked: Callable[..., Any],
 ) -> Iterator[Any]:
     """The rewrites of an attacked text, column by column, each with its history."""
@@ -167,7 +167,7 @@ def _candidates(
                 yield attacked(inputs, attack_attrs=history)
 
 
-def _rewrites(matcher: Matcher, text: str, instances: Instances) -> Iterator[tuple[int, str]]:
+def _rewrites(matcher: Matcher, text: str, instances: WhichInstances) -> Iterator[tuple[int, str]]:
     """Rule and new text of each rewrite, in the order of the rules."""
     for _, tokens in matcher.prepare([text]):
         matches = matcher.find(tokens, scope=instances)

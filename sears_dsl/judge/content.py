@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.encoder import Seen
 
-Floats = NDArray[np.float32]
+Float32Array = NDArray[np.float32]
 
 _ROWS = 64
 
@@ -42,15 +42,15 @@ class Content:
         output: (H,).
     """
 
-    frequencies: Floats
-    mean: Floats
-    scale: Floats
-    linear: Floats
-    bias: Floats
-    projections: Floats
-    hidden: Floats
-    hidden_bias: Floats
-    output: Floats
+    frequencies: Float32Array
+    mean: Float32Array
+    scale: Float32Array
+    linear: Float32Array
+    bias: Float32Array
+    projections: Float32Array
+    hidden: Float32Array
+    hidden_bias: Float32Array
+    output: Float32Array
 
     def log_odds(self, seen: Seen) -> NDArray[np.float64]:
         """Of each change (N,)."""

@@ -28,7 +28,7 @@ from torch.nn import functional
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.grammar_file import GrammarFile
-from sears_dsl.judge.networks import Vectors, attention, layout_of, normal, sigmoid
+from sears_dsl.judge.networks import Float32Array, attention, layout_of, normal, sigmoid
 from sears_dsl.judge.small_grammar import plain_word
 
 #: The package that carries the encoder.
@@ -96,7 +96,7 @@ class DeepNetwork:
         found = self._tokenizer.encode_batch(valid, add_special_tokens=False)
         return [encoding.ids[:PIECES] or [_UNKNOWN] for encoding in found]
 
-    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Vectors]:
+    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         """Log odds of each word of each piece."""
         rows, firsts = [], []
         for piece in pieces:
@@ -106,7 +106,7 @@ class DeepNetwork:
                 row += self._pieces[number]
             rows.append([*row, _END])
             firsts.append(first)
-        found: list[Vectors] = []
+        found: list[Float32Array] = []
         begin, size = 0, 0
         for at, row in enumerate(rows):
             size += len(row)
@@ -119,7 +119,7 @@ class DeepNetwork:
                 begin, size = at + 1, 0
         return found
 
-    def _forward(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
+    def _forward(self, rows: Sequence[Sequence[int]]) -> list[Float32Array]:
         weights = self._weights
         layout = layout_of([len(row) for row in rows])
         ids = np.concatenate([np.array(rows[at], np.int64) for at in layout.order])
@@ -137,16 +137,16 @@ class DeepNetwork:
         hidden = self._product(mean, "hidden")
         hidden *= sigmoid(hidden)
         logits = self._product(hidden, "logit")[:, 0]
-        found: list[Vectors] = [np.zeros(0, np.float32)] * len(rows)
+        found: list[Float32Array] = [np.zeros(0, np.float32)] * len(rows)
         for at, start in zip(layout.order, layout.starts.tolist(), strict=True):
             found[at] = logits[start : start + len(rows[at])]
         return found
 
-    def _normal(self, x: Vectors, name: str) -> Vectors:
+    def _normal(self, x: Float32Array, name: str) -> Float32Array:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
         return normal(x, weight, bias, least=1e-12)
 
-    def _product(self, x: Vectors, name: str) -> Vectors:
+    def _product(self, x: Float32Array, name: str) -> Float32Array:
         """``x @ weights + bias``, so many rows at a time that none depends on the others."""
         weights, bias = self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"]
         count = len(x)
@@ -158,20 +158,20 @@ class DeepNetwork:
         return np.asarray(found[:count].numpy())
 
 
-def _gelu(x: Vectors) -> Vectors:
+def _gelu(x: Float32Array) -> Float32Array:
     """Each number times the share of a normal distribution below it."""
     return np.asarray(functional.gelu(torch.from_numpy(x)).numpy())
 
 
 def _merged(
-    encoder: Mapping[str, Any], trained: Mapping[str, Vectors], layers: int
-) -> dict[str, Vectors]:
+    encoder: Mapping[str, Any], trained: Mapping[str, Float32Array], layers: int
+) -> dict[str, Float32Array]:
     """The encoder's matrices with what was added, turned for products from the left."""
     weights = {name: encoder[f"embeddings.{name}.weight"] for name in _EMBEDDED}
     weights["norm.weight"] = encoder["embeddings.LayerNorm.weight"]
     weights["norm.bias"] = encoder["embeddings.LayerNorm.bias"]
 
-    def matrix(name: str) -> Vectors:
+    def matrix(name: str) -> Float32Array:
         added = trained[f"{name}.b"] @ trained[f"{name}.a"]
         return np.asarray((encoder[f"{name}.weight"] + added).T)
 

@@ -32,7 +32,7 @@ from transformers.utils import logging
 
 from sears_dsl.judge.changes import Change
 
-Floats = NDArray[np.float32]
+Float32Array = NDArray[np.float32]
 
 _LAYERS = 7
 _WIDTH = 384
@@ -113,9 +113,9 @@ class Seen(NamedTuple):
         numbers: float32 (N, NUMBERS).
     """
 
-    old: Floats
-    new: Floats
-    numbers: Floats
+    old: Float32Array
+    new: Float32Array
+    numbers: Float32Array
 
 
 def places_of(original: str, rewrite: str, changes: Sequence[Change]) -> list[Place]:
@@ -214,7 +214,7 @@ class Encoder:
     """
 
     def __init__(
-        self, folder: Path, frequencies: Floats, *, device: str | torch.device | None = None
+        self, folder: Path, frequencies: Float32Array, *, device: str | torch.device | None = None
     ) -> None:
         only_data: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         self._device = torch.device(device or "cpu")
@@ -222,7 +222,7 @@ class Encoder:
         with without_progress_bar():
             model: Any = AutoModel.from_pretrained(str(folder), use_safetensors=True, **only_data)
         self._model = model.eval().to(self._device)
-        self._static: Floats = model.embeddings.word_embeddings.weight.detach().cpu().numpy()
+        self._static: Float32Array = model.embeddings.word_embeddings.weight.detach().cpu().numpy()
         self._frequencies = frequencies
         self._kept: OrderedDict[str, _Window] = OrderedDict()
         self._exchanges: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[float, ...]] = {}
@@ -301,7 +301,7 @@ class Encoder:
         return [window for window in found if window is not None]
 
     @torch.inference_mode()
-    def _layers_of(self, rows: Sequence[NDArray[np.int64]]) -> list[Floats]:
+    def _layers_of(self, rows: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         """What each layer gives for the pieces of each row, (layers, pieces, 384).
 
         Rows lie end to end, so that no padding is read; only where pieces look at each other are
@@ -391,16 +391,16 @@ class _Window(NamedTuple):
 
     pieces: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    states: Floats
+    states: Float32Array
 
 
 class _Pooled(NamedTuple):
-    words: Floats
-    before: Floats
-    after: Floats
-    others: Floats
-    all: Floats
-    around: Floats
+    words: Float32Array
+    before: Float32Array
+    after: Float32Array
+    others: Float32Array
+    all: Float32Array
+    around: Float32Array
     frequency: float
     pieces: int
 
@@ -409,7 +409,7 @@ class _Pooled(NamedTuple):
 _CHOSEN = (*_OF_WORDS, _LAYERS)
 
 
-def _numbers(one: _Pooled, other: _Pooled) -> Floats:
+def _numbers(one: _Pooled, other: _Pooled) -> Float32Array:
     """The row of ``NUMBERS`` of a place."""
     lengths_old, lengths_new = (
         np.linalg.norm(each.words[:_LAYERS], axis=1) for each in (one, other)
@@ -430,12 +430,12 @@ def _numbers(one: _Pooled, other: _Pooled) -> Floats:
     ).astype(np.float32)
 
 
-def _cosines(one: Floats, other: Floats) -> NDArray[np.float64]:
+def _cosines(one: Float32Array, other: Float32Array) -> NDArray[np.float64]:
     lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
     return np.asarray((one * other).sum(-1) / np.maximum(lengths, 1e-9), np.float64)
 
 
-def _unit(vectors: Floats) -> Floats:
+def _unit(vectors: Float32Array) -> Float32Array:
     return np.asarray(
         vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9), np.float32
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Vectors: TypeAlias = NDArray[np.float32]
+Float32Array: TypeAlias = NDArray[np.float32]
 
 # Rows of one product of matrices, always: so no row's result depends on how many there are.
 _ROWS = 64
@@ -43,13 +43,13 @@ def layout_of(lengths: Sequence[int], *, gap: int = 0) -> Layout:
     return Layout(order, starts[:-1], sizes, int(starts[-1]))
 
 
-def sigmoid(x: Vectors) -> Vectors:
+def sigmoid(x: Float32Array) -> Float32Array:
     """1 / (1 + e^-x)."""
     with np.errstate(over="ignore"):
         return np.float32(1.0) / (np.float32(1.0) + np.exp(-x))
 
 
-def product(x: Vectors, weights: Vectors, bias: Vectors) -> Vectors:
+def product(x: Float32Array, weights: Float32Array, bias: Float32Array) -> Float32Array:
     """``x @ weights + bias``."""
     count = len(x)
     blocks = -(-count // _ROWS)
@@ -59,7 +59,9 @@ def product(x: Vectors, weights: Vectors, bias: Vectors) -> Vectors:
     return np.asarray(found.reshape(blocks * _ROWS, -1)[:count] + bias)
 
 
-def normal(x: Vectors, weights: Vectors, bias: Vectors, *, least: float) -> Vectors:
+def normal(
+    x: Float32Array, weights: Float32Array, bias: Float32Array, *, least: float
+) -> Float32Array:
     """Layer norm, ``least`` being added to the variance."""
     centred = x - x.mean(1, keepdims=True)
     spread = np.sqrt((centred * centred).mean(1, keepdims=True) + np.float32(least))
@@ -67,8 +69,8 @@ def normal(x: Vectors, weights: Vectors, bias: Vectors, *, least: float) -> Vect
 
 
 def attention(
-    parts: Vectors, layout: Layout, *, heads: int, bias: Vectors | None = None
-) -> Vectors:
+    parts: Float32Array, layout: Layout, *, heads: int, bias: Float32Array | None = None
+) -> Float32Array:
     """Each row looks at all of its piece.
 
     Args:

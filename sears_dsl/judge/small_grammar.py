@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.judge.grammar_file import GrammarFile
 from sears_dsl.judge.networks import (
+    Float32Array,
     Layout,
-    Vectors,
     attention,
     layout_of,
     normal,
@@ -97,9 +97,9 @@ class SmallNetwork:
         found = [row_of(plain_word(word), self._rows) * SHAPES + shape_of(word) for word in words]
         return np.array(found, np.int64)
 
-    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Vectors]:
+    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         """Log odds of each word of each piece."""
-        found: list[Vectors] = []
+        found: list[Float32Array] = []
         first, words = 0, 0
         for at, piece in enumerate(pieces):
             words += len(piece)
@@ -108,7 +108,7 @@ class SmallNetwork:
                 first, words = at + 1, 0
         return found
 
-    def _forward(self, pieces: Sequence[NDArray[np.int64]]) -> list[Vectors]:
+    def _forward(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         weights = self._weights
         layout = layout_of([len(piece) for piece in pieces], gap=_GAP)
         filled = np.zeros(layout.size, np.bool_)
@@ -129,19 +129,19 @@ class SmallNetwork:
         hidden = self._product(self._normal(x, "norm"), "hidden")
         hidden *= sigmoid(hidden)
         logits = self._product(hidden, "logit")[:, 0]
-        found: list[Vectors] = [np.zeros(0, np.float32)] * len(pieces)
+        found: list[Float32Array] = [np.zeros(0, np.float32)] * len(pieces)
         for at, start in zip(layout.order, layout.starts.tolist(), strict=True):
             found[at] = logits[start : start + len(pieces[at])].copy()
         return found
 
-    def _normal(self, x: Vectors, name: str) -> Vectors:
+    def _normal(self, x: Float32Array, name: str) -> Float32Array:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
         return normal(x, weight, bias, least=1e-5)
 
-    def _product(self, x: Vectors, name: str) -> Vectors:
+    def _product(self, x: Float32Array, name: str) -> Float32Array:
         return product(x, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
 
-    def _window(self, x: Vectors, _: Layout, name: str) -> Vectors:
+    def _window(self, x: Float32Array, _: Layout, name: str) -> Float32Array:
         """A gated product of each word and those beside it."""
         reach = len(self._weights[f"{name}.into.weight"]) // x.shape[1] // 2
         padded = np.zeros((len(x) + 2 * reach, x.shape[1]), np.float32)
@@ -150,7 +150,7 @@ class SmallNetwork:
         value, gate = np.split(self._product(wide, f"{name}.into"), 2, axis=1)
         return np.asarray(value * sigmoid(gate))
 
-    def _recurrence(self, x: Vectors, layout: Layout, name: str) -> Vectors:
+    def _recurrence(self, x: Float32Array, layout: Layout, name: str) -> Float32Array:
         """Two running means whose weights are gates, one from each end."""
         gate, value = np.split(self._product(x, f"{name}.into"), 2, axis=1)
         gate = sigmoid(gate)
@@ -169,7 +169,7 @@ class SmallNetwork:
                 out[here, side] = state
         return self._product(out, f"{name}.out")
 
-    def _attention(self, x: Vectors, layout: Layout, name: str) -> Vectors:
+    def _attention(self, x: Float32Array, layout: Layout, name: str) -> Float32Array:
         parts = self._product(x, f"{name}.into")
         mixed = attention(parts, layout, heads=HEADS, bias=self._weights[f"{name}.bias"])
         return self._product(mixed, f"{name}.out")

@@ -53,7 +53,7 @@ from sears_dsl.language.rule import (
     WholeUnit,
 )
 from sears_dsl.language.words import (
-    Place,
+    WordPlace,
     begins_statement,
     is_bare_punctuation,
     objection,
@@ -151,7 +151,7 @@ def _lost_a_colon(rule: Rule) -> bool:
 # ---------------------------------------------------------------- antecedents
 
 
-def _sequence(elements: Sequence[Element], place: Place) -> str:
+def _sequence(elements: Sequence[Element], place: WordPlace) -> str:
     out = ""
     previous: Element | None = None
     for element in elements:
@@ -177,7 +177,7 @@ def _glues(previous: Element, element: Element, text: str) -> bool:
     return text[0] in "'’" and len(text) > 1 and not (word_before and plain)
 
 
-def _element(element: Element, place: Place) -> str:
+def _element(element: Element, place: WordPlace) -> str:
     name = f"{element.name}:" if element.name else ""
     bounds = (element.minimum, element.maximum)
     if bounds == (1, 1):
@@ -196,7 +196,7 @@ def _element(element: Element, place: Place) -> str:
     return name + _body(body, place) + count
 
 
-def _body(body: Test | Anchor | WholeUnit | Group, place: Place) -> str:
+def _body(body: Test | Anchor | WholeUnit | Group, place: WordPlace) -> str:
     if isinstance(body, Anchor):
         return "<s>" if body.side == "start" else "</s>"
     if isinstance(body, WholeUnit):
@@ -207,7 +207,7 @@ def _body(body: Test | Anchor | WholeUnit | Group, place: Place) -> str:
     return print_test(body, place=place)
 
 
-def print_test(test: Test, *, place: Place = "sequence") -> str:
+def print_test(test: Test, *, place: WordPlace = "sequence") -> str:
     """One test on a token, as it is written in an antecedent, a group or a set.
 
     Example:

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 from sears_dsl.language.rule import FUNCTIONS, INFLECTIONS, Literal
 from sears_dsl.language.tagsets import COARSE, FINE
 
-Place: TypeAlias = OneOf["sequence", "group", "consequent"]
+WordPlace: TypeAlias = OneOf["sequence", "group", "consequent"]
 
 
 class Objection(NamedTuple):
@@ -174,7 +174,7 @@ def is_bare_punctuation(literal: Literal) -> bool:
     return not literal.quoted and _PUNCTUATION.fullmatch(literal.text) is not None
 
 
-def objection(text: str, place: Place) -> Objection | None:
+def objection(text: str, place: WordPlace) -> Objection | None:
     """Why this text cannot stand bare as a literal there, or None when it can.
 
     Example:
@@ -227,7 +227,7 @@ def objection(text: str, place: Place) -> Objection | None:
     return _mixed(text, place, quoted)
 
 
-def _beside_tag(text: str, tag: str, place: Place, quoted: str) -> str:
+def _beside_tag(text: str, tag: str, place: WordPlace, quoted: str) -> str:
     """What to write instead of a word with a tag in it."""
     either = f"as a literal it is quoted: {code(quoted)}"
     rest = text.removeprefix(tag)
@@ -253,7 +253,7 @@ def _notation(text: str) -> str | None:
     return "a pattern" if len(text) > 2 and text[0] == text[-1] == "/" else None
 
 
-def _punctuation(text: str, place: Place, quoted: str) -> Objection | None:
+def _punctuation(text: str, place: WordPlace, quoted: str) -> Objection | None:
     """Free-standing punctuation is a literal, unless an operator could be meant."""
     either = f"as a literal it is quoted: {code(quoted)}"
     if place == "consequent":
@@ -279,7 +279,7 @@ def _punctuation(text: str, place: Place, quoted: str) -> Objection | None:
     return None
 
 
-def _mixed(text: str, place: Place, quoted: str) -> Objection | None:
+def _mixed(text: str, place: WordPlace, quoted: str) -> Objection | None:
     """A word with letters, digits or symbols: operators and notations must not hide in it."""
     either = f"as a literal it is quoted: {code(quoted)}"
     first = text[0]

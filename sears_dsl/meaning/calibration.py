@@ -30,7 +30,7 @@ CRITERION = "minimum entropy of the induced splits"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class MeasuredShare:
     """A measured share with its interval of 95%."""
 
     value: float
@@ -81,9 +81,9 @@ class Calibration:
     entropy_before: float
     entropy: float
     curve: Curve
-    area: Share
-    precision: Share
-    recall: Share
+    area: MeasuredShare
+    precision: MeasuredShare
+    recall: MeasuredShare
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, the curve as points from (0, 0) to (1, 1)."""
@@ -238,7 +238,7 @@ def calibrated(
         entropy_before=float(_entropy(np.array(positive / count))),
         entropy=left,
         curve=curve,
-        area=Share(curve.area, low, high),
+        area=MeasuredShare(curve.area, low, high),
         precision=_share(int((above & same).sum()), int(above.sum())),
         recall=_share(int((above & same).sum()), positive),
     )
@@ -283,12 +283,12 @@ def _entropy(share: Floats) -> Floats:
     return np.asarray(-(share * np.log2(inside) + (1 - share) * np.log2(outside)))
 
 
-def _share(some: int, all_: int) -> Share:
+def _share(some: int, all_: int) -> MeasuredShare:
     low, high = wilson_interval(some, all_)
-    return Share(some / all_ if all_ else float("nan"), float(low), float(high))
+    return MeasuredShare(some / all_ if all_ else float("nan"), float(low), float(high))
 
 
-def _share_as_dict(share: Share) -> dict[str, float | None]:
+def _share_as_dict(share: MeasuredShare) -> dict[str, float | None]:
     value = None if np.isnan(share.value) else share.value
     return {"value": value, "low": share.low, "high": share.high}
 

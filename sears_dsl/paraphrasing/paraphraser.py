@@ -31,7 +31,7 @@ from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
 from sears_dsl.paraphrasing.guide import ParaphraseGuide
 from sears_dsl.paraphrasing.shortlist import near_pieces
 from sears_dsl.paraphrasing.word_constraints import Constraints, check_constraints
-from sears_dsl.translation.beam_search import Reader, beam_search
+from sears_dsl.translation.beam_search import DecoderInput, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
 from sears_dsl.translation.long_texts import sentences_of
 from sears_dsl.translation.network import TranslationModel
@@ -272,7 +272,7 @@ class Paraphraser:
         ]
         rows = torch.arange(len(tasks), device=model.device)
         readers = [
-            Reader(one, originals.memory, rows)
+            DecoderInput(one, originals.memory, rows)
             for one, originals in zip(group.models, read, strict=True)
         ]
         base = _mean_totals(read)

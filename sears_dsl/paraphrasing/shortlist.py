@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import torch
 
-from sears_dsl.translation.beam_search import Reader
+from sears_dsl.translation.beam_search import DecoderInput
 
 # The likeliest pieces of a position, and of the vocabulary, which SentencePiece sorts by frequency.
 NEAREST = 100
@@ -23,7 +23,7 @@ _MULTIPLE = 256
 
 @torch.inference_mode()
 def near_pieces(
-    readers: Sequence[Reader],
+    readers: Sequence[DecoderInput],
     targets: Sequence[Sequence[int]],
     *,
     needed: Iterable[int] = (),

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from sears_dsl.batch.guarding import chained
-from sears_dsl.batch.share import Share
+from sears_dsl.batch.share import TextShare
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table, guards_of
 from sears_dsl.engine.matcher import Matcher
@@ -195,7 +195,7 @@ class RewrittenTable:
                 names = ["rewritten"] * len(table)
                 changed[self.columns.id] = new_ids(table, self.columns.id, every, names)
             return table.extended(every, changed), sum(self.rewritten)
-        share = Share(_HALF, seed) if amount == "half" else Share()
+        share = TextShare(_HALF, seed) if amount == "half" else TextShare()
         taken = [share.takes(text) for text in table.texts(self.columns.text)]
         values = {
             name: [new if take else old for take, old, new

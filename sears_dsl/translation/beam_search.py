@@ -26,7 +26,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import linear
 
-from sears_dsl.translation.network import Memory, State, TranslationModel
+from sears_dsl.translation.network import DecoderState, Memory, TranslationModel
 
 # So many times the beam is looked at before the guide has its say.
 WIDER = 3
@@ -75,7 +75,7 @@ class _Free:
 FREE: Guide = _Free()
 
 
-class Reader(NamedTuple):
+class DecoderInput(NamedTuple):
     """A decoder and what it reads: the text of the memory for each sentence searched."""
 
     model: TranslationModel
@@ -112,7 +112,7 @@ class _Candidate(NamedTuple):
 
 @torch.inference_mode()
 def beam_search(
-    readers: Sequence[Reader],
+    readers: Sequence[DecoderInput],
     guides: Sequence[Guide],
     *,
     beam: int,
@@ -198,11 +198,11 @@ def _pieces(model: Hashable) -> tuple[int, tuple[int, ...]]:
 
 
 def _step(
-    readers: Sequence[Reader],
+    readers: Sequence[DecoderInput],
     outputs: Sequence[tuple[torch.Tensor, torch.Tensor] | None],
-    states: Sequence[State],
+    states: Sequence[DecoderState],
     last: torch.Tensor | None,
-) -> tuple[list[torch.Tensor], list[State]]:
+) -> tuple[list[torch.Tensor], list[DecoderState]]:
     """Log-probabilities (N, V) of the next piece by each reader, and its next state.
 
     ``outputs`` are the rows of the output layer to write with, where these are not all.

@@ -24,14 +24,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from sears_dsl.errors import ModelError
-from sears_dsl.translation.network import Memory, Network, State, attend, sinusoids
+from sears_dsl.translation.network import (
+    DecoderState,
+    Memory,
+    TranslationNetwork,
+    attend,
+    sinusoids,
+)
 from sears_dsl.translation.weight_file import file_hash, read_weights
 
 _HEADS = 8
 _EPSILON = 1e-9
 
 
-class Bergamot(Network):
+class Bergamot(TranslationNetwork):
     """A tiny model of Firefox Translations, dequantized to float32.
 
     Args:
@@ -130,13 +136,15 @@ class Bergamot(Network):
         )
 
     @torch.no_grad()
-    def start(self, memory: Memory, rows: Tensor) -> State:
+    def start(self, memory: Memory, rows: Tensor) -> DecoderState:
         """N empty hypotheses; ``rows`` (N,) says which text of the memory each reads."""
         cell = torch.zeros(len(rows), self._width, device=self.device)
-        return State(rows.to(self.device), 0, (cell,) * len(self._decoders))
+        return DecoderState(rows.to(self.device), 0, (cell,) * len(self._decoders))
 
     @torch.no_grad()
-    def advance(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+    def advance(
+        self, memory: Memory, state: DecoderState, last: Tensor | None
+    ) -> tuple[Tensor, DecoderState]:
         """Hidden vectors (N, W) after one more piece, and the next state."""
         at = state.position
         x = sinusoids(at, at + 1, self._rates).expand(len(state), -1)
@@ -155,7 +163,7 @@ class Bergamot(Network):
             read = attend(query, state.rows, keys, values, memory.mask)
             x = self._add(x, self._affine(read, name, "o"), name)
             x = self._feed_forward(x, layer)
-        return x, State(state.rows, at + 1, tuple(cells))
+        return x, DecoderState(state.rows, at + 1, tuple(cells))
 
     def _embed(self, ids: Tensor) -> Tensor:
         return self._embeddings[ids] * math.sqrt(self._width)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sears_dsl.translation.network import Memory, State, TranslationModel
+from sears_dsl.translation.network import DecoderState, Memory, TranslationModel
 
 # Pieces at least so likely at some position of an original make up the bound's vocabulary.
 _LIKELY = math.log(1e-3)
@@ -56,7 +56,7 @@ class Originals:
 
     memory: Memory
     pieces: Sequence[Sequence[int]]
-    states: Sequence[State]
+    states: Sequence[DecoderState]
     places: NDArray[np.int64]
     hidden: Tensor
     normalizers: Tensor
@@ -126,9 +126,9 @@ def join_originals(parts: Sequence[Originals]) -> Originals:
     states = []
     for position in range(longest):
         alive = [number for number in order if len(parts[number].states) > position]
-        state = State.join([parts[number].states[position] for number in alive])
+        state = DecoderState.join([parts[number].states[position] for number in alive])
         rows = torch.tensor(alive, device=state.rows.device)
-        states.append(State(rows, state.position, state.cells))
+        states.append(DecoderState(rows, state.position, state.cells))
     so_far = np.zeros((len(parts), longest + 1))
     for number, part in enumerate(parts):
         so_far[number, : part.so_far.shape[1]] = part.so_far[0]
@@ -232,7 +232,7 @@ class _Walk:
     places: NDArray[np.int64]
     branch: NDArray[np.int64]
     node: NDArray[np.int64] = field(init=False)
-    state: State | None = field(init=False, default=None)
+    state: DecoderState | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.node = np.zeros(len(self.branch), np.int64)
@@ -298,7 +298,7 @@ class _Walk:
             parts.append(self.state.select(from_tree))
         if len(from_original):
             parts.append(self.originals.states[position - 1].select(from_original))
-        state = parts[0] if len(parts) == 1 else State.join(parts)
+        state = parts[0] if len(parts) == 1 else DecoderState.join(parts)
         last = torch.from_numpy(distinct[:, 1]).to(device)
         hidden, self.state = self.model.advance(self.originals.memory, state, last)
         return hidden

@@ -30,7 +30,13 @@ from transformers.activations import ACT2FN
 
 from sears_dsl.errors import ModelError
 from sears_dsl.runtime.documents import parse_json, read_document
-from sears_dsl.translation.network import Memory, Network, State, attend, sinusoids
+from sears_dsl.translation.network import (
+    DecoderState,
+    Memory,
+    TranslationNetwork,
+    attend,
+    sinusoids,
+)
 from sears_dsl.translation.weight_file import file_hash
 
 _END = "</s>"
@@ -88,7 +94,7 @@ def replace_pickle(folder: Path) -> Path:
     return folder / _WEIGHTS
 
 
-class MarianModel(Network):
+class MarianModel(TranslationNetwork):
     """A Marian model of ``transformers`` behind `TranslationModel`.
 
     Args:
@@ -225,14 +231,16 @@ class MarianModel(Network):
         )
 
     @torch.no_grad()
-    def start(self, memory: Memory, rows: Tensor) -> State:
+    def start(self, memory: Memory, rows: Tensor) -> DecoderState:
         """N empty hypotheses; ``rows`` (N,) says which text of the memory each reads."""
         shape = (len(rows), self._heads, 0, self._width // self._heads)
         nothing = torch.zeros(shape, device=self.device)
-        return State(rows.to(self.device), 0, (nothing, nothing) * len(self._decoders))
+        return DecoderState(rows.to(self.device), 0, (nothing, nothing) * len(self._decoders))
 
     @torch.no_grad()
-    def advance(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+    def advance(
+        self, memory: Memory, state: DecoderState, last: Tensor | None
+    ) -> tuple[Tensor, DecoderState]:
         """Hidden vectors (N, W) after one more piece, and the next state."""
         count, at = len(state), state.position
         if last is None:
@@ -259,7 +267,7 @@ class MarianModel(Network):
             )
             x = self._norm(x + self._linear(read, f"{name}.out_proj"), f"{name}_layer_norm")
             x = self._feed_forward(x, layer)
-        return x, State(state.rows, at + 1, tuple(cells))
+        return x, DecoderState(state.rows, at + 1, tuple(cells))
 
     def _linear(self, x: Tensor, name: str) -> Tensor:
         return functional.linear(x, self._w[f"{name}.weight"], self._w[f"{name}.bias"])

@@ -67,7 +67,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class DecoderState:
     """N hypotheses, all of them ``position`` pieces long.
 
     Attributes:
@@ -83,14 +83,16 @@ class State:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def select(self, index: Tensor) -> State:
+    def select(self, index: Tensor) -> DecoderState:
         """The hypotheses at ``index`` (K,), in that order; repeats are allowed."""
-        return State(self.rows[index], self.position, tuple(cell[index] for cell in self.cells))
+        return DecoderState(
+            self.rows[index], self.position, tuple(cell[index] for cell in self.cells)
+        )
 
     @staticmethod
-    def join(states: Sequence[State]) -> State:
+    def join(states: Sequence[DecoderState]) -> DecoderState:
         """Several states of the same position as one."""
-        return State(
+        return DecoderState(
             torch.cat([state.rows for state in states]),
             states[0].position,
             tuple(torch.cat(cells) for cells in zip(*(s.cells for s in states), strict=True)),
@@ -130,19 +132,23 @@ class TranslationModel(Protocol):
     def encode(self, texts: Sequence[str]) -> Memory:
         """Encode B source texts, all in one batch."""
 
-    def start(self, memory: Memory, rows: Tensor) -> State:
+    def start(self, memory: Memory, rows: Tensor) -> DecoderState:
         """N empty hypotheses; ``rows`` (N,) says which text of the memory each reads."""
 
-    def step(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+    def step(
+        self, memory: Memory, state: DecoderState, last: Tensor | None
+    ) -> tuple[Tensor, DecoderState]:
         """One piece further: ``last`` (N,) are the pieces before, None at the start.
 
         Returns log-probabilities of the next piece, (N, V), and the next state.
         """
 
-    def select(self, state: State, index: Tensor) -> State:
+    def select(self, state: DecoderState, index: Tensor) -> DecoderState:
         """The hypotheses at ``index``; the same as ``state.select(index)``."""
 
-    def advance(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+    def advance(
+        self, memory: Memory, state: DecoderState, last: Tensor | None
+    ) -> tuple[Tensor, DecoderState]:
         """As `step`, but for the output layer: hidden vectors (N, W) and the next state."""
 
     def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
@@ -167,7 +173,7 @@ class TranslationModel(Protocol):
         """Log-probabilities of each piece of N given targets, a tensor (T,) each."""
 
 
-class Network:
+class TranslationNetwork:
     """What the networks share: the decoder loop over positions, scoring, the output layer.
 
     A network brings `encode`, `advance`, and its output layer as ``_output`` (V, W) and
@@ -178,11 +184,13 @@ class Network:
     _output: Tensor
     _output_bias: Tensor
 
-    def start(self, memory: Memory, rows: Tensor) -> State:
+    def start(self, memory: Memory, rows: Tensor) -> DecoderState:
         """N empty hypotheses; see `TranslationModel.start`."""
         raise NotImplementedError
 
-    def advance(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+    def advance(
+        self, memory: Memory, state: DecoderState, last: Tensor | None
+    ) -> tuple[Tensor, DecoderState]:
         """Hidden vectors and the next state; see `TranslationModel.advance`."""
         raise NotImplementedError
 
@@ -197,12 +205,14 @@ class Network:
         return self._output[pieces], self._output_bias[pieces]
 
     @torch.no_grad()
-    def step(self, memory: Memory, state: State, last: Tensor | None) -> tuple[Tensor, State]:
+    def step(
+        self, memory: Memory, state: DecoderState, last: Tensor | None
+    ) -> tuple[Tensor, DecoderState]:
         """Log-probabilities and the next state; see `TranslationModel.step`."""
         hidden, state = self.advance(memory, state, last)
         return self.logits(hidden).log_softmax(-1), state
 
-    def select(self, state: State, index: Tensor) -> State:
+    def select(self, state: DecoderState, index: Tensor) -> DecoderState:
         """The hypotheses at ``index``; see `TranslationModel.select`."""
         return state.select(index)
 

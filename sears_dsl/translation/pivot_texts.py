@@ -15,7 +15,7 @@ from typing import Protocol
 
 import torch
 
-from sears_dsl.translation.beam_search import FREE, Reader, beam_search
+from sears_dsl.translation.beam_search import FREE, DecoderInput, beam_search
 from sears_dsl.translation.network import TranslationModel
 
 
@@ -58,7 +58,7 @@ def translations(
         return []
     forward, back = pivot.forward, pivot.back
     found = beam_search(
-        [Reader(forward, forward.encode(sentences), torch.arange(len(sentences)))],
+        [DecoderInput(forward, forward.encode(sentences), torch.arange(len(sentences)))],
         [FREE] * len(sentences),
         beam=candidates,
         floors=[float("-inf")] * len(sentences),

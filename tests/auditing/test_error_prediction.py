@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.failures.document import ErrorsDocument
-from sears_dsl.auditing.failures.instances import Feature, Instances, instances
+from sears_dsl.auditing.failures.instances import Feature, LearningRows, instances
 from sears_dsl.auditing.failures.learning import fold_interval, learn
 from sears_dsl.auditing.failures.prediction import predict_errors
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
@@ -27,8 +27,8 @@ RULES = parse("rule film: movie -> film\nrule tape: movie -> tape\nrule turn: mo
               "  expect: flip\n")  # fmt: skip
 
 
-def drawn(wrong: Sequence[bool], **features: Sequence[float | str]) -> Instances:
-    return Instances(
+def drawn(wrong: Sequence[bool], **features: Sequence[float | str]) -> LearningRows:
+    return LearningRows(
         wrong=np.array(wrong, np.bool_),
         rows=np.arange(len(wrong)),
         features=tuple(
@@ -89,7 +89,7 @@ def test_answers_to_one_row_are_in_one_fold() -> None:
     draw = np.random.default_rng(9)
     wrong = draw.random(400) < 0.5
     keys = draw.permutation(400).astype(float)
-    twice = Instances(
+    twice = LearningRows(
         wrong=np.repeat(wrong, 3),
         rows=np.repeat(np.arange(400), 3),
         features=(Feature("key", "number", np.repeat(keys, 3).tolist()),),

@@ -12,7 +12,7 @@ import sears_dsl as sears
 from sears_dsl.batch.files import apply_file
 from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.batch.requests import ApplyRequest
-from sears_dsl.batch.share import Share
+from sears_dsl.batch.share import TextShare
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.errors import DataError, UsageError
 
@@ -38,7 +38,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def taken(share: str, seed: int = 0) -> set[str]:
-    return {text for text in TEXTS if Share.parse(share, seed=seed).takes(text)}
+    return {text for text in TEXTS if TextShare.parse(share, seed=seed).takes(text)}
 
 
 def test_a_share_takes_about_so_many_and_a_greater_one_those_too() -> None:
@@ -53,15 +53,15 @@ def test_a_share_takes_about_so_many_and_a_greater_one_those_too() -> None:
 @pytest.mark.parametrize("written", ["50", "0%", "101%", "half"])
 def test_what_is_no_share_is_refused(written: str) -> None:
     with pytest.raises(UsageError, match="is no share"):
-        Share.parse(written)
+        TextShare.parse(written)
 
 
 def test_a_text_decides_for_itself_wherever_it_stands(rows: Path) -> None:
-    whole = apply(rows, "whole.csv", share=Share.parse("50%")).decode().splitlines()
+    whole = apply(rows, "whole.csv", share=TextShare.parse("50%")).decode().splitlines()
     shuffled = rows.with_name("shuffled.csv")
     lines = rows.read_text("utf-8").splitlines()
     shuffled.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n", "utf-8")
-    small = apply(shuffled, "back.csv", share=Share.parse("50%"), reading=ReadOptions(rows=7))
+    small = apply(shuffled, "back.csv", share=TextShare.parse("50%"), reading=ReadOptions(rows=7))
     assert sorted(small.decode().splitlines()) == sorted(whole)
     changed = [line for line in whole if "film" in line]
     assert len(changed) == len(taken("50%"))

@@ -15,7 +15,7 @@ import sears_dsl as sears
 from sears_dsl.cli.commands import sears as commands
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.data.protection import Protection
-from sears_dsl.discovery.strategic import Reworded, StrategicSettings, reword
+from sears_dsl.discovery.strategic import RewordedRow, StrategicSettings, reword
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Answer
@@ -89,7 +89,7 @@ def rows(**columns: str) -> LabelledRows:
 
 def reworded(
     data: LabelledRows, source: object, reader: Reader | None = None, **settings: object
-) -> list[Reworded]:
+) -> list[RewordedRow]:
     with RunJournal(None, task="") as journal:
         return reword(
             data, CachedPredictor(reader or Reader()), paraphraser=source,  # type: ignore[arg-type]

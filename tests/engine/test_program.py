@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, Protection
+from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, ProtectedPlaces
 from sears_dsl.engine.compile.predicates import PatternError, Predicates
 from sears_dsl.engine.compile.program import Program, build_program
 from sears_dsl.engine.compile.token_classes import TokenClasses
@@ -177,7 +177,7 @@ def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
     program = build("\n".join([*written, "<s> good -> y", "NOUN movie -> y / a __"]))
     tokens = TAGGER.tag([" ".join(random.Random(k).choices(words, k=12)) for k in range(300)])
     classes, _ = program.classes.of(tokens.types)
-    nothing = Protection(np.zeros(0, np.int32), np.zeros(0, np.uint8))
+    nothing = ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
     hits = []
     for slots, arena, bits in (
         (1 << 10, 1 << 16, 1),

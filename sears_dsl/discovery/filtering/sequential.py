@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import Applications
 
-Question: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+QuestionAboutRows: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 """Says of rewrites, by number, whether each keeps the meaning."""
 
 # Failures are likely before anything is known, and what is known of one change of words is
@@ -79,7 +79,7 @@ def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int
 
 def decide(
     applications: Applications,
-    question: Question,
+    question: QuestionAboutRows,
     *,
     delta: float,
     batch: int = 1024,

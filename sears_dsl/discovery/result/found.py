@@ -21,7 +21,7 @@ from sears_dsl.discovery.budget import Stage
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.result.naming import names_of
-from sears_dsl.discovery.selection import Selection
+from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import Applications, apply_candidates
 from sears_dsl.effects.asking import Answers, ask_about
@@ -199,7 +199,7 @@ class Discovery:
         return self.funnel.questions
 
 
-class Numbers(NamedTuple):
+class RuleNumbers(NamedTuple):
     """What is counted of a rule on some rows; see `FoundRule`."""
 
     asked: int
@@ -267,7 +267,7 @@ class HeldOutRows:
         """How many of the rows each rule changes."""
         return self._applied(rules).changed if rules else np.zeros(0, np.int64)
 
-    def measured(self, rules: Sequence[TriedRule]) -> tuple[list[Numbers], int]:
+    def measured(self, rules: Sequence[TriedRule]) -> tuple[list[RuleNumbers], int]:
         """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
         if not rules:
             return [], 0
@@ -296,10 +296,10 @@ class HeldOutRows:
 
 def _numbers(
     rewrites: NDArray[np.integer], flips: NDArray[np.bool_], scores: NDArray[np.float64], tau: float
-) -> Numbers:
+) -> RuleNumbers:
     flipped, of_rule = flips[rewrites], scores[rewrites]
     low, high = wilson_interval(int(flipped.sum()), len(rewrites))
-    return Numbers(
+    return RuleNumbers(
         asked=len(rewrites),
         flips=int(flipped.sum()),
         interval=(float(low), float(high)),
@@ -314,7 +314,7 @@ def found_rules(
     tried: Tried,
     passed: NDArray[np.int64],
     *,
-    selection: Selection,
+    selection: RuleSelection,
     scores: NDArray[np.float64],
     tau: float,
     q_values: NDArray[np.float64],

@@ -1,7 +1,7 @@
 """Protected spans of characters as places between and in tokens.
 
-In: flat arrays of tokens and of spans. Out: a `Protection`. Always holds: what `arrays` says of it.
-Costs a few array operations over the tokens and a binary search for each span.
+In: flat arrays of tokens and of spans. Out: a `ProtectedPlaces`. Always holds: what `arrays` says
+of it. Costs a few array operations over the tokens and a binary search for each span.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import Protection
+from sears_dsl.engine.arrays import ProtectedPlaces
 from sears_dsl.tagging.tokens import Int32Array
 
 Int64Array: TypeAlias = NDArray[np.int64]
@@ -23,7 +23,7 @@ def mark_protected(
     ends: Int32Array,
     span_offsets: Int64Array,
     spans: Int64Array,
-) -> Protection:
+) -> ProtectedPlaces:
     """Where no instance may be; no kernel, since NumPy does it in a few passes.
 
     Args:
@@ -58,7 +58,7 @@ def mark_protected(
     places[np.arange(tokens) + row_of] = token_starts
     places[row_offsets[1:] + np.arange(rows)] = row_starts + last_ends
     closed = _between(places, lows, places, highs)
-    return Protection(np.cumsum(units, dtype=np.int32), closed.astype(np.uint8))
+    return ProtectedPlaces(np.cumsum(units, dtype=np.int32), closed.astype(np.uint8))
 
 
 def _between(

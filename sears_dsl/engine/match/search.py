@@ -195,9 +195,9 @@ def _blocks(row_offsets: Int32Array) -> list[tuple[int, int]]:
 
 def _protection(
     tokens: Tokens, row_offsets: Int32Array, protected: Protected | None
-) -> arrays.Protection:
+) -> arrays.ProtectedPlaces:
     if protected is None or not any(protected):
-        return arrays.Protection(np.zeros(0, np.int32), np.zeros(0, np.uint8))
+        return arrays.ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
     counts = np.fromiter(map(len, protected), np.int64, len(protected))
     offsets = np.zeros(len(protected) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])

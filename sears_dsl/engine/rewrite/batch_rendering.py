@@ -37,7 +37,7 @@ from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered, in_pla
 from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
 from sears_dsl.engine.rewrite.slots import Written, write_formats
 from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
-from sears_dsl.engine.rewrite.templates import Template, Templates
+from sears_dsl.engine.rewrite.templates import RenderingTemplate, RenderingTemplates
 from sears_dsl.engine.rewrite.unit_rendering import UnitRenderer
 from sears_dsl.engine.rewrite.windows import (
     Characters,
@@ -71,7 +71,7 @@ class Rendering:
         self._rules = rules
         self._program = program
         self._predicates = program.predicates
-        self._templates = Templates(rules, program, split)
+        self._templates = RenderingTemplates(rules, program, split)
         # Of each rule whether it draws, -1 where that was not asked yet.
         self._drawn = np.full(len(rules), -1, np.int8)
         self._unit_renderers: dict[int, UnitRenderer] = {}
@@ -381,7 +381,7 @@ class Rendering:
 
     def _form(
         self,
-        template: Template,
+        template: RenderingTemplate,
         tokens: Tokens,
         matches: Matches,
         example: int,
@@ -402,7 +402,7 @@ class Rendering:
         return outcome, texts.setdefault(new, len(texts)), left, right
 
     def _written(
-        self, template: Template, tokens: Tokens, matches: Matches, index: int
+        self, template: RenderingTemplate, tokens: Tokens, matches: Matches, index: int
     ) -> str | Unrendered:
         """The new text of one match."""
         row, start = int(matches.rows[index]), int(matches.starts[index])
@@ -455,7 +455,7 @@ class _Forms:
         texts: new texts and their numbers.
     """
 
-    templates: Sequence[Template]
+    templates: Sequence[RenderingTemplate]
     template_ids: Int32Array
     outcomes: NDArray[np.int8]
     new_ids: Int32Array

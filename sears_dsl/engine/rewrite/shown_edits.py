@@ -1,9 +1,9 @@
 """Edits for people to look at: the words that changed, and nothing beside them.
 
-In: an `Edit`; a text and its edits. Out: an `Edit`; the text in `Piece`s. Always holds: applying a
-narrowed edit gives the same text; nothing smaller than a word is cut off, and the blanks and marks
-beside it; the pieces that are kept or removed are together the text, but for the blank that comes
-with an inserted word. Costs the length of the edits.
+In: an `Edit`; a text and its edits. Out: an `Edit`; the text in `ShownPiece`s. Always holds:
+applying a narrowed edit gives the same text; nothing smaller than a word is cut off, and the blanks
+and marks beside it; the pieces that are kept or removed are together the text, but for the blank
+that comes with an inserted word. Costs the length of the edits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from sears_dsl.engine.matches import Edit
 
 
-class Piece(NamedTuple):
+class ShownPiece(NamedTuple):
     """A part of a text to look at: ``same``, ``old`` (removed) or ``new`` (inserted)."""
 
     kind: Literal["same", "old", "new"]
@@ -42,7 +42,7 @@ def narrowed(edit: Edit) -> Edit:
     return Edit(start, start + len(taken), taken, given)
 
 
-def pieces(original: str, edits: Sequence[Edit]) -> Iterator[Piece]:
+def pieces(original: str, edits: Sequence[Edit]) -> Iterator[ShownPiece]:
     """The text with each change marked.
 
     The blank that goes with a removed word, or comes with an inserted one, is not marked.
@@ -55,7 +55,7 @@ def pieces(original: str, edits: Sequence[Edit]) -> Iterator[Piece]:
     for start, _, old, new in map(narrowed, edits):
         yield from _given("same", original[position:start])
         if old.strip() and new.strip():
-            yield from (Piece("old", old), Piece("new", new))
+            yield from (ShownPiece("old", old), ShownPiece("new", new))
         else:
             yield from _bared("old", old)
             yield from _bared("new", new)
@@ -63,7 +63,7 @@ def pieces(original: str, edits: Sequence[Edit]) -> Iterator[Piece]:
     yield from _given("same", original[position:])
 
 
-def _bared(kind: Literal["old", "new"], text: str) -> Iterator[Piece]:
+def _bared(kind: Literal["old", "new"], text: str) -> Iterator[ShownPiece]:
     """The piece without its outer blanks, and these beside it; blanks alone stay what they are."""
     bare = text.strip()
     if not bare:
@@ -71,13 +71,13 @@ def _bared(kind: Literal["old", "new"], text: str) -> Iterator[Piece]:
         return
     first = text.index(bare)
     yield from _given("same", text[:first])
-    yield Piece(kind, bare)
+    yield ShownPiece(kind, bare)
     yield from _given("same", text[first + len(bare) :])
 
 
-def _given(kind: Literal["same", "old", "new"], text: str) -> Iterator[Piece]:
+def _given(kind: Literal["same", "old", "new"], text: str) -> Iterator[ShownPiece]:
     if text:
-        yield Piece(kind, text)
+        yield ShownPiece(kind, text)
 
 
 # What is no blank and no mark; an apostrophe is a part of its word, as signs are that combine.

@@ -34,7 +34,7 @@ _NOWHERE = -1
 _STANDS_APART, _BEGINS_ATTACHED, _ENDS_WITH_MARK = 1, 2, 4
 
 
-class Slot(NamedTuple):
+class FormatSlot(NamedTuple):
     """Where new text differs between matches: a copied token, or a space that may be there.
 
     Attributes:
@@ -54,7 +54,7 @@ class SlotFormat(NamedTuple):
     """New text with slots: one between two constant pieces each."""
 
     pieces: tuple[str, ...]
-    slots: tuple[Slot, ...]
+    slots: tuple[FormatSlot, ...]
 
 
 class Formats:
@@ -139,10 +139,10 @@ def format_of(rule: Rule) -> SlotFormat | None:
         else:
             mode = _SPACED
         if place is not None:
-            slots.append(Slot(place, mode, left, right))
+            slots.append(FormatSlot(place, mode, left, right))
             pieces.append("")
         elif mode == _SPACED and max(left, right) >= 0:
-            slots.append(Slot(_NOWHERE, mode, left, right))
+            slots.append(FormatSlot(_NOWHERE, mode, left, right))
             pieces.append(text)
         else:
             pieces[-1] += text if mode == _BARE else f" {text}"

@@ -40,7 +40,7 @@ from sears_dsl.runtime.growing import Growing
 from sears_dsl.tagging.tokens import Int32Array
 
 
-class Template:
+class RenderingTemplate:
     """How instances are rendered; what most of them do not need is made when one does.
 
     Args:
@@ -100,7 +100,7 @@ class Windows(NamedTuple):
     highs: Int32Array
 
 
-class Templates(Sequence[Template]):
+class RenderingTemplates(Sequence[RenderingTemplate]):
     """The templates that matches have needed so far.
 
     Args:
@@ -120,7 +120,7 @@ class Templates(Sequence[Template]):
         self._program = program
         self._split = split
         self._alone = threading.RLock()
-        self._made: list[Template] = []
+        self._made: list[RenderingTemplate] = []
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
         self.cased = Growing(np.zeros(0, np.bool_))
@@ -130,7 +130,7 @@ class Templates(Sequence[Template]):
     def __len__(self) -> int:
         return len(self._made)
 
-    def __getitem__(self, number: int) -> Template:  # type: ignore[override]
+    def __getitem__(self, number: int) -> RenderingTemplate:  # type: ignore[override]
         return self._made[number]
 
     def variants(self, rule: int) -> Sequence[Variant]:
@@ -214,7 +214,7 @@ class Templates(Sequence[Template]):
         return number
 
     def _make(self, rule: int, order: int, form: SlotFormat | None = None) -> int:
-        template = Template(self._rules[rule], partial(self.variants, rule), order, form)
+        template = RenderingTemplate(self._rules[rule], partial(self.variants, rule), order, form)
         self._made.append(template)
         self._read_context.extend([template.reads_context])
         self.cased.extend([template.follows_case])

@@ -41,7 +41,7 @@ from sears_dsl.language.rule import (
     WholeUnit,
     Wildcard,
 )
-from sears_dsl.language.words import Place, code, is_bare_punctuation, nearest, objection, quote
+from sears_dsl.language.words import WordPlace, code, is_bare_punctuation, nearest, objection, quote
 
 _DEEPEST = 20
 _ATTRIBUTES = get_args(AttributeName)
@@ -63,12 +63,12 @@ class Builder:
     def _span(self, start: int, end: int) -> Span:
         return Span(self._line, start + 1, end + 1)
 
-    def _object(self, text: str, place: Place, start: int) -> None:
+    def _object(self, text: str, place: WordPlace, start: int) -> None:
         found = objection(text, place)
         if found:
             self._report(found.code, found.message, start, start + len(text), found.help)
 
-    def _object_in_line(self, text: str, place: Place, start: int) -> None:
+    def _object_in_line(self, text: str, place: WordPlace, start: int) -> None:
         """The same, where what stands around the word says more than the word."""
         found = objection(text, place)
         whole = _PHRASE_PATTERN.match(self._source, start) if text[0] == "/" else None
@@ -244,14 +244,14 @@ class Builder:
 
     # ------------------------------------------------------------ antecedents
 
-    def _sequence(self, node: Node, *, place: Place, depth: int) -> tuple[Element, ...]:
+    def _sequence(self, node: Node, *, place: WordPlace, depth: int) -> tuple[Element, ...]:
         return tuple(
             self.element(child, place=place, glued=child.data == "glued_element", depth=depth)
             for child in node.children
             if getattr(child, "type", "") != "EMPTY"
         )
 
-    def element(self, node: Node, *, place: Place, glued: bool, depth: int) -> Element:
+    def element(self, node: Node, *, place: WordPlace, glued: bool, depth: int) -> Element:
         """One element with its name, negation and quantifier."""
         name: str | None = None
         negations = 0
@@ -328,7 +328,9 @@ class Builder:
             return 1, 1
         return int(match[1]), int(match[2] or match[1])
 
-    def _body(self, node: Node, *, place: Place, depth: int) -> Test | Anchor | WholeUnit | Group:
+    def _body(
+        self, node: Node, *, place: WordPlace, depth: int
+    ) -> Test | Anchor | WholeUnit | Group:
         kind = getattr(node, "type", None) or str(node.data)
         if kind in {"WORD", "CLITIC", "PUNCTUATION", "GROUP_PUNCTUATION"}:
             self._object_in_line(str(node), place, node.start_pos)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sears_dsl.runtime.kernels import kernel
-from sears_dsl.tagging.fast.tables import Tables
+from sears_dsl.tagging.fast.tables import TokenizerTables
 from sears_dsl.tagging.fast.vocabulary import STRINGS, Words, hash_of, look_up
 
 # Columns of what is known about a chunk. Its tokens are entries, one after another.
@@ -90,7 +90,7 @@ class Marks(NamedTuple):
     longest: int
 
 
-def marks_of(tables: Tables) -> Marks:
+def marks_of(tables: TokenizerTables) -> Marks:
     """Tables in the form of arrays."""
     classes = np.zeros(max(map(ord, tables.classes["known"])) + 1, np.uint8)
     for bit, name in enumerate(_NAMES):

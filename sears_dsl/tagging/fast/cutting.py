@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from sears_dsl.tagging.fast.tables import REACH, Patterns, Tables
+from sears_dsl.tagging.fast.tables import REACH, Patterns, TokenizerTables
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CHUNK = re.compile(r"\S+")
@@ -38,7 +38,7 @@ class Cutter:
         [(0, 2), (2, 5), (7, 8), (8, 12), (12, 13), (13, 14)]
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: TokenizerTables) -> None:
         self._tables = tables
         # The runs that the second pass looks for, by their first token.
         self._runs: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
@@ -179,7 +179,7 @@ def _readable(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def cut_affixes(chunk: str, tables: Tables, specials: Mapping[str, object]) -> list[int]:
+def cut_affixes(chunk: str, tables: TokenizerTables, specials: Mapping[str, object]) -> list[int]:
     """The first pass: where the tokens of a chunk end.
 
     Args:

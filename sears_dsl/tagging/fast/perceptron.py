@@ -46,7 +46,7 @@ from sears_dsl.tagging.fast.features import (
     spelling_key,
     tag_keys,
 )
-from sears_dsl.tagging.fast.weights import Tables, Weights
+from sears_dsl.tagging.fast.weights import TaggerTables, Weights
 
 Int32Array: TypeAlias = NDArray[np.int32]
 TagIds: TypeAlias = NDArray[np.uint8]
@@ -106,7 +106,7 @@ def find(key: Any, starts: Any, keys: Any, shift: Any) -> Any:
 
 
 @kernel
-def add_entries(keys: Any, weights: Tables, held: Any, scores: Any) -> None:
+def add_entries(keys: Any, weights: TaggerTables, held: Any, scores: Any) -> None:
     """Add the weights of features to the scores, where they have any.
 
     Args:
@@ -152,7 +152,7 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
     last: Any,
     kinds: Any,
     folded: Any,
-    weights: Tables,
+    weights: TaggerTables,
     known: KnownWords,
 ) -> None:
     """Work out what is to be known of the words from first up to last."""
@@ -199,7 +199,7 @@ def _tag_rows(  # noqa: PLR0917 - arrays, in the order in which they are made
     words: Any,
     contexts: Any,
     classes: Any,
-    weights: Tables,
+    weights: TaggerTables,
     known: KnownWords,
     fine: Any,
 ) -> None:

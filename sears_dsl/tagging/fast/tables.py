@@ -1,10 +1,10 @@
 """The rules of spaCy's English tokenizer, as data.
 
 In: ``english.json`` beside this file, which ``python -m training.tokenizer_tables`` makes from an
-installed spaCy. Out: `Tables`. Always holds: the file has this module's format and the hash of its
-own content, so a damaged file or one of another version is an error and never a wrong token.
-Costs two milliseconds; the regular expressions, some ten milliseconds more for plain text and
-thirty for other characters, are compiled when the first chunk needs them.
+installed spaCy. Out: `TokenizerTables`. Always holds: the file has this module's format and the
+hash of its own content, so a damaged file or one of another version is an error and never a wrong
+token. Costs two milliseconds; the regular expressions, some ten milliseconds more for plain text
+and thirty for other characters, are compiled when the first chunk needs them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Patterns:
 
 
 @dataclass(frozen=True)
-class Tables:
+class TokenizerTables:
     """What a tokenizer of spaCy's kind is told about its language.
 
     Attributes:
@@ -125,7 +125,7 @@ def encode(fields: Mapping[str, Any]) -> bytes:
     return f'{{"hash": "{_hash(body)}",\n'.encode("ascii") + body
 
 
-def read(path: Path) -> Tables:
+def read(path: Path) -> TokenizerTables:
     """The tables in a file.
 
     Raises:
@@ -143,7 +143,7 @@ def read(path: Path) -> Tables:
         raise _broken(path, f"has the format {version}, this version of sears reads {FORMAT}")
     if fields.get("hash") != _hash(content.partition(b"\n")[2]):
         raise _broken(path, "is damaged: its hash is not that of its content")
-    return Tables(
+    return TokenizerTables(
         version=f"{FORMAT}.{fields['hash']}",
         source=fields["source"],
         patterns=Patterns.of(fields["patterns"]),
@@ -157,7 +157,7 @@ def read(path: Path) -> Tables:
 
 
 @cache
-def english() -> Tables:
+def english() -> TokenizerTables:
     """The tables that ship with the package.
 
     Example:

@@ -28,7 +28,7 @@ from sears_dsl.tagging.fast.chunk_kernels import (
 )
 from sears_dsl.tagging.fast.cutting import Cutter
 from sears_dsl.tagging.fast.scanning import SPACE, collect, find_chunks, number_words
-from sears_dsl.tagging.fast.tables import Tables, english
+from sears_dsl.tagging.fast.tables import TokenizerTables, english
 from sears_dsl.tagging.fast.vocabulary import Words, code_points
 from sears_dsl.tagging.tokens import Int32Array
 
@@ -103,7 +103,7 @@ class FastTokenizer:
 
     def __init__(
         self,
-        tables: Tables | None = None,
+        tables: TokenizerTables | None = None,
         *,
         most_chunks: int = _MOST_CHUNKS,
         most_characters: int = _MOST_CHARACTERS,

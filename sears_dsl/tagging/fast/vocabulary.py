@@ -31,7 +31,7 @@ NUMBER_MASK = (1 << NUMBER_BITS) - 1
 _FEWEST_SLOTS = 256
 
 
-class Table(NamedTuple):
+class WordTable(NamedTuple):
     """What kernels see of `Words`.
 
     Attributes:
@@ -62,7 +62,7 @@ def look_up(  # noqa: PLR0917
 ) -> Any:
     """The number of text[start:end] in the table of the last three, or ~slot where it would stand.
 
-    They are given one by one, since a `Table` costs more to pass on than the look-up itself.
+    They are given one by one, since a `WordTable` costs more to pass on than the look-up itself.
     """
     mask = len(slots) - 1
     at = (hashed ^ (hashed >> 15)) & mask
@@ -136,7 +136,7 @@ class Words:
     """
 
     def __init__(self, strings: Iterable[str] = ()) -> None:
-        self.table = Table(
+        self.table = WordTable(
             codes=np.zeros(8 * _FEWEST_SLOTS, np.int32),
             offsets=np.zeros(_FEWEST_SLOTS // 2 + 1, np.int64),
             slots=np.full(_FEWEST_SLOTS, -1, np.int64),
@@ -203,7 +203,7 @@ class Words:
         if held + characters > len(codes):
             codes = np.zeros(max(held + characters, 2 * len(codes)), np.int32)
             codes[:held] = table.codes[:held]
-        self.table = Table(codes, offsets, slots, table.used)
+        self.table = WordTable(codes, offsets, slots, table.used)
 
 
 def code_points(text: str) -> NDArray[np.int32]:

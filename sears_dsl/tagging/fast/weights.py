@@ -44,7 +44,7 @@ _TAG_PAIRS = (TAGS + 1) ** 2
 _REINSTALL = "install sears-dsl anew; in a checkout python -m training.tagger makes the file"
 
 
-class Tables(NamedTuple):
+class TaggerTables(NamedTuple):
     """What the kernels read. A bucket holds the keys that agree in their first bits.
 
     Attributes:
@@ -135,7 +135,7 @@ class Weights:
         digest: hash of the file.
     """
 
-    tables: Tables
+    tables: TaggerTables
     fine: tuple[str, ...]
     coarse: tuple[str, ...]
     about: dict[str, Any]
@@ -260,7 +260,7 @@ def bucketed(keys: Any) -> tuple[Any, Any]:
     return np.append(0, np.cumsum(counts)).astype(np.int32), shift
 
 
-def _tables(stored: Stored) -> Tables:
+def _tables(stored: Stored) -> TaggerTables:
     """Weights laid out for the kernels."""
     lexicon_starts, lexicon_shift = bucketed(stored.lexicon_keys)
     coarse_starts, coarse_shift = bucketed(stored.coarse_keys)
@@ -291,7 +291,7 @@ def _tables(stored: Stored) -> Tables:
     last_entry = int(entry_starts[hashed])
     slots, slot_shift = _slots(stored.row_keys, entry_starts, stored.row_sizes)
     weights = stored.entry_weights.astype(np.int16)
-    return Tables(
+    return TaggerTables(
         lexicon_starts=lexicon_starts,
         lexicon_keys=stored.lexicon_keys,
         lexicon_shift=lexicon_shift,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-from sears_dsl.engine.rewrite.shown_edits import Piece
+from sears_dsl.engine.rewrite.shown_edits import ShownPiece
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-def marked(original: str, rewritten: str) -> tuple[Piece, ...]:
+def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
     """The change between two texts, in whole words.
 
     Example:
@@ -26,22 +26,22 @@ def marked(original: str, rewritten: str) -> tuple[Piece, ...]:
         same ' color is it?'
     """
     old, new = _WORDS.findall(original), _WORDS.findall(rewritten)
-    pieces: list[Piece] = []
+    pieces: list[ShownPiece] = []
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     for kind, first, last, low, high in matcher.get_opcodes():
         if kind == "equal":
-            pieces.append(Piece("same", "".join(old[first:last])))
+            pieces.append(ShownPiece("same", "".join(old[first:last])))
             continue
         if first < last:
-            pieces.append(Piece("old", "".join(old[first:last])))
+            pieces.append(ShownPiece("old", "".join(old[first:last])))
         if low < high:
-            pieces.append(Piece("new", "".join(new[low:high])))
+            pieces.append(ShownPiece("new", "".join(new[low:high])))
     return tuple(_joined(pieces))
 
 
-def _joined(pieces: list[Piece]) -> list[Piece]:
+def _joined(pieces: list[ShownPiece]) -> list[ShownPiece]:
     """Changes with only white space between them are one change: ``a b`` → ``c d``."""
-    joined: list[Piece] = []
+    joined: list[ShownPiece] = []
     place = 0
     while place < len(pieces):
         if pieces[place].kind == "same":
@@ -57,5 +57,5 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
             old += piece.text if piece.kind != "new" else ""
             new += piece.text if piece.kind != "old" else ""
             place += 1
-        joined += [Piece("old", old)] * bool(old) + [Piece("new", new)] * bool(new)
+        joined += [ShownPiece("old", old)] * bool(old) + [ShownPiece("new", new)] * bool(new)
     return joined

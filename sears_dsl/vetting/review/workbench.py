@@ -25,7 +25,7 @@ from sears_dsl.effects.applications import Applications, applications_of
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.rewrite.shown_edits import Piece
+from sears_dsl.engine.rewrite.shown_edits import ShownPiece
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -79,7 +79,7 @@ class ExampleRow:
     row: int
     original: str
     rewritten: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ShownPiece, ...]
     labels: tuple[str, ...]
     before: str
     after: str | None

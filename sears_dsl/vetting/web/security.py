@@ -40,7 +40,7 @@ _HEADERS = {
 }
 
 
-class Guard:
+class PageGuard:
     """Lets through what comes from the page.
 
     Args:

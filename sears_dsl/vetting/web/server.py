@@ -38,7 +38,7 @@ from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.vetting.review.deciding import Deciding, Outdated
 from sears_dsl.vetting.review.reading import TemplateSession
 from sears_dsl.vetting.review.session import Session
-from sears_dsl.vetting.web.security import Guard
+from sears_dsl.vetting.web.security import PageGuard
 
 Write: TypeAlias = Callable[[], str]
 """Writes what the reviewers decided; says where."""
@@ -201,7 +201,7 @@ def application(
         Route("/{name:path}", _file),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _failed})
-    return Guard(app, tokens=tokens, hosts=hosts)
+    return PageGuard(app, tokens=tokens, hosts=hosts)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
