@@ -22,8 +22,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
-from sears_dsl.language.rule import Literal, SetReference, Slot, Template
+from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
+from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.generating.members import member_findings, set_texts, written_member
+from sears_dsl.language.rule import Noise, Slot, Template
 from sears_dsl.language.ruleset import Ruleset
 
 Numbers = NDArray[np.int64]
@@ -31,6 +33,7 @@ Texts = NDArray[np.object_]
 
 _CLOSING = frozenset(",.;:!?)]}%…’”")
 _OPENING = frozenset("([{“‘")
+_BASE, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,10 @@ class Sentences:
     Args:
         template: the template.
         ruleset: where its sets are; they have literal members alone.
+        draw: of noise in slots.
+
+    Raises:
+        RuleSyntaxError: a slot asks for an inflection that a member has not just one of.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -65,8 +72,11 @@ class Sentences:
         (2, 'A nice film.', False)
     """
 
-    def __init__(self, template: Template, ruleset: Ruleset) -> None:
+    def __init__(self, template: Template, ruleset: Ruleset, draw: Draw = FIRST_DRAW) -> None:
+        if findings := member_findings(template, ruleset):
+            raise RuleSyntaxError(findings)
         self.template = template
+        self._draw = draw
         self.choices = tuple(_choices(template, ruleset))
         sizes = [len(choice.members) for choice in self.choices]
         self._count = prod(sizes)
@@ -104,7 +114,7 @@ class Sentences:
             each sentence has.
         """
         return [
-            (_formed(choice).tolist(), self._digits(numbers, place))
+            (self._formed(choice, choice.slot.functions).tolist(), self._digits(numbers, place))
             for place, choice in enumerate(self.choices)
         ]
 
@@ -113,16 +123,59 @@ class Sentences:
         digits = {place: self._digits(numbers, place) for place in range(len(self.choices))}
         if len(self._shapes) == 1:
             return self._joined(self._written(self._shapes[0]), digits, len(numbers))
-        shape_of = np.zeros(len(numbers), np.int64)
-        for place, choice in enumerate(self.choices):
-            if choice.slot.optional:
-                shape_of = 2 * shape_of + (digits[place] != 0)
+        shape_of = self._shape_of(digits, len(numbers))
         texts: Texts = np.empty(len(numbers), object)
         for which, empty in enumerate(self._shapes):
             at = np.flatnonzero(shape_of == which)
             chosen = {place: column[at] for place, column in digits.items()}
             texts[at] = self._joined(self._written(empty), chosen, len(at))
         return texts
+
+    @cached_property
+    def distinct(self) -> Numbers:
+        """The numbers of sentences that no smaller number writes."""
+        marks = self._marks(np.arange(self._count))
+        _, inverse, counts = np.unique(marks, return_inverse=True, return_counts=True)
+        # Of equal marks the texts are compared.
+        alike = np.flatnonzero(counts[inverse] > 1)
+        first: dict[str, int] = {}
+        for number, text in zip(alike.tolist(), self.texts(alike), strict=True):
+            first.setdefault(text, number)
+        again = np.setdiff1d(alike, np.fromiter(first.values(), np.int64, len(first)))
+        return np.setdiff1d(np.arange(self._count), again, assume_unique=True)
+
+    def _marks(self, numbers: Numbers) -> NDArray[np.uint64]:
+        """64 bits for each of some sentences, which are those of its text however it is made.
+
+        A text is a number whose digits are its characters, to the base of a large odd number.
+        """
+        marks = np.zeros(len(numbers), np.uint64)
+        digits = {place: self._digits(numbers, place) for place in range(len(self.choices))}
+        shape_of = self._shape_of(digits, len(numbers))
+        for which, empty in enumerate(self._shapes):
+            at = np.flatnonzero(shape_of == which)
+            of_shape = np.zeros(len(at), np.uint64)
+            for part in self._written(empty):
+                texts = [part] if isinstance(part, str) else part.members.tolist()
+                bits, powers = np.array([_mark(text) for text in texts], np.uint64).T
+                which_text = 0 if isinstance(part, str) else digits[part.place][at]
+                of_shape = of_shape * powers[which_text] + bits[which_text]
+            marks[at] = of_shape
+        return marks
+
+    def _shape_of(self, digits: Mapping[int, Numbers], count: int) -> Numbers:
+        """Which of the shapes each of some sentences has."""
+        shape_of = np.zeros(count, np.int64)
+        for place, choice in enumerate(self.choices):
+            if choice.slot.optional:
+                shape_of = 2 * shape_of + (digits[place] != 0)
+        return shape_of
+
+    def _formed(self, choice: Choice, functions: Sequence[str | Noise]) -> Texts:
+        """The members of a choice after the functions of a place where it is written."""
+        formed = np.empty(len(choice.members), object)
+        formed[:] = [written_member(each, functions, self._draw) for each in choice.members]
+        return formed
 
     @cached_property
     def _shapes(self) -> list[tuple[bool, ...]]:
@@ -182,7 +235,7 @@ class Sentences:
                 gaps.append(len(parts))
                 parts.append("")
             else:
-                parts.append(_Filled(place, _formed(self.choices[place], part.functions)))
+                parts.append(_Filled(place, self._formed(self.choices[place], part.functions)))
         for gap in gaps:
             _close(parts, gap)
         return parts
@@ -194,6 +247,14 @@ class _Filled:
 
     place: int
     members: Texts
+
+
+def _mark(text: str) -> tuple[int, int]:
+    """The digits of a text as one number of 64 bits, and the base to the power of its length."""
+    mark, power = 0, 1
+    for character in text:
+        mark, power = (mark * _BASE + ord(character) + 1) & _MASK, (power * _BASE) & _MASK
+    return mark, power
 
 
 def _close(parts: list[str | _Filled], gap: int) -> None:
@@ -232,26 +293,6 @@ def _choices(template: Template, ruleset: Ruleset) -> Iterator[Choice]:
         column = name if taken[name] == 1 else f"{name}_{taken[name]}"
         texts = set_texts(ruleset, slot.reference)
         yield Choice(column, slot, ("", *texts) if slot.optional else texts)
-
-
-def set_texts(ruleset: Ruleset, reference: SetReference) -> tuple[str, ...]:
-    """The texts of a set's literal members, in order, each once."""
-    members = ruleset.members(reference)
-    return tuple(dict.fromkeys(each.text for each in members if isinstance(each, Literal)))
-
-
-def _formed(choice: Choice, functions: Sequence[str] | None = None) -> Texts:
-    """The members of a choice after the functions of its slot, and of a copy."""
-    applied = choice.slot.functions if functions is None else functions
-    formed = np.empty(len(choice.members), object)
-    formed[:] = [_applied(member, applied) for member in choice.members]
-    return formed
-
-
-def _applied(text: str, functions: Sequence[str]) -> str:
-    for name in functions:
-        text = CASE_FUNCTIONS[name](text)
-    return text
 
 
 def _reads(text: str, start: int, parts: Sequence[str | _Filled], chosen: dict[int, int]) -> bool:

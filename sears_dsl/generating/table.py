@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sears_dsl.data.cells import Repeated
+from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.generating.drawing import By, selected
 from sears_dsl.generating.sentences import Numbers, Sentences, Texts
@@ -88,12 +89,13 @@ def generated(
         limit: most sentences in all; None for all.
         by: which sentences a limit leaves: as many of each ``template``, or each ``sentence`` with
             the same chance.
-        seed: of that draw.
+        seed: of that draw, and of noise in slots.
         keep: says of some sentences, as rows of the table, which are kept; asked about all of a
             template at once, before the limit. None keeps all.
 
     Raises:
         UsageError: there is no template, or two of them have one id.
+        RuleSyntaxError: a slot asks for an inflection that a member has not just one of.
         DataError: nothing is kept.
 
     Example:
@@ -104,11 +106,13 @@ def generated(
         >>> list(columns), columns["text"]
         (['text', 'label', 'template', 'GOOD'], ['A good film.', 'A nice film.'])
     """
-    templates = [Sentences(each, ruleset) for ruleset in rulesets for each in ruleset.templates]
+    draw = Draw(seed)
+    templates = [
+        Sentences(each, ruleset, draw) for ruleset in rulesets for each in ruleset.templates
+    ]
     names = [name for ruleset in rulesets for name in template_ids(ruleset.templates)]
     _check(templates, names)
-    texts = [each.texts(np.arange(len(each))) for each in templates]
-    distinct = [first_of_each(of_template) for of_template in texts]
+    distinct = [each.distinct for each in templates]
     kept = distinct if keep is None else _kept(names, templates, distinct, keep)
     chosen = selected(templates, kept, limit=limit, by=by, seed=seed)
     choices = (choice for each in templates for choice in each.choices)
@@ -118,7 +122,7 @@ def generated(
     for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
         places = np.flatnonzero(chosen.templates == number)
         numbers = chosen.numbers[places]
-        written_texts[places] = texts[number][numbers]
+        written_texts[places] = sentences.texts(numbers)
         nothing = np.zeros(len(places), np.int64)
         others[LABEL].put(places, [sentences.template.metadata.label or ""], nothing)
         others[TEMPLATE].put(places, [name], nothing)
@@ -187,16 +191,6 @@ def _check(templates: Sequence[Sentences], names: Sequence[str]) -> None:
 def _slot_column(name: str) -> str:
     """A slot called as one of our own columns gets a mark."""
     return f"{name}_" if name in _OWN else name
-
-
-def first_of_each(texts: Texts) -> Numbers:
-    """Where each distinct text stands first, ascending."""
-    if len(set(texts.tolist())) == len(texts):
-        return np.arange(len(texts))
-    first: dict[str, int] = {}
-    for place, text in enumerate(texts.tolist()):
-        first.setdefault(text, place)
-    return np.fromiter(first.values(), np.int64, len(first))
 
 
 class _Column:

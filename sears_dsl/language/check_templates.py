@@ -12,7 +12,7 @@ from math import prod
 
 from sears_dsl.errors import Diagnostic
 from sears_dsl.language.printer import print_test
-from sears_dsl.language.rule import Literal, RuleScope, Slot, SlotCopy, Template
+from sears_dsl.language.rule import FUNCTIONS, Literal, Noise, RuleScope, Slot, SlotCopy, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.usage import textless
 from sears_dsl.language.words import code, nearest
@@ -47,6 +47,8 @@ def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]
                 near
                 or f"the slot that it repeats stands before it: {code(f'{{{part.name}:SET}}')}",
             )
+        if not isinstance(part, str):
+            yield from _lookups(part)
         if not isinstance(part, Slot):
             continue
         if part.name in names:
@@ -61,9 +63,31 @@ def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]
         try:
             scope.members(part.reference)
         except KeyError:
-            name = print_test(part.reference).removeprefix("@")
-            hint = nearest(name, scope.set_names())
-            yield Diagnostic("E206", f"there is no set `{name}`", part.span, hint)
+            yield _unknown(part, scope)
+
+
+def _unknown(slot: Slot, scope: RuleScope) -> Diagnostic:
+    """A slot of a set that is not there: `{DEGREE.capp}` is a set with no such function."""
+    sets = scope.set_names()
+    if slot.reference.module in sets:
+        what = f"`.{slot.reference.name}` is no function"
+        return Diagnostic("E208", what, slot.span, nearest(slot.reference.name, FUNCTIONS))
+    name = print_test(slot.reference).removeprefix("@")
+    return Diagnostic("E206", f"there is no set `{name}`", slot.span, nearest(name, sets))
+
+
+def _lookups(part: Slot | SlotCopy) -> Iterator[Diagnostic]:
+    """Functions that look a word or a text up, which a template has not got."""
+    for function in part.functions:
+        if isinstance(function, Noise) and function.kind in {"neighbor", "paraphrase"}:
+            anything = "movie" if function.kind == "neighbor" else "<unit>"
+            rule = code(f"{anything} -> $0.{function.kind}")
+            yield Diagnostic(
+                "E327",
+                f"`.{function.kind}` in a slot: it is about texts, and sentences are made of words",
+                part.span,
+                f"`sears generate` the sentences, then `sears apply` a rule to them: {rule}",
+            )
 
 
 def sentence_findings(template: Template, ruleset: Ruleset) -> Iterator[Diagnostic]:

@@ -385,7 +385,7 @@ def print_template(template: Template) -> str:
 def _template_part(part: str | Slot | SlotCopy) -> str:
     if isinstance(part, str):
         return part.replace("{", "{{").replace("}", "}}")
-    functions = "".join(f".{name}" for name in part.functions)
+    functions = "".join(f".{print_function(each)}" for each in part.functions)
     if isinstance(part, SlotCopy):
         return f"{{${part.name}{functions}}}"
     name = f"{part.name}:" if part.name else ""

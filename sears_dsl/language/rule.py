@@ -300,14 +300,14 @@ class Slot:
         reference: the set.
         name: by which a `SlotCopy` finds it; None for none.
         optional: whether it may be empty, which is its first choice.
-        functions: of casing, left to right.
+        functions: of casing, inflection and characters, left to right.
         span: where it was written.
     """
 
     reference: SetReference
     name: str | None = None
     optional: bool = False
-    functions: tuple[str, ...] = ()
+    functions: tuple[str | Noise, ...] = ()
     span: Span | None = field(default=None, compare=False)
 
 
@@ -316,7 +316,7 @@ class SlotCopy:
     """``{$who}``, ``{$who.upper}``: what the slot of that name has in this sentence."""
 
     name: str
-    functions: tuple[str, ...] = ()
+    functions: tuple[str | Noise, ...] = ()
     span: Span | None = field(default=None, compare=False)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
+from sears_dsl.generating.findings import template_findings
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.tagger import Tagger
 
@@ -38,11 +39,15 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
     except RuleSyntaxError as error:
         yield _own(error.diagnostics, path)
         return
-    yield _own(ruleset.warnings, path)
+    found = list(ruleset.warnings)
+    yield _own(found, path)
+    if of_templates := template_findings(ruleset):
+        found += of_templates
+        yield _own(found, path)
     try:
         compile_rules([ruleset], tagger=tagger)
     except RuleSyntaxError as error:
-        yield _own([*ruleset.warnings, *error.diagnostics], path)
+        yield _own([*found, *error.diagnostics], path)
 
 
 def _own(findings: Sequence[Diagnostic], path: str) -> Found:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sears_dsl.engine.noise.draws import Draw, number
 from sears_dsl.engine.rewrite.spacing import deletion
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import RuleSyntaxError, UsageError
+from sears_dsl.generating.findings import template_findings
 from sears_dsl.generating.sentences import Sentences
 from sears_dsl.generating.table import generated
 from sears_dsl.language.loader import parse
@@ -158,6 +159,41 @@ def test_repeated_sentences_count_once_and_are_said() -> None:
     table = generated([one("{A}{B}", "set A = a | ab\nset B = b | bb\n")[1]])
     assert table.columns["text"] == ["ab", "abb", "abbb"]
     assert (table.templates[0].sentences, table.templates[0].repeated) == (3, 1)
+
+
+def test_slots_inflect_and_misspell_their_members() -> None:
+    words = "set C = watch | admire\n"
+    sentences, ruleset = one("{n:C.VBD.cap} {C.swap} {$n.homoglyph(25%)}", words)
+    assert sentences[0] == "Watched wtach wat\u0441h"
+    assert all(text in sentences for text in sentences)
+    assert "Watched watch watch" not in sentences
+    others = [generated([ruleset], seed=seed).columns["text"][0] for seed in range(5)]
+    assert others[0] == sentences[0]
+    assert len(set(others)) > 1
+
+
+@pytest.mark.parametrize(
+    ("slot", "code"),
+    [("A.VBD", "E350"), ("A.JJR", "E351"), ("B.VB", "E351"), ("C.homoglyph", "E329")],
+)
+def test_members_that_cannot_become_what_a_slot_asks_for_are_told(slot: str, code: str) -> None:
+    sets = 'set A = be\nset B = "of course"\nset C = trunk\n'
+    ruleset = parse(f'{sets}template t: "So {{{slot}}}."\n  label: l\n')
+    assert [(each.code, each.span and each.span.line) for each in template_findings(ruleset)] == [
+        (code, 4)
+    ]
+    with pytest.raises(RuleSyntaxError, match=code):
+        generated([ruleset])
+
+
+def test_repeated_sentences_are_found_without_writing_them() -> None:
+    sentences, ruleset = one("{A}{B?} {A?}", "set A = a | ab | b\nset B = b | bb | very\n")
+    texts = list(sentences)
+    first = [j for j, text in enumerate(texts) if texts.index(text) == j]
+    assert sentences.distinct.tolist() == first
+    [finding] = template_findings(ruleset)
+    assert finding.code == "W621"
+    assert f"{len(texts) - len(first)} of {len(texts)}" in finding.message
 
 
 @pytest.mark.parametrize("by", ["template", "sentence"])

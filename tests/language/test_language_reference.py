@@ -24,7 +24,7 @@ MARKED = [pytest.param(*info, text, id=info[1]) for info, text, _ in BLOCKS if i
 PACKAGE = Path(parse.__code__.co_filename).parents[1]
 CODES = {
     code
-    for folder in ("language", "engine", "batch")
+    for folder in ("language", "engine", "batch", "generating")
     for path in (PACKAGE / folder).rglob("*.py")
     for code in re.findall(r"\"([EW]\d{3})\"", path.read_text("utf-8"))
 }

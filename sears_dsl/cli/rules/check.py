@@ -77,9 +77,15 @@ def _templates(rulesets: list[Ruleset]) -> str:
 
 
 def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> str:
-    """Add what only the compiler sees (words as the tokenizer splits them, inflections)."""
-    from sears_dsl.engine.matcher import compile_rules
+    """Add what only the compiler sees (words as the tokenizer splits them, inflections).
 
+    Of templates what only their sentences tell.
+    """
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.generating.findings import template_findings
+
+    for ruleset in rulesets:
+        findings.extend(template_findings(ruleset))
     for ruleset in rulesets:
         try:
             compile_rules([ruleset])

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sears_dsl.errors import Span
-from sears_dsl.language.amounts import read_places, read_share
+from sears_dsl.language.parsing.functions import no_amount, read_function
 from sears_dsl.language.parsing.leaves import Node, Report, plain_string
 from sears_dsl.language.rule import (
-    FUNCTIONS,
-    NAMED_FUNCTIONS,
-    NOISE_KINDS,
     Drawn,
     Inflected,
     Noise,
@@ -23,9 +20,9 @@ from sears_dsl.language.rule import (
     TagCopy,
     Text,
 )
-from sears_dsl.language.words import code, objection
+from sears_dsl.language.words import objection
 
-_WITHOUT_AMOUNT = (*NAMED_FUNCTIONS, "neighbor", "paraphrase")
+_SHOWN = "$1.*"
 
 
 class ConsequentBuilder:
@@ -83,39 +80,14 @@ class ConsequentBuilder:
         return Text(text, quoted, glued, span)
 
     def _function(self, leaf: Node) -> str | Noise:
-        name, _, amount = leaf[1:].rstrip(")").partition("(")
-        if amount and name in _WITHOUT_AMOUNT:
-            self._report(
-                "E326",
-                f"`.{name}` takes no amount",
-                leaf.start_pos,
-                leaf.end_pos,
-                f"write {code(f'$1.{name}')}; amounts are those of `.homoglyph` and of the slips "
-                "of typing, as in `$1.swap(2)`",
-            )
-        elif amount and name in FUNCTIONS:
-            places, share = read_places(amount), read_share(amount)
-            if places is None and share is None:
-                self._no_amount(f"`({amount})`", leaf.start_pos + len(name) + 1, leaf.end_pos, name)
-            return Noise(name, places or 1, share)
-        return Noise(name) if name in NOISE_KINDS else str(name)
-
-    def _no_amount(self, what: str, start: int, end: int, name: str) -> None:
-        self._report(
-            "E121",
-            f"{what} is no amount",
-            start,
-            end,
-            f"a whole number of places, {code(f'$1.{name}(2)')}, or a share of the characters, "
-            f"{code(f'$1.{name}(25%)')}",
-        )
+        return read_function(str(leaf[1:]), leaf.start_pos + 1, self._report, shown=_SHOWN)
 
     def _beside_amount(self, leaf: Node, after: Node) -> None:
         """Report `(25)%`, which is an amount and text."""
         if str(after.children[0])[:1] == "%":
             name = leaf[1:].partition("(")[0]
-            what = f"`{leaf[len(name) + 1 :]}%`"
-            self._no_amount(what, leaf.start_pos + len(name) + 1, after.meta.end_pos, name)
+            what, start = f"`{leaf[len(name) + 1 :]}%`", leaf.start_pos + len(name) + 1
+            no_amount(what, name, start, after.meta.end_pos, self._report, shown=_SHOWN)
 
 
 def _amount(node: Node) -> Node | None:

@@ -12,17 +12,17 @@ import re
 from collections.abc import Iterator
 
 from sears_dsl.errors import Span
+from sears_dsl.language.parsing.functions import read_function
 from sears_dsl.language.parsing.leaves import Report, decode
-from sears_dsl.language.rule import FUNCTIONS, SetReference, Slot, SlotCopy
+from sears_dsl.language.rule import FUNCTIONS, Noise, SetReference, Slot, SlotCopy
 from sears_dsl.language.words import code, nearest
-
-SLOT_FUNCTIONS = ("lower", "upper", "cap", "uncap")
-"""Functions that a slot may have: those that need no token of a tagged text."""
 
 _PIECE = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|(?:\\.|[^{}\\])+")
 _WORD = r"[A-Za-z][A-Za-z0-9_]*"
-_SLOT = re.compile(rf"(?:({_WORD}):)?({_WORD}(?:\.{_WORD})*)(\?)?((?:\.{_WORD})*)")
-_COPY = re.compile(rf"\$({_WORD})((?:\.{_WORD})*)")
+_CALLS = rf"((?:\.{_WORD}(?:\([^()]*\))?)*)"
+_SLOT = re.compile(rf"(?:({_WORD}):)?({_WORD})(?:\.({_WORD})(?!\())?{_CALLS}(\?)?{_CALLS}")
+_COPY = re.compile(rf"\$({_WORD}){_CALLS}")
+_CALL = re.compile(rf"\.({_WORD}(?:\([^()]*\))?)")
 
 
 def template_parts(
@@ -69,10 +69,11 @@ def _slot(piece: str, place: int, line: int, report: Report) -> Slot | SlotCopy 
         )
         return None
     inner = piece[1:-1].strip(" \t")
+    begin = place + piece.index(inner) if inner else place
     span = Span(line, place + 1, end + 1)
     copy = _COPY.fullmatch(inner)
     if copy:
-        return SlotCopy(copy[1], _functions(copy[2].split(".")[1:], place, end, report), span)
+        return SlotCopy(copy[1], tuple(_functions(copy, 2, begin, report)), span)
     slot = _SLOT.fullmatch(inner)
     if slot is None:
         report(
@@ -84,25 +85,29 @@ def _slot(piece: str, place: int, line: int, report: Report) -> Slot | SlotCopy 
             "`{DEGREE?}`, and written again, `{$who}`",
         )
         return None
-    names = slot[2].split(".")
     # `w.DEGREE.cap`: an import, a set, a function; `DEGREE.cap`: a set and a function.
-    reach = 1 if len(names) == 1 or names[1] in FUNCTIONS else 2
-    reference = SetReference(names[reach - 1], names[0] if reach == 2 else None)
-    written = (*names[reach:], *slot[4].split(".")[1:])
-    functions = _functions(written, place, end, report)
-    return Slot(reference, slot[1], slot[3] is not None, functions, span)
+    second = slot[3] or ""
+    calls: list[str | Noise] = []
+    reference = SetReference(second, slot[2]) if second else SetReference(slot[2])
+    if second in FUNCTIONS:
+        reference = SetReference(slot[2])
+        calls += _function(second, begin + slot.start(3), report)
+    calls += [*_functions(slot, 4, begin, report), *_functions(slot, 6, begin, report)]
+    return Slot(reference, slot[1], slot[5] is not None, tuple(calls), span)
 
 
 def _functions(
-    names: tuple[str, ...] | list[str], place: int, end: int, report: Report
-) -> tuple[str, ...]:
-    for name in names:
-        if name not in SLOT_FUNCTIONS:
-            report(
-                "E208",
-                f"a slot has no function `{name}`",
-                place,
-                end,
-                nearest(name, SLOT_FUNCTIONS),
-            )
-    return tuple(name for name in names if name in SLOT_FUNCTIONS)
+    slot: re.Match[str], group: int, begin: int, report: Report
+) -> Iterator[str | Noise]:
+    for call in _CALL.finditer(slot[group]):
+        yield from _function(call[1], begin + slot.start(group) + call.start(1), report)
+
+
+def _function(written: str, start: int, report: Report) -> Iterator[str | Noise]:
+    """A function of a slot, unless there is none of its name."""
+    name = written.partition("(")[0]
+    if name in FUNCTIONS:
+        yield read_function(written, start, report, shown="{NAME.*}")
+    else:
+        hint = nearest(name, FUNCTIONS)
+        report("E208", f"`.{name}` is no function", start - 1, start + len(written), hint)

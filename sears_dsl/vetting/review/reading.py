@@ -19,7 +19,6 @@ import numpy as np
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.drawing import Selection, selected
 from sears_dsl.generating.sentences import Sentences
-from sears_dsl.generating.table import first_of_each
 from sears_dsl.language.printer import print_template, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
@@ -169,5 +168,5 @@ class TemplateSession(Deciding):
         Without a seed: every reviewer sees the same sample.
         """
         sentences = self._sentences[name]
-        distinct = first_of_each(sentences.texts(np.arange(len(sentences))))
+        distinct = sentences.distinct
         return selected([sentences], [distinct], limit=len(distinct))

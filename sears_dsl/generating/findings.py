@@ -1,0 +1,41 @@
+"""What is wrong with templates that only their sentences tell.
+
+In: a ruleset without errors. Out: `Diagnostic`s: what `members` finds, and sentences that two
+choices write (W621). Costs some tenths of a second for a million sentences, the most that a
+template may have.
+"""
+
+from __future__ import annotations
+
+from sears_dsl.errors import Diagnostic, RuleSyntaxError
+from sears_dsl.generating.members import of_template
+from sears_dsl.generating.sentences import Sentences
+from sears_dsl.language.ruleset import Ruleset
+
+
+def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
+    r"""What is wrong with the sentences of a ruleset's templates.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rules = parse('set DEGREE = very | really\n'
+        ...               'template "A {DEGREE?} {DEGREE?} good film."\n  label: positive')
+        >>> print(template_findings(rules)[0].message)
+        a template writes the same sentence twice: 2 of 9
+    """
+    found: list[Diagnostic] = []
+    for template in ruleset.templates:
+        try:
+            sentences = Sentences(template, ruleset)
+        except RuleSyntaxError as error:
+            found += error.diagnostics
+            continue
+        repeated = len(sentences) - len(sentences.distinct)
+        if repeated:
+            finding = Diagnostic(
+                "W621",
+                f"a template writes the same sentence twice: {repeated:,} of {len(sentences):,}",
+                help="each is generated once; take a slot that may be empty only once, or name it",
+            )
+            found.append(of_template(finding, template, ruleset))
+    return found

@@ -1,0 +1,59 @@
+"""A function as it is written behind what it changes, ``cap`` or ``swap(2)``, → its node.
+
+In: its text without the dot, and where it stands. Out: a name, or `Noise`. Always holds: an amount
+that is none (E121) and an amount of a function that takes none (E326) are reported with their
+places; whether there is such a function is not asked here.
+"""
+
+from __future__ import annotations
+
+from sears_dsl.language.amounts import read_places, read_share
+from sears_dsl.language.parsing.leaves import Report
+from sears_dsl.language.rule import FUNCTIONS, NAMED_FUNCTIONS, NOISE_KINDS, Noise
+from sears_dsl.language.words import code
+
+_WITHOUT_AMOUNT = (*NAMED_FUNCTIONS, "neighbor", "paraphrase")
+
+
+def read_function(written: str, start: int, report: Report, *, shown: str) -> str | Noise:
+    """The function that is written.
+
+    Args:
+        written: such as ``swap(2)``.
+        start: where it begins in the line.
+        report: told what is wrong.
+        shown: how help writes a call, with ``*`` for the function.
+    """
+    name, _, amount = written.rstrip(")").partition("(")
+    if amount and name in _WITHOUT_AMOUNT:
+        report(
+            "E326",
+            f"`.{name}` takes no amount",
+            start - 1,
+            start + len(written),
+            f"write {code(shown.replace('*', name))}; amounts are those of `.homoglyph` and of the "
+            f"slips of typing, as in {code(shown.replace('*', 'swap(2)'))}",
+        )
+    elif amount and name in FUNCTIONS:
+        places, share = read_places(amount), read_share(amount)
+        if places is None and share is None:
+            place = start + len(name)
+            no_amount(f"`({amount})`", name, place, start + len(written), report, shown=shown)
+        return Noise(name, places or 1, share)
+    return Noise(name) if name in NOISE_KINDS else name
+
+
+def no_amount(what: str, name: str, start: int, end: int, report: Report, *, shown: str) -> None:
+    """Report what stands for an amount and is none.
+
+    Args:
+        what: stands there.
+        name: the function before it.
+        start: where it begins in the line.
+        end: one past its end.
+        report: told.
+        shown: see `read_function`.
+    """
+    places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
+    hint = f"a whole number of places, {code(places)}, or a share of the characters, {code(share)}"
+    report("E121", f"{what} is no amount", start, end, hint)
