@@ -1,9 +1,10 @@
 """Runs the tests that rules carry in their file.
 
 In: a `Ruleset` and a tagger. Out: one `RuleTestResult` for each `test` line, in file order.
-A test is about its own rule alone, under scope ``first``. Where the text pins its tags
-(``What/PRON/WP``) they are taken from there; the other texts are tagged in one batch, and only if
-there are any, so that a file of pinned tests needs no tagger installed.
+A test is about its own rule alone, under scope ``first`` and the unit that the file asks for.
+Where the text pins its tags (``What/PRON/WP``) they are taken from there; the other texts are
+tagged in one batch, and only if there are any, so that a file of pinned tests needs no tagger
+installed.
 Costs one compilation and one pass over the texts, whatever the number of rules.
 """
 
@@ -13,7 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.engine.sentence_units import Sentences as RowSentences
 from sears_dsl.generating.sentences import Sentences
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import RuleTest
@@ -73,7 +76,7 @@ def run_tests(ruleset: Ruleset, *, tagger: Tagger | None = None) -> list[RuleTes
     wanted = {(rule, row) for row, (rule, _) in enumerate(cases)}
     actual: dict[int, str] = {
         rewrite.row: rewrite.text
-        for rewrite in matcher.rewrites(tokens, matcher.find(tokens))
+        for rewrite in _rewrites(matcher, tokens)
         if (rewrite.rule, rewrite.row) in wanted
     }
     return [
@@ -82,6 +85,15 @@ def run_tests(ruleset: Ruleset, *, tagger: Tagger | None = None) -> list[RuleTes
         )
         for row, (rule, test) in enumerate(cases)
     ] + of_templates
+
+
+def _rewrites(matcher: Matcher, tokens: Tokens) -> Rewrites:
+    """What the rules make of the texts, by the unit that they ask for."""
+    if matcher.unit == "text":
+        return matcher.rewrites(tokens, matcher.find(tokens))
+    cut = RowSentences(tokens.texts, matcher.sentences(tokens.texts), None)
+    sentences = cut.tokens(tokens)
+    return cut.rewritten_rows(matcher.rewrites(sentences, matcher.find(sentences)))
 
 
 def _template_results(ruleset: Ruleset) -> list[RuleTestResult]:

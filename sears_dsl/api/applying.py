@@ -23,7 +23,7 @@ def apply(
     column: str | Sequence[str] | None = None,
     mode: Mode = "each",
     scope: Scope = "first",
-    unit: Unit = "text",
+    unit: Unit | None = None,
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
     keep: str | Sequence[str] = (),
@@ -43,7 +43,7 @@ def apply(
         mode: ``each`` gives a record for every row and rule that changed it (id, rule, original,
             rewritten, edits); ``chain`` gives the dataset with all rules applied in order.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once, the ``text`` or each ``sentence`` of it.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         protect: columns whose content must stay intact.
         spans: columns of spans that follow their text: ``"TEXT=COLUMN"``, ``"TEXT=START:END"`` or
             ``"TEXT=START+SPANTEXT"``; a rule that would touch one is left out of its row.

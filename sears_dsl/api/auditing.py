@@ -262,7 +262,7 @@ def audit(
     sure_from: float = 0.9,
     examples: int = 10,
     scope: Scope = "first",
-    unit: Unit = "text",
+    unit: Unit | None = None,
     seed: int = 0,
     comparison: Comparison = "exact",
     limit: int | None = None,
@@ -313,7 +313,7 @@ def audit(
         sure_from: confidence from which on the model counts as sure.
         examples: how many to keep of each rule.
         scope: rewrite the ``first`` instance in a unit, or ``all``.
-        unit: what a rule sees at once, the ``text`` or each ``sentence``.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         seed: of what is drawn.
         comparison: how an answer is compared with the label, ``exact`` or ``squad``.
         limit: read so many rows, the first ones.

@@ -169,7 +169,7 @@ def augment(
     id_column: str | None = None,
     seed: int = 0,
     scope: Scope = "first",
-    unit: Unit = "text",
+    unit: Unit | None = None,
     tagger: Tagger | str | None = None,
 ) -> Any:
     """Add rewrites of its own rows to training data.
@@ -192,7 +192,7 @@ def augment(
         id_column: the column of ids; None for ``id`` where there is one.
         seed: of the choice.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once, the ``text`` or each ``sentence``.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         tagger: a tagger or its name; None for one that the rules were validated with, where that
             is known.
 
@@ -259,7 +259,7 @@ def fix(
     seed: int = 0,
     control: bool = True,
     scope: Scope = "first",
-    unit: Unit = "text",
+    unit: Unit | None = None,
     comparison: Comparison = "exact",
     min_fall: float | None = None,
     margin: float = 0.05,
@@ -293,7 +293,7 @@ def fix(
         seed: of everything random.
         control: whether to train on as many random copies of rows, too.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         comparison: how an answer is compared with the label.
         min_fall: demand that the error on the sensitivity set falls by this share, beyond chance,
             and the validation error surely grows by at most ``margin``; None demands nothing.

@@ -27,6 +27,7 @@ from sears_dsl.effects.oracle import Oracle
 from sears_dsl.effects.rule_effects import OnStage, rule_effects
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.engine.noise.needs import unit_of
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Comparison
@@ -46,7 +47,7 @@ class AuditChoices:
         also: further columns that the model reads.
         comparison: how answers are compared with labels.
         scope: instances that are rewritten.
-        unit: what a rule sees at once.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         tau: S from which on texts count as equivalent; None for the scorer's own.
         score_at_most: rewrites of a rule that are scored, drawn at random.
         seed: of that draw.
@@ -59,7 +60,7 @@ class AuditChoices:
     also: tuple[str, ...] = ()
     comparison: Comparison = "exact"
     scope: Scope = "first"
-    unit: Unit = "text"
+    unit: Unit | None = None
     tau: float | None = None
     score_at_most: int = 100
     seed: int = 0
@@ -215,7 +216,7 @@ def audit_rules(
         also=choices.also,
         comparison=choices.comparison,
         scope=choices.scope,
-        unit=choices.unit,
+        unit=unit_of(rulesets, choices.unit),
         scorer=None if scorer is None else scorer.identity,
         tau=own_tau if choices.tau is None else choices.tau,
         score_at_most=score_at_most,

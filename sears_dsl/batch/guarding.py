@@ -142,7 +142,7 @@ def chained(
     guards: Guards | None,
     *,
     scope: Scope = "first",
-    unit: Unit = "text",
+    unit: Unit | None = None,
 ) -> Sequence[ChainedRow]:
     """All rules on each text, one after another, and what must stay stays.
 
@@ -153,7 +153,7 @@ def chained(
         texts: the texts.
         guards: what must stay in them; None for nothing.
         scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
 
     Raises:
         InternalError: a protected place was changed.

@@ -41,7 +41,7 @@ def apply_to(
     on_touched: Touched = "keep",
     keep: str | Sequence[str] = (),
     scope: Scope = "first",
-    unit: Unit = "text",
+    unit: Unit | None = None,
     id_column: str | None = None,
     share: TextShare = TextShare(),  # noqa: B008 - a frozen value
     with_originals: bool = False,
@@ -63,7 +63,7 @@ def apply_to(
         on_touched: what is done where a rule would touch a span (see `plan.Plan`).
         keep: other columns that the records of mode each carry; ``all`` for all of them.
         scope: the ``first`` instance of each rule, or ``all``.
-        unit: what a rule sees at once: the ``text`` or a ``sentence``.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
         share: which texts are rewritten; the others stay as they are.
         with_originals: mode chain: the rows as they were come first, then all rows once more as the

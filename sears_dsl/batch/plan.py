@@ -64,7 +64,7 @@ class TextMatcher(Protocol):
         *,
         scope: Scope = "first",
         protected: Sequence[Sequence[tuple[int, int]]] | None = None,
-        unit: Unit = "text",
+        unit: Unit | None = None,
     ) -> Sequence[Rewrite]:
         """Every rule on every text, by row and then by rule; has ``unrenderable``."""
         ...
@@ -77,7 +77,7 @@ class TextMatcher(Protocol):
         protected: Sequence[Sequence[tuple[int, int]]] | None = None,
         intact: Sequence[Sequence[tuple[int, int]]] | None = None,
         without: Sequence[Collection[int]] | None = None,
-        unit: Unit = "text",
+        unit: Unit | None = None,
     ) -> Sequence[ChainedText]:
         """All rules one after another on every text.
 
@@ -94,7 +94,7 @@ class Plan:
         columns: the text columns to rewrite.
         id_column: the column with the ids of rows; None for row numbers.
         scope: rewrite the ``first`` instance of each rule, or ``all``.
-        unit: what a rule sees at once: the ``text`` or a ``sentence``.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         protect: columns whose content must stay intact. One that is rewritten is left alone
             instead. Of texts (or lists of texts), every place where the value occurs in the
             rewritten text is protected; of spans, those spans.
@@ -114,7 +114,7 @@ class Plan:
     columns: tuple[str, ...]
     id_column: str | None = None
     scope: Scope = "first"
-    unit: Unit = "text"
+    unit: Unit | None = None
     protect: tuple[str, ...] = ()
     spans: tuple[SpanColumn, ...] = ()
     on_touched: Touched = "keep"

@@ -53,7 +53,7 @@ class ApplyRequest:
         on_touched: what is done where a rule would touch a span (see `plan.Plan`).
         keep: other columns that the records of mode each carry; ``all`` stands for all of them.
         scope: the ``first`` instance of each rule, or ``all``.
-        unit: what a rule sees at once: the ``text`` or a ``sentence``.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         id_column: the column of ids; without, ``id`` where there is one, else row numbers.
         format: of the input; without, by its name, and plain text for ``-``.
         output_format: of the output; without, by its name; for ``-`` the input's in chain mode,
@@ -76,7 +76,7 @@ class ApplyRequest:
     on_touched: Touched = "keep"
     keep: tuple[str, ...] = ()
     scope: Scope = "first"
-    unit: Unit = "text"
+    unit: Unit | None = None
     id_column: str | None = None
     format: str | None = None
     output_format: str | None = None

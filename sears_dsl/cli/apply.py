@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
     from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.batch.requests import ApplyRequest
+    from sears_dsl.engine.matches import Unit
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
 
@@ -113,6 +114,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn
+    from sears_dsl.engine.noise.needs import unit_of
 
     *rules, data = rules_and_input
     if not rules:
@@ -157,9 +159,10 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     watched = not quiet and sys.stderr.isatty()
     report = _with_progress(request) if watched else apply_file(request)
     if options["as_json"] and not to_stdout:
-        echo_json(_as_dict(report, request, warnings))
+        unit = unit_of(rulesets, options["unit"])
+        echo_json({"unit": unit, **_as_dict(report, request, warnings)})
     elif not quiet:
-        _print_report(report, request, show=options["show"])
+        _print_report(report, request, show=options["show"], unit=_unit(rulesets, options["unit"]))
 
 
 def _recipe_for(rulesets: Sequence[Ruleset]) -> type[RulesetRecipe]:
@@ -230,7 +233,19 @@ def _as_dict(
     }
 
 
-def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str) -> None:
+def _unit(rulesets: Sequence[Ruleset], chosen: Unit | None) -> str:
+    """What rules saw at once, where files say something about it; else nothing."""
+    from sears_dsl.engine.noise.needs import unit_of
+
+    if all(ruleset.options.unit is None for ruleset in rulesets):
+        return ""
+    asked, counts = unit_of(rulesets), unit_of(rulesets, chosen)
+    if asked == counts:
+        return f"unit: {counts}, by `option unit` of the rules"
+    return f"unit: {counts}, by --unit; `option unit` of the rules asks for {asked}"
+
+
+def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit: str) -> None:
     """A summary on standard error, so that standard output holds the data alone."""
     from rich.table import Table
     from rich.text import Text
@@ -263,6 +278,8 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str) -> N
         f"{counted(len(fired), 'rule')} ({silent:,} silent), "
         f"{counted(tally.records, 'row')} written to {target}"
     )
+    if unit:
+        out.print(unit)
     skipped = sum(of.unrenderable for of in report.rules.values())
     if skipped:
         out.print(

@@ -202,7 +202,7 @@ def rule_effects(
     oracle: Oracle | None = None,
     comparison: Comparison = "exact",
     scope: Scope = "first",
-    unit: Unit = "text",
+    unit: Unit | None = None,
     seed: int = 0,
     on_stage: OnStage = lambda stage, done, total: None,
 ) -> Effects:
@@ -217,7 +217,7 @@ def rule_effects(
         oracle: rejects rewrites before the model is asked about anything; None keeps all.
         comparison: how an answer is compared with a label.
         scope: rewrite the ``first`` instance in a unit, or ``all``.
-        unit: what a rule sees at once, the ``text`` or each ``sentence``.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         seed: of the draw.
         on_stage: told how far each stage is.
 

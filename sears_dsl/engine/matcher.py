@@ -144,7 +144,7 @@ class Matcher:
 
     @property
     def unit(self) -> Unit:
-        """What the rules themselves ask to see at once; a run may ask for sentences as well."""
+        """What the rules ask to see at once, where a run does not say it."""
         return self._unit
 
     @cached_property
@@ -271,7 +271,7 @@ class Matcher:
         protected: Protected | None = None,
         jobs: int = 1,
         prefilter: bool = True,
-        unit: Unit = "text",
+        unit: Unit | None = None,
         seed: int = 0,
         draw: int = 0,
     ) -> Rewrites:
@@ -284,6 +284,7 @@ class Matcher:
             jobs: threads for matching.
             prefilter: leave rows that no rule can match untagged; the result is the same.
             unit: what a rule sees at once; it tells what ``first``, ``<s>`` and ``</s>`` mean.
+                None: what the rules ask for, else the ``text``.
             seed: of what is drawn; added to those of the matcher and of the rules.
             draw: which of several draws over the same texts, from 0.
 
@@ -349,7 +350,7 @@ class Matcher:
         protected: Protected | None = None,
         intact: Protected | None = None,
         without: Sequence[Collection[int]] | None = None,
-        unit: Unit = "text",
+        unit: Unit | None = None,
         jobs: int = 1,
         seed: int = 0,
         draw: int = 0,
@@ -364,7 +365,7 @@ class Matcher:
             intact: for each row spans that no edit may touch; they move along. A rule that would
                 touch one is left out of that row (of that sentence, where these are the unit).
             without: for each row the positions of rules to leave out of it.
-            unit: what a rule sees at once.
+            unit: what a rule sees at once; see `apply`.
             jobs: threads for matching.
             seed: see `apply`.
             draw: likewise.
@@ -460,11 +461,11 @@ class Matcher:
 
     # ------------------------------------------------------------ inside
 
-    def _by_sentence(self, unit: str) -> bool:
-        """Whether units are sentences, as the run or the rules say."""
-        if unit not in {"text", "sentence"}:
+    def _by_sentence(self, unit: str | None) -> bool:
+        """Whether units are sentences, as the run or else the rules say."""
+        if unit not in {None, "text", "sentence"}:
             raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
-        return "sentence" in {unit, self._unit}
+        return (unit or self._unit) == "sentence"
 
     def _drawing(self, seed: int, draw: int) -> Drawing:
         return Drawing(Draw(self._seed + seed, draw), self._sources)

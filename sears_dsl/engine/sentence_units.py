@@ -14,6 +14,7 @@ from sears_dsl.engine.match.search import Protected
 from sears_dsl.engine.matches import Edit, Rewrite
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.tagging.tokens import Tokens
 
 
 class SentenceUnits:
@@ -47,6 +48,15 @@ class SentenceUnits:
                 self._starts.append(start)
             if self.protected is not None and protected is not None:
                 self.protected.extend(inside(protected[row], sentences))
+
+    def tokens(self, tokens: Tokens) -> Tokens:
+        """The tokens of the rows as those of their sentences."""
+        rows = []
+        for text, row, by in zip(self.texts, self._rows, self._starts, strict=True):
+            end = by + len(text)
+            own = [token for token in tokens.row(row) if by <= token.start < end]
+            rows.append([t._replace(start=t.start - by, end=t.end - by) for t in own])
+        return Tokens.from_rows(self.texts, rows, tagged=tokens.tagged)
 
     def of_rows(self, values: Sequence[Collection[int]] | None) -> list[Collection[int]] | None:
         """What is said of rows, for each of their sentences."""

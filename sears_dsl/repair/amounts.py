@@ -58,7 +58,7 @@ class AmountSettings:
         seeds: how many trainings of each.
         seed: the first of them; the others follow it. It also decides which half is rewritten.
         scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         comparison: how answers are compared with labels; it also says how models vote.
         protection: what has to stay in the texts.
 
@@ -70,7 +70,7 @@ class AmountSettings:
     seeds: int = 5
     seed: int = 0
     scope: Scope = "first"
-    unit: Unit = "text"
+    unit: Unit | None = None
     comparison: Comparison = "exact"
     protection: Protection = _NOTHING
 

@@ -106,7 +106,7 @@ def expand(
     known: Sequence[str] = (),
     guards: Guards | None = None,
     scope: Scope = "first",
-    unit: Unit = "text",
+    unit: Unit | None = None,
 ) -> Expansion:
     r"""Apply each rule by itself to each text.
 
@@ -117,7 +117,7 @@ def expand(
         known: all labels that there are; without, those of the rows.
         guards: what has to stay in the texts; None for nothing.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
 
     Raises:
         UsageError: a rule changes the label and the rows have none, or names a label that no row

@@ -53,7 +53,7 @@ class RepairSettings:
         amount: how many rewrites are added.
         balanced: whether the rules take turns.
         scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         comparison: how answers are compared with labels.
         control: whether random copies are tried too.
         protection: what has to stay in the texts of the training rows.
@@ -64,7 +64,7 @@ class RepairSettings:
     amount: Amount = ALL
     balanced: bool = True
     scope: Scope = "first"
-    unit: Unit = "text"
+    unit: Unit | None = None
     comparison: Comparison = "exact"
     control: bool = True
     protection: Protection = _NOTHING

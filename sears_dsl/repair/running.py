@@ -49,7 +49,7 @@ class AugmentationChoices:
         balanced: whether the rules take turns.
         seed: of the choice.
         scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         only_new: whether the old rows are left out.
         protection: what has to stay in the texts.
     """
@@ -58,7 +58,7 @@ class AugmentationChoices:
     balanced: bool = True
     seed: int = 0
     scope: Scope = "first"
-    unit: Unit = "text"
+    unit: Unit | None = None
     only_new: bool = False
     protection: Protection = _NOTHING
 

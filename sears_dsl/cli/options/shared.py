@@ -23,8 +23,8 @@ scope_option = click.option(
     help="Rewrite the first instance of a rule in a unit, or all.",
 )  # fmt: skip
 unit_option = click.option(
-    "--unit", type=click.Choice(["text", "sentence"]), default="text", show_default=True,
-    help="What a rule sees at once.",
+    "--unit", type=click.Choice(["text", "sentence"]),
+    help="What a rule sees at once; by default what its file says (`option unit`), else the text.",
 )  # fmt: skip
 oracle_option = click.option(
     "--oracle", metavar="MODULE:FUNCTION|JOURNAL",

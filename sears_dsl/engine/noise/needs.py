@@ -80,8 +80,12 @@ def _finding(code: str, message: str, advice: str, of: tuple[Rule, RuleSource]) 
     return replace(Diagnostic(code, message, place, advice), path=ruleset.path, source=source)
 
 
-def unit_of(rulesets: Sequence[RuleSource]) -> Unit:
-    """The unit that rulesets ask for.
+def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
+    """The unit that a run has: what it says itself, else what its rulesets ask for.
+
+    Args:
+        rulesets: of the run.
+        chosen: what it says; None for nothing.
 
     Raises:
         RuleSyntaxError: two of them ask for different ones.
@@ -98,4 +102,4 @@ def unit_of(rulesets: Sequence[RuleSource]) -> Unit:
                 )
             ]
         )
-    return next(iter(asked), None) or "text"
+    return chosen or next(iter(asked), None) or "text"

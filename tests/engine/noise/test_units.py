@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from command_line import call
 
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import Unit
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
+from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
+UNITS: tuple[Unit | None, ...] = (None, "text", "sentence")
 TEXT = "It is good. She saw a movie."
 SHOUT = "/[a-z]+/i -> $1.upper\n  rate: 34%"
 
@@ -24,6 +30,39 @@ def test_rules_may_ask_for_sentences(tagger: FastTagger) -> None:
     assert done.text == "I think it is good. I think she saw a movie."
     [chained] = compile_rules([rules], tagger=tagger).chain([TEXT])
     assert chained.text == done.text
+
+
+def test_what_a_run_says_of_units_counts_before_what_rules_ask_for(tagger: FastTagger) -> None:
+    matcher = compile_rules([parse("option unit = sentence\nis -> was")], tagger=tagger)
+    text = "It is good. It is red."
+    said = [[each.text for each in matcher.apply([text], unit=unit)] for unit in UNITS]
+    once, twice = "It was good. It is red.", "It was good. It was red."
+    assert said == [[twice], [once], [twice]]
+
+
+def test_the_summary_says_whose_unit_counts(tmp_path: Path) -> None:
+    (tmp_path / "rules.sear").write_text("option unit = sentence\nis -> was\n", "utf-8")
+    (tmp_path / "in.txt").write_text("It is good. It is red.\n", "utf-8")
+    told = []
+    for more in ((), ("--unit", "text")):
+        done = call("apply", "rules.sear", "in.txt", "-o", "out.jsonl", *more, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        told += [line for line in done.stderr.splitlines() if line.startswith("unit: ")]
+    assert told == [
+        "unit: sentence, by `option unit` of the rules",
+        "unit: text, by --unit; `option unit` of the rules asks for sentence",
+    ]
+
+
+def test_tests_of_rules_run_by_the_unit_of_their_file(tagger: FastTagger) -> None:
+    rules = parse(
+        "option unit = sentence\nis . </s> -> was .\n"
+        '  test "So it is. So it is." => "So it was. So it was."\n'
+        '  test "It/PRON/PRP is/AUX/VBZ ./PUNCT/. So/ADV/RB it/PRON/PRP" => "It was . So it"\n'
+        '  test "is it" => none\n'
+    )
+    wrong = [each for each in run_tests(rules, tagger=tagger) if each.outcome != "ok"]
+    assert wrong == []
 
 
 def test_a_sentence_has_the_noise_that_it_has_alone(tagger: FastTagger) -> None:
