@@ -1,34 +1,39 @@
-"""What changed between two versions of a ruleset, rule by rule.
+"""What changed between two versions of a ruleset, rule by rule and template by template.
 
-In: two rulesets. Out: a `RulesetDiff`. Always holds: every rule of either version is in exactly one
-of added, removed, changed, renamed or unchanged; a rule is found again by its id, else by its
-canonical text. Costs linear time in the number of rules.
+In: two rulesets. Out: a `RulesetDiff`. Always holds: every rule and template of either version is
+in exactly one of added, removed, changed, renamed or unchanged; it is found again by its id, else
+by its canonical text. Costs linear time in the number of rules.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import TypeAlias
 
-from sears_dsl.language.printer import print_rule, print_test
-from sears_dsl.language.rule import Metadata, Rule
+from sears_dsl.language.printer import print_rule, print_template, print_test, template_ids
+from sears_dsl.language.rule import Metadata, Rule, Template
 from sears_dsl.language.ruleset import Ruleset
+
+Compared: TypeAlias = Rule | Template
+"""What is found again in another version."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:
-    """A rule that is in both versions under the same id or with the same text.
+    """A rule or template that is in both versions under the same id or with the same text.
 
     Attributes:
-        old: the rule as it was.
-        new: the rule as it is.
+        old: as it was.
+        new: as it is.
         old_id: its id as it was.
         new_id: its id as it is.
-        parts: what differs: ``id``, ``rule`` (the rule line) or a key of metadata such as
-            ``expect`` or ``tests``.
+        parts: what differs: ``id``, ``rule`` or ``template`` (the line itself), or a key of
+            metadata such as ``expect``, ``label`` or ``tests``.
     """
 
-    old: Rule
-    new: Rule
+    old: Compared
+    new: Compared
     old_id: str
     new_id: str
     parts: tuple[str, ...]
@@ -39,17 +44,17 @@ class RulesetDiff:
     """What changed from the old version to the new one.
 
     Attributes:
-        added: (id, rule) of rules that only the new version has, in its order.
-        removed: (id, rule) of rules that only the old version has, in its order.
-        changed: rules with the same id and another text or other metadata.
-        renamed: rules with the same text and another id.
+        added: (id, rule) of rules and then templates that only the new version has, in its order.
+        removed: (id, rule) of those that only the old version has, in its order.
+        changed: those with the same id and another text or other metadata.
+        renamed: those with the same text and another id.
         options: (name, old value, new value) of options that differ.
         sets: names of sets that were added, removed or changed, those of imported files too
             (``common.WH``).
     """
 
-    added: tuple[tuple[str, Rule], ...] = ()
-    removed: tuple[tuple[str, Rule], ...] = ()
+    added: tuple[tuple[str, Compared], ...] = ()
+    removed: tuple[tuple[str, Compared], ...] = ()
     changed: tuple[RuleChange, ...] = ()
     renamed: tuple[RuleChange, ...] = ()
     options: tuple[tuple[str, str, str], ...] = ()
@@ -68,42 +73,64 @@ def diff_rulesets(old: Ruleset, new: Ruleset) -> RulesetDiff:
         >>> [(change.new_id, change.parts) for change in found.changed]
         [('m', ('rule',))]
     """
-    before = dict(zip(old.rule_ids, old.rules, strict=True))
-    after = dict(zip(new.rule_ids, new.rules, strict=True))
-    changed = []
-    for rule_id in before.keys() & after.keys():
-        parts = _parts(before[rule_id], after[rule_id])
-        if parts:
-            changed.append(RuleChange(before[rule_id], after[rule_id], rule_id, rule_id, parts))
-    gone = {rule_id: rule for rule_id, rule in before.items() if rule_id not in after}
-    come = {rule_id: rule for rule_id, rule in after.items() if rule_id not in before}
-    by_text = {print_rule(rule): rule_id for rule_id, rule in gone.items()}
-    renamed = []
-    for rule_id, rule in come.items():
-        old_id = by_text.pop(print_rule(rule), None)
-        if old_id is not None:
-            parts = ("id", *_parts(gone[old_id], rule))
-            renamed.append(RuleChange(gone.pop(old_id), rule, old_id, rule_id, parts))
-    found_again = {change.new_id for change in renamed}
-    order = {rule_id: position for position, rule_id in enumerate(new.rule_ids)}
+    rules = _compared(
+        dict(zip(old.rule_ids, old.rules, strict=True)),
+        dict(zip(new.rule_ids, new.rules, strict=True)),
+    )
+    templates = _compared(
+        dict(zip(template_ids(old.templates), old.templates, strict=True)),
+        dict(zip(template_ids(new.templates), new.templates, strict=True)),
+    )
     return RulesetDiff(
-        added=tuple((name, rule) for name, rule in come.items() if name not in found_again),
-        removed=tuple(gone.items()),
-        changed=tuple(sorted(changed, key=lambda change: order[change.new_id])),
-        renamed=tuple(renamed),
+        added=rules.added + templates.added,
+        removed=rules.removed + templates.removed,
+        changed=rules.changed + templates.changed,
+        renamed=rules.renamed + templates.renamed,
         options=_options(old, new),
         sets=_sets(old, new),
     )
 
 
-def _parts(old: Rule, new: Rule) -> tuple[str, ...]:
-    body = print_rule(old) != print_rule(new)
+def _compared(before: Mapping[str, Compared], after: Mapping[str, Compared]) -> RulesetDiff:
+    """What changed among the rules, or among the templates, by their ids."""
+    changed = []
+    for name, node in after.items():
+        if name in before and (parts := _parts(before[name], node)):
+            changed.append(RuleChange(before[name], node, name, name, parts))
+    gone = {name: node for name, node in before.items() if name not in after}
+    come = {name: node for name, node in after.items() if name not in before}
+    by_text = {print_body(node): name for name, node in gone.items()}
+    renamed = []
+    for name, node in come.items():
+        old_name = by_text.pop(print_body(node), None)
+        if old_name is not None:
+            parts = ("id", *_parts(gone[old_name], node))
+            renamed.append(RuleChange(gone.pop(old_name), node, old_name, name, parts))
+    found_again = {change.new_id for change in renamed}
+    return RulesetDiff(
+        added=tuple((name, node) for name, node in come.items() if name not in found_again),
+        removed=tuple(gone.items()),
+        changed=tuple(changed),
+        renamed=tuple(renamed),
+    )
+
+
+def print_body(node: Compared) -> str:
+    """The text that a rule or a template is told from others by: without id and metadata."""
+    if isinstance(node, Template):
+        return f"template {print_template(node)}"
+    return print_rule(node)
+
+
+def _parts(old: Compared, new: Compared) -> tuple[str, ...]:
+    body = print_body(old) != print_body(new)
     keys = tuple(
         each.name
         for each in fields(Metadata)
         if getattr(old.metadata, each.name) != getattr(new.metadata, each.name)
     )
-    return ("rule", *keys) if body else keys
+    what = "template" if isinstance(new, Template) else "rule"
+    return (what, *keys) if body else keys
 
 
 def _options(old: Ruleset, new: Ruleset) -> tuple[tuple[str, str, str], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from command_line import call
 from hypothesis import given, settings
 from strategies import rulesets
 
@@ -42,6 +43,33 @@ def test_every_kind_of_change_is_told_apart() -> None:
     ]
     assert diff.options == (("case", "exact", "smart"),)
     assert diff.sets == ("WH",)
+
+
+def test_changes_of_templates_are_told_as_those_of_rules() -> None:
+    text = 'set A = a | b\n{}template {}: "{} {{A}}."\n  label: {}\n'
+    old = parse(text.format("movie -> film\n", "one", "So", "positive"))
+    shorter, other = 'template "No {A}."\n  label: negative\n', "movie -> film\n"
+    new = parse(text.format(other, "one", "So", "negative") + shorter)
+    diff = diff_rulesets(old, new)
+    assert [(change.new_id, change.parts) for change in diff.changed] == [("one", ("label",))]
+    assert [node for _, node in diff.added] == [new.templates[1]]
+    renamed = parse(text.format(other, "two", "So", "positive"))
+    assert [each.parts for each in diff_rulesets(old, renamed).renamed] == [("id",)]
+    rewritten = parse(text.format(other, "one", "Very", "positive"))
+    assert [each.parts for each in diff_rulesets(old, rewritten).changed] == [("template",)]
+
+
+def test_the_command_shows_templates_with_their_labels(tmp_path: Path) -> None:
+    (tmp_path / "old.sear").write_text('template one: "A film."\n  label: good\n', "utf-8")
+    (tmp_path / "new.sear").write_text('template one: "A film."\n  label: bad\n', "utf-8")
+    done = call("diff", "old.sear", "new.sear", "--exit-code", folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "~ one: label changed",
+        '    - template "A film." → good',
+        '    + template "A film." → bad',
+        "0 added, 0 removed, 1 changed, 0 renamed",
+    ]
 
 
 def test_changed_sets_of_imported_files_are_told(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.language.diff import RulesetDiff
+    from sears_dsl.language.diff import Compared, RulesetDiff
     from sears_dsl.language.ruleset import Ruleset
 
 
@@ -50,7 +50,7 @@ def diff_command(
     as_json: bool,
     allow_imports_outside: bool,
 ) -> None:
-    """Compare two versions of a ruleset: rules added, removed, changed, renamed.
+    """Compare two versions of a ruleset: rules and templates added, removed, changed, renamed.
 
     OLD and NEW are files, or git revisions of files such as v1.2:rules/wh.sear.
     """
@@ -204,22 +204,22 @@ def _row_differences(
 
 
 def _as_dict(difference: RulesetDiff) -> dict[str, object]:
-    from sears_dsl.language.printer import print_rule
+    from sears_dsl.language.diff import print_body
 
     return {
-        "added": [{"id": name, "rule": print_rule(rule)} for name, rule in difference.added],
-        "removed": [{"id": name, "rule": print_rule(rule)} for name, rule in difference.removed],
+        "added": [{"id": name, **_written(node)} for name, node in difference.added],
+        "removed": [{"id": name, **_written(node)} for name, node in difference.removed],
         "changed": [
             {
                 "id": change.new_id,
                 "parts": list(change.parts),
-                "old": print_rule(change.old),
-                "new": print_rule(change.new),
+                "old": print_body(change.old),
+                "new": print_body(change.new),
             }
             for change in difference.changed
         ],
         "renamed": [
-            {"old": change.old_id, "new": change.new_id, "rule": print_rule(change.new)}
+            {"old": change.old_id, "new": change.new_id, **_written(change.new)}
             for change in difference.renamed
         ],
         "options": [list(option) for option in difference.options],
@@ -227,27 +227,41 @@ def _as_dict(difference: RulesetDiff) -> dict[str, object]:
     }
 
 
+def _written(node: Compared) -> dict[str, str | None]:
+    """A rule, or a template with its label."""
+    from sears_dsl.language.diff import print_body
+    from sears_dsl.language.rule import Template
+
+    if isinstance(node, Template):
+        return {"template": print_body(node), "label": node.metadata.label}
+    return {"rule": print_body(node)}
+
+
+def _shown(node: Compared) -> str:
+    """The same on a line."""
+    written = _written(node)
+    return written.get("rule") or f"{written['template']} → {written['label']}"
+
+
 def _print(difference: RulesetDiff) -> None:
     from rich.text import Text
-
-    from sears_dsl.language.printer import print_rule
 
     out = console()
     for name, was, now in difference.options:
         out.print(Text(f"option {name}: {was} → {now}"))
     for name in difference.sets:
         out.print(Text(f"set {name} changed"))
-    for name, rule in difference.removed:
-        out.print(Text(f"- {name}: {print_rule(rule)}", "red"))
-    for name, rule in difference.added:
-        out.print(Text(f"+ {name}: {print_rule(rule)}", "green"))
+    for name, node in difference.removed:
+        out.print(Text(f"- {name}: {_shown(node)}", "red"))
+    for name, node in difference.added:
+        out.print(Text(f"+ {name}: {_shown(node)}", "green"))
     for change in difference.changed:
         out.print(Text(f"~ {change.new_id}: {', '.join(change.parts)} changed", "yellow"))
-        if "rule" in change.parts:
-            out.print(Text(f"    - {print_rule(change.old)}", "red"))
-            out.print(Text(f"    + {print_rule(change.new)}", "green"))
+        if not {"rule", "template", "label"}.isdisjoint(change.parts):
+            out.print(Text(f"    - {_shown(change.old)}", "red"))
+            out.print(Text(f"    + {_shown(change.new)}", "green"))
     for change in difference.renamed:
-        out.print(Text(f"= {change.old_id} → {change.new_id}: {print_rule(change.new)}"))
+        out.print(Text(f"= {change.old_id} → {change.new_id}: {_shown(change.new)}"))
     out.print(
         f"{len(difference.added):,} added, {len(difference.removed):,} removed, "
         f"{len(difference.changed):,} changed, {len(difference.renamed):,} renamed"
