@@ -1,4 +1,5 @@
-// Starts `sears lsp` and shows what it says: findings while typing, and formatting.
+// Starts `sears lsp` and shows what it says: findings while typing, formatting, what a place means
+// and what may be written there.
 // Plain JavaScript over the editor's own API: nothing to build, nothing to install.
 "use strict";
 
@@ -111,6 +112,11 @@ function activate(context) {
       textDocument: { uri, languageId: "sears", version, text: document.getText() },
     });
   };
+  const ask = async (method, document, { line, character }) => {
+    await server.ready;
+    const textDocument = { uri: document.uri.toString() };
+    return server.request(method, { textDocument, position: { line, character } });
+  };
   server.ready.then(() => vscode.workspace.textDocuments.forEach(open));
   context.subscriptions.push(
     findings,
@@ -137,6 +143,25 @@ function activate(context) {
         return (edits || []).map((edit) => vscode.TextEdit.replace(range(edit.range), edit.newText));
       },
     }),
+    vscode.languages.registerHoverProvider("sears", {
+      async provideHover(document, position) {
+        const told = await ask("textDocument/hover", document, position);
+        return told && new vscode.Hover(new vscode.MarkdownString(told.contents.value));
+      },
+    }),
+    vscode.languages.registerCompletionItemProvider(
+      "sears",
+      {
+        async provideCompletionItems(document, position) {
+          const found = await ask("textDocument/completion", document, position);
+          return (found || []).map(({ label, kind, detail }) =>
+            // The editor counts kinds from 0, the protocol from 1.
+            Object.assign(new vscode.CompletionItem(label, kind - 1), { detail })
+          );
+        },
+      },
+      ..."{@."
+    ),
     { dispose: () => server.request("shutdown").then(() => server.notify("exit")) }
   );
 }

@@ -1,16 +1,16 @@
 """The language server: answers an editor's messages about open rule files.
 
 In: messages of the Language Server Protocol. Out: messages; findings as the editor's diagnostics,
-the canonical text as an edit. Always holds: a request gets exactly one answer; the server works on
-what stands in the editor, never on the file; nothing is written to disk; a message that makes no
-sense, and a failure of ours, is told and the conversation goes on. Costs one parse of the file for
-each change.
+the canonical text as an edit, what a place means and what may be written there. Always holds: a
+request gets exactly one answer; the server works on what stands in the editor, never on the file;
+nothing is written to disk; a message that makes no sense, and a failure of ours, is told and the
+conversation goes on. Costs one parse of the file for each change.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -18,6 +18,7 @@ from urllib.request import url2pathname
 from sears_dsl import __version__
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError
 from sears_dsl.language.loader import parse
+from sears_dsl.language_server.assistance import completions, explained
 from sears_dsl.language_server.findings import Found, find_all
 from sears_dsl.language_server.transport import BodyError, Message, read_message, write_message
 
@@ -29,6 +30,7 @@ _BAD_REQUEST = -32600
 _NOT_STARTED = -32002
 _ERROR, _WARNING = 1, 2  # kinds of log messages
 _SEVERITY = {"error": 1, "warning": 2}
+_COMPLETION_KIND = {"function": 3, "set": 6, "key": 10}
 
 
 class LanguageServer:
@@ -86,8 +88,8 @@ class LanguageServer:
         elif method == "shutdown":
             self._ended = True
             yield _result(identity, None)
-        elif method == "textDocument/formatting":
-            yield _result(identity, self._formatting(params))
+        elif method in self._REQUESTS:
+            yield _result(identity, self._REQUESTS[method](self, params))
         else:
             yield _error(identity, _NO_METHOD, f"there is no method {method}")
 
@@ -139,6 +141,39 @@ class LanguageServer:
         end = {"line": text.count("\n") + 1, "character": 0}
         return [{"range": {"start": {"line": 0, "character": 0}, "end": end}, "newText": formatted}]
 
+    def _hover(self, params: object) -> Message | None:
+        place = self._place(params)
+        told = explained(*place) if place is not None else None
+        return {"contents": {"kind": "markdown", "value": told}} if told else None
+
+    def _completion(self, params: object) -> list[Message]:
+        place = self._place(params)
+        return [
+            {"label": each.label, "kind": _COMPLETION_KIND[each.kind], "detail": each.detail}
+            for each in (completions(*place) if place is not None else ())
+        ]
+
+    def _place(self, params: object) -> tuple[str, str, int, int] | None:
+        """Text, file, line and column that a request is about; None where no file is open."""
+        uri = _text(params, "textDocument", "uri")
+        text = self._texts.get(uri)
+        if text is None:
+            return None
+        line, character = (
+            _number(params, "position", "line"),
+            _number(params, "position", "character"),
+        )
+        lines = text.split("\n")
+        source = lines[line] if line < len(lines) else ""
+        before = source.encode("utf-16-le", "surrogatepass")[: 2 * character]
+        return text, _path(uri), line, len(before.decode("utf-16-le", "ignore"))
+
+    _REQUESTS = {  # noqa: RUF012 - a constant
+        "textDocument/formatting": _formatting,
+        "textDocument/hover": _hover,
+        "textDocument/completion": _completion,
+    }
+
 
 class _OddMessageError(Exception):
     """A message of the protocol that lacks something, or has something else in its place."""
@@ -146,11 +181,24 @@ class _OddMessageError(Exception):
 
 def _text(params: object, *way: str) -> str:
     """The text at the end of a way through a message."""
+    found = _at(params, way)
+    if not isinstance(found, str):
+        raise _OddMessageError(f"{'.'.join(way)} is no text")
+    return found
+
+
+def _number(params: object, *way: str) -> int:
+    """The number there, 0 or more."""
+    found = _at(params, way)
+    if not isinstance(found, int) or found < 0:
+        raise _OddMessageError(f"{'.'.join(way)} is no number of a line or a column")
+    return found
+
+
+def _at(params: object, way: Sequence[str]) -> object:
     found = params
     for name in way:
         found = found.get(name) if isinstance(found, dict) else None
-    if not isinstance(found, str):
-        raise _OddMessageError(f"{'.'.join(way)} is no text")
     return found
 
 
@@ -159,6 +207,8 @@ _ABOUT = {
         "positionEncoding": "utf-16",
         "textDocumentSync": {"openClose": True, "change": 1},
         "documentFormattingProvider": True,
+        "hoverProvider": True,
+        "completionProvider": {"triggerCharacters": ["{", "@", "."]},
     },
     "serverInfo": {"name": "sears", "version": __version__},
 }

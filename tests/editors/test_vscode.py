@@ -65,6 +65,10 @@ def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
     assert first[0]["range"]["places"] == [1, 5, 1, 9]
     edits = [each["content"] for each in told if each["kind"] == "edits"]
     assert edits[0][0]["text"] == "movie -> film\n"
+    [proposed] = [each["content"] for each in told if each["kind"] == "completions"]
+    assert {"label": "upper", "kind": 2, "detail": "in upper case"} in proposed
+    [hover] = [each["content"] for each in told if each["kind"] == "hover"]
+    assert hover["contents"]["value"] == "`.upper`: in upper case"
     assert [] in [each["content"] for each in told if each["kind"] == "findings"]
 
 

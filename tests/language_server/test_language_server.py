@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 from sears_dsl.errors import DataError, Diagnostic, TaggerError
 from sears_dsl.language.loader import parse
+from sears_dsl.language.parsing.metadata import KEYS
+from sears_dsl.language.rule import FUNCTIONS
+from sears_dsl.language_server import meanings
 from sears_dsl.language_server.findings import find_all
 from sears_dsl.language_server.server import LanguageServer, serve
 from sears_dsl.language_server.transport import read_message, write_message
@@ -125,7 +128,7 @@ def test_requests_have_one_answer_each() -> None:
     assert early["error"]["code"] == -32002
     assert list(server.answers({"method": "textDocument/didOpen", "params": {}})) == []
     [_] = server.answers({"id": 2, "method": "initialize"})
-    [unknown] = server.answers({"id": 3, "method": "textDocument/hover", "params": {}})
+    [unknown] = server.answers({"id": 3, "method": "textDocument/rename", "params": {}})
     assert unknown["error"]["code"] == -32601
     assert list(server.answers({"id": 9, "result": None})) == []
     [ended] = server.answers({"id": 4, "method": "shutdown"})
@@ -134,6 +137,93 @@ def test_requests_have_one_answer_each() -> None:
     assert late["error"]["code"] == -32600
     assert list(server.answers({"method": "exit"})) == []
     assert server.exit_code == 0
+
+
+FILE = """\
+set GOOD = good | nice | fine
+set D = very
+template "A {D?} {GOOD.cap} 😀 film."
+  label: positive
+_ -> $1.typo(25%)
+  rate: 25%
+  seed: 7
+"""
+
+
+def _asked(server: LanguageServer, method: str, line: int, character: int) -> Any:
+    place = {"line": line, "character": character}
+    message = {"id": 3, "method": f"textDocument/{method}",
+               "params": {"textDocument": {"uri": URI}, "position": place}}  # fmt: skip
+    [answer] = server.answers(message)
+    return answer["result"]
+
+
+@pytest.mark.parametrize(
+    ("line", "character", "told"),
+    [
+        (
+            2,
+            1,
+            "6 sentences, positive\n\n- A Good 😀 film.\n- A Nice 😀 film.\n- A Fine 😀 film.\n- …",
+        ),
+        (2, 31, "6 sentences"),
+        (2, 13, "`D` = very"),
+        (2, 20, "`GOOD` = good | nice | fine"),
+        (2, 23, "`.cap`: with a capital"),
+        (4, 8, "`.typo`: a slip of typing, drawn"),
+        (5, 3, "`rate`: the share of its instances"),
+        (6, 2, "`seed`: added to the seed of the run"),
+        (4, 0, None),
+        (40, 0, None),
+    ],
+)
+def test_a_place_is_explained(line: int, character: int, told: str | None) -> None:
+    server = _started()
+    _open(server, FILE)
+    found = _asked(server, "hover", line, character)
+    assert found is None if told is None else told in found["contents"]["value"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "some"),
+    [
+        ('template "A {', {"GOOD", "D"}),
+        ('template "A {who:G', {"GOOD", "D"}),
+        ('template "A {GOOD.', {"cap", "VBD", "typo"}),
+        ('template "A {{', set()),
+        ("a:NOUN -> $a.VBD.", {"cap", "homoglyph"}),
+        ("movie -> @", {"GOOD", "D"}),
+        ("  ra", {"rate", "label", "why"}),
+        ("movie -> film", set()),
+    ],
+)
+def test_what_may_be_written_is_proposed(typed: str, some: set[str]) -> None:
+    server = _started()
+    _open(server, f"{FILE}{typed}")
+    found = _asked(server, "completion", FILE.count("\n"), len(typed))
+    labels = {each["label"] for each in found}
+    assert some <= labels
+    assert bool(some) == bool(labels)
+    assert all(each["detail"] for each in found)
+
+
+def test_sets_of_imported_files_are_proposed(tmp_path: Path) -> None:
+    (tmp_path / "words.sear").write_text("set GOOD = good | nice\n", "utf-8")
+    server = _started()
+    saved = tmp_path / "a.sear"
+    saved.write_text("", "utf-8")
+    uri = saved.as_uri()
+    text = 'import "words.sear" as w\ntemplate "A {w.'
+    _open(server, text, uri)
+    place = {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 15}}
+    [answer] = server.answers({"id": 1, "method": "textDocument/completion", "params": place})
+    assert [each["label"] for each in answer["result"]] == ["GOOD"]
+    assert _asked(server, "completion", 0, 0) == []
+
+
+def test_every_function_and_key_is_explained() -> None:
+    assert set(meanings.FUNCTIONS) == set(FUNCTIONS)
+    assert set(meanings.METADATA) == set(KEYS)
 
 
 JSON = st.dictionaries(st.text(), st.none() | st.integers() | st.text(), max_size=5)

@@ -28,6 +28,21 @@ Object.assign(exports, {
       Object.assign(this, { range, message, severity });
     }
   },
+  MarkdownString: class {
+    constructor(value) {
+      this.value = value;
+    }
+  },
+  Hover: class {
+    constructor(contents) {
+      this.contents = contents;
+    }
+  },
+  CompletionItem: class {
+    constructor(label, kind) {
+      Object.assign(this, { label, kind });
+    }
+  },
   DiagnosticSeverity: { Error: 0, Warning: 1 },
   Uri: { parse: (text) => text },
   TextEdit: { replace: (range, text) => ({ range, text }) },
@@ -44,6 +59,14 @@ Object.assign(exports, {
   },
   languages: {
     createDiagnosticCollection: () => ({ set: (_, found) => exports.shown(found) }),
+    registerHoverProvider: (_, provider) => {
+      exports.hover = provider;
+      return {};
+    },
+    registerCompletionItemProvider: (_, provider) => {
+      exports.completion = provider;
+      return {};
+    },
     registerDocumentFormattingEditProvider: (_, provider) => {
       exports.formatter = provider;
       return {};
