@@ -2,9 +2,9 @@
 
 In: one rule, the tokens of one row. Out: its instances as `Binding`s, leftmost first. It walks
 the syntax tree with backtracking generators over token objects and shares nothing with the
-compiled engine, which is tested against it; names of sets it follows from file to file by itself.
-Always holds: instances are ordered by the start of
-the replaced span, then by the order of the written alternatives with greedy quantifiers, left
+compiled engine, which is tested against it; names of sets it follows from file to file by itself,
+and `reference_noise` says what is drawn. Always holds: instances are ordered by the start of the
+replaced span, then by the order of the written alternatives with greedy quantifiers, left
 context first; instances of one call never overlap. Costs time exponential in the quantifiers at
 worst: it is for tests and explanations, not for corpora.
 """
@@ -19,9 +19,9 @@ from typing import Literal as OneOf
 import re2  # type: ignore[import-untyped, unused-ignore]
 
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
+from sears_dsl.engine.reference_noise import NaiveNoise
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
-from sears_dsl.engine.rewrite.unit_rendering import UnitRenderer
 from sears_dsl.errors import CompileError
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.rule import (
@@ -153,13 +153,13 @@ def rewrite(
     """
     every = candidates(rule, file, tokens, split=split)
     possible = [each for each in every if not is_protected(each, tokens, protected)]
-    renderer = Renderer(rule, file)
     first = extent == "first"
     if draws(rule):
-        return UnitRenderer(renderer).edits(
-            text, tokens, possible, first=first, protected=protected, drawing=drawing
-        )
-    return render_untouching(renderer, text, tokens, possible, first=first, protected=protected)
+        naive = NaiveNoise(rule, file, text, tokens, drawing)
+        return naive.edits(possible, first=first, protected=protected)
+    return render_untouching(
+        Renderer(rule, file), text, tokens, possible, first=first, protected=protected
+    )
 
 
 def candidates(

@@ -135,9 +135,12 @@ class Sentences:
     def distinct(self) -> Numbers:
         """The numbers of sentences that no smaller number writes."""
         marks = self._marks(np.arange(self._count))
-        _, inverse, counts = np.unique(marks, return_inverse=True, return_counts=True)
+        order = np.argsort(marks)
+        same = np.flatnonzero(marks[order[1:]] == marks[order[:-1]])
+        if not len(same):
+            return np.arange(self._count)
         # Of equal marks the texts are compared.
-        alike = np.flatnonzero(counts[inverse] > 1)
+        alike = np.unique(order[np.concatenate([same, same + 1])])
         first: dict[str, int] = {}
         for number, text in zip(alike.tolist(), self.texts(alike), strict=True):
             first.setdefault(text, number)

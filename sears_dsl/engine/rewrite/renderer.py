@@ -11,7 +11,7 @@ comparison an instance; references cost some string work, inflections a cached l
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -66,6 +66,9 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.tagging.tokens import Token
 
+PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[Part]]
+"""From a rule, its scope and the punctuation that it keeps to the functions of its pieces."""
+
 Rendered: TypeAlias = Edit | Unrendered
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
@@ -114,6 +117,7 @@ class Renderer:
     Args:
         rule: a rule without errors.
         scope: options and sets of its file.
+        parts: makes the functions of its pieces.
 
     Raises:
         CompileError: a reference to an element that is not there.
@@ -139,7 +143,7 @@ class Renderer:
         "scope",
     )
 
-    def __init__(self, rule: Rule, scope: RuleScope) -> None:
+    def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = parts_of) -> None:
         self.rule = rule
         self.scope = scope
         self._same = Unrendered.NO_PLACE if _changes_characters(rule) else Unrendered.UNCHANGED
@@ -160,7 +164,7 @@ class Renderer:
                 _joined("", (), chunks, shape) for shape in range(2 * WITH_PRONOUN)
             )
         else:
-            self._parts = list(parts_of(rule, scope, kept))
+            self._parts = list(parts(rule, scope, kept))
 
     @property
     def needs_binding(self) -> bool:
