@@ -175,6 +175,13 @@ EDGES = (
     "option case = exact\noption repair = on\nDET NOUN -> DET old NOUN",
     "option case = exact\nis -> 's", "option case = exact\nNOUN -> NOUN ,",
 )  # fmt: skip
+# Rules that draw.
+NOISY = (
+    "movie -> $1.typo", "_ -> $1.homoglyph(40%)\n  rate: 50%", "x:_ is -> $x.swap is",
+    "/[a-z]+/ -> $1.upper\n  rate: 30%", "<unit> -> so $0.uncap", "the -> <>\n  rate: 50%",
+    "set S = movie | film | The\n@S -> @S", "<> -> so / __ _\n  rate: 50%\n  seed: 7",
+    "/[a-z]+/i -> $1.typo(20%)", "x:_ y:_ -> $y.drop(2) $x.key(30%)\n  rate: 60%",
+)  # fmt: skip
 edge_texts = st.lists(
     st.tuples(
         st.sampled_from(
@@ -191,7 +198,7 @@ edge_texts = st.lists(
 
 @settings(LAW, max_examples=5 * LAW.max_examples)
 @given(
-    st.lists(st.sampled_from(EDGES), min_size=1, max_size=3),
+    st.lists(st.sampled_from((*EDGES, *NOISY)), min_size=1, max_size=3),
     st.lists(edge_texts, min_size=1, max_size=4),
     st.sampled_from(("first", "all")),
     st.data(),

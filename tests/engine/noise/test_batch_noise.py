@@ -8,12 +8,14 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.reference import rewrite
+from sears_dsl.engine.reference_noise import how_many, number
 from sears_dsl.engine.rewrite.batch_noise import noisy_columns
 from sears_dsl.engine.rewrite.pieces import Drawing, in_place
 from sears_dsl.engine.rewrite.rewrites import Rewrites
@@ -67,6 +69,24 @@ def test_a_batch_is_what_its_units_are(
         missing += sum(each.is_counted for each in passed)
         assert list(batch[row].edits if row in batch else ()) == edits
     assert counted[0] == missing
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5, 1000])
+def test_rates_take_as_many_as_the_definition_says_and_more_take_those_too(size: int) -> None:
+    text = " ".join(f"w{n}x" for n in range(size))
+    tokens = TAGGER.tokenize([text])
+    before: set[int] = set()
+    for rate in ("0.0001%", "1%", "10%", "25%", "50%", "99.9999%", "100%"):
+        ruleset = parse(f"_ -> $1.upper\n  rate: {rate}")
+        edits, _ = rewrite(ruleset.rules[0], ruleset, text, tokens.row(0), split=TAGGER.split)
+        done = compile_rules([ruleset], tagger=TAGGER).apply([text])
+        assert [list(each.edits) for each in done] == ([edits] if edits else [])
+        millionths = round(float(rate[:-1]) * 10_000)
+        share = number(0, 0, "rate share", text)
+        assert len(edits) == how_many(millionths, size, share)
+        taken = {edit.start for edit in edits}
+        assert before <= taken
+        before = taken
 
 
 def test_compiled_or_plain_noise_is_the_same() -> None:
