@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.sentence_units import Sentences as RowSentences
+from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.generating.sentences import Sentences
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import RuleTest
@@ -91,7 +91,7 @@ def _rewrites(matcher: Matcher, tokens: Tokens) -> Rewrites:
     """What the rules make of the texts, by the unit that they ask for."""
     if matcher.unit == "text":
         return matcher.rewrites(tokens, matcher.find(tokens))
-    cut = RowSentences(tokens.texts, matcher.sentences(tokens.texts), None)
+    cut = SentenceUnits(tokens.texts, matcher.sentences(tokens.texts), None)
     sentences = cut.tokens(tokens)
     return cut.rewritten_rows(matcher.rewrites(sentences, matcher.find(sentences)))
 

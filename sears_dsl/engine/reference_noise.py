@@ -229,7 +229,9 @@ class NaiveNoise:
         """What the functions with a share change of all the text that they are given."""
         self._shares = {}
         for position, piece in enumerate(self._rule.consequent):
-            for at, function in enumerate(getattr(piece, "functions", ())):
+            if not isinstance(piece, Reference):
+                continue
+            for at, function in enumerate(piece.functions):
                 if not isinstance(function, Noise) or function.share is None:
                     continue
                 words: dict[int, str] = {}

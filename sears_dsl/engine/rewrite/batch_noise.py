@@ -28,8 +28,13 @@ from sears_dsl.tagging.tokens import Tokens
 
 
 def has_kernel(noise: Noise) -> bool:
-    """Whether kernels write it: shares of slips are left to the plain functions."""
-    return noise.kind == "homoglyph" or noise.share is None
+    """Whether kernels write it: shares of slips are left to the plain functions.
+
+    So are several slips of any kind, which may leave a word as it was: `II`, a letter less and one
+    twice.
+    """
+    several = noise.kind == "typo" and noise.places > 1
+    return noise.kind == "homoglyph" or (noise.share is None and not several)
 
 
 class _Instances(NamedTuple):

@@ -14,8 +14,6 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
-import numpy as np
-
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.drawing import Selection, selected
 from sears_dsl.generating.sentences import Sentences

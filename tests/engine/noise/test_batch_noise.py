@@ -25,7 +25,7 @@ from sears_dsl.tagging.pinned import PinnedTagger
 TAGGER = PinnedTagger({})
 FUNCTIONS = (
     "homoglyph", "homoglyph(2)", "homoglyph(30%)", "homoglyph(100%)", "homoglyph(0.5%)", "swap",
-    "swap(3)", "drop", "drop(9)", "double", "double(2)", "key", "key(2)", "typo", "typo(4)",
+    "swap(3)", "drop", "drop(9)", "double", "double(2)", "key", "key(2)", "typo",
 )  # fmt: skip
 WORDS = (
     "wonderful", "film", "a", "I", "aa", "Aa", "naïve", "ß", "İstanbul", "K", "42", ".", "!",
