@@ -45,8 +45,7 @@ from sears_dsl.meaning.calibration import (
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.meaning.scorers import load_scorer, shipped
 from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
-
-Floats = NDArray[np.float64]
+from sears_dsl.runtime.array_types import Floats
 
 NUMBERS = ROOT / "sears_dsl" / "meaning" / "scorers.json"
 LABELLED = "one person, each word substitution once, not its sentences"

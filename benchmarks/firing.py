@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.matcher import Matcher
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.tagging.tokens import Tokens
 
 __all__ = ["Agreement", "Firing", "Interval", "Scores", "difference", "firings", "worst"]
@@ -26,7 +27,6 @@ __all__ = ["Agreement", "Firing", "Interval", "Scores", "difference", "firings",
 #: nothing where only the firing counts.
 Firing: TypeAlias = tuple[int, int, tuple[int, int, str] | None]
 Interval: TypeAlias = tuple[float, float]
-Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 DRAWS = 1000

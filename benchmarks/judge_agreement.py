@@ -36,11 +36,11 @@ from sears_dsl.judge.judge import Judge
 from sears_dsl.meaning.calibration import area_interval, operating_curve
 from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.meaning.scorers import load_scorer
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.statistics import wilson_interval
 from training.judge import held_out, recall_at, weighed_at
 from training.judgements import swords
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 PAIRS = ("STS-B dev", "PAWS half 1", "QQP", "SICK trial")

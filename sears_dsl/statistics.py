@@ -15,11 +15,10 @@ from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sears_dsl.errors import UsageError
-
-Floats: TypeAlias = NDArray[np.float64]
+from sears_dsl.runtime.array_types import Floats
 
 Dependence: TypeAlias = Literal["positive", "any"]
 """How tests may depend on each other: see `q_values`."""

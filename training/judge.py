@@ -66,6 +66,7 @@ from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_
 from sears_dsl.meaning.sentence_encoder import carried_encoder
 from sears_dsl.meaning.sentence_meaning import ABOUT_FEW, ABOUT_MANY, FEW, chances
 from sears_dsl.meaning.sentence_meaning import VERSION as MEANING_VERSION
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.writing import write_atomically
 from training.judgements import (
     Judgement,
@@ -80,8 +81,6 @@ from training.judgements import (
     swords,
 )
 from training.readings import readings_file, readings_of
-
-Floats = NDArray[np.float64]
 
 FOLDS = 2
 #: Of 415 mined rewrites 9% were accepted (7% to 12%): the upper end, since most of the others are

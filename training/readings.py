@@ -27,9 +27,8 @@ from scipy.optimize import minimize
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.readings import VERSION, change_name
 from sears_dsl.meaning.calibration import operating_curve
+from sears_dsl.runtime.array_types import Floats
 from training.judgements import Judgement
-
-Floats = NDArray[np.float64]
 
 _GRID = np.linspace(-8.0, 8.0, 81)
 _LEAST_SPREAD = 0.2

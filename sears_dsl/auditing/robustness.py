@@ -30,8 +30,8 @@ from sears_dsl.auditing.shares import Share
 from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.models.predictor import answers_equal
+from sears_dsl.runtime.array_types import Flags
 
-Flags: TypeAlias = NDArray[np.bool_]
 About: TypeAlias = Literal["all rules", "tag", "rule"]
 
 #: τ where a gate asks about robustness and nobody says what is tolerated.

@@ -28,7 +28,6 @@ from sears_dsl.auditing.gates import JudgeBy
 from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.errors import UsageError
 
-Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 _DRAWS = 5_000

@@ -42,7 +42,8 @@ from sears_dsl.engine.rewrite.columns import RewriteColumns
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import DataError
-from sears_dsl.tagging.tokens import Int32Array, dense
+from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.tagging.tokens import dense
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,8 +22,9 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.rule import Options, Rule
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Int32Array, Tokens
+from sears_dsl.tagging.tokens import Tokens
 
 MINED = Options(case="exact")
 """The options under which mined rules are read."""

@@ -22,7 +22,6 @@ from hashlib import blake2b
 from typing import Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.labelled import LabelledRows
@@ -41,10 +40,7 @@ from sears_dsl.models.predictor import (
     Row,
     answers_equal,
 )
-from sears_dsl.tagging.tokens import Int32Array
-
-Flags: TypeAlias = NDArray[np.bool_]
-Floats: TypeAlias = NDArray[np.float64]
+from sears_dsl.runtime.array_types import Flags, Floats, Int32Array
 
 #: Called with the name of a stage, and how many of how many are done.
 OnStage: TypeAlias = Callable[[str, int, int], None]

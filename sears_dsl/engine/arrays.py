@@ -18,6 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sears_dsl.runtime.array_types import (
+    Flags,
+    Int32Array,
+    Int64Array,
+    Integer,
+    UInt8Array,
+    UInt64Array,
+)
 from sears_dsl.runtime.kernels import kernel
 
 EXTENT_FIRST = 0
@@ -63,22 +71,22 @@ class Rules(NamedTuple):
         deepest: tests of the longest variant.
     """
 
-    masks: Any
-    root: Any
-    opens: Any
-    root_edges: Any
-    edges: Any
-    edge_offsets: Any
-    edge_symbols: Any
-    edge_children: Any
-    accept_offsets: Any
-    accepts: Any
-    variants: Any
-    first_variant: Any
-    rule_offsets: Any
-    rules_of: Any
-    pattern_of: Any
-    deepest: Any
+    masks: UInt64Array
+    root: Int32Array
+    opens: UInt64Array
+    root_edges: Integer
+    edges: Int64Array
+    edge_offsets: Int32Array
+    edge_symbols: Int32Array
+    edge_children: Int32Array
+    accept_offsets: Int32Array
+    accepts: Int32Array
+    variants: Int32Array
+    first_variant: Int32Array
+    rule_offsets: Int32Array
+    rules_of: Int32Array
+    pattern_of: Int32Array
+    deepest: Integer
 
 
 class Classes(NamedTuple):
@@ -96,13 +104,13 @@ class Classes(NamedTuple):
         ends: bool (classes,): whether a path may end with the first token.
     """
 
-    of_type: Any
-    offsets: Any
-    symbols: Any
-    bits: Any
-    holds: Any
-    first: Any
-    ends: Any
+    of_type: Int32Array
+    offsets: Int32Array
+    symbols: Int32Array
+    bits: UInt64Array
+    holds: UInt64Array
+    first: UInt64Array
+    ends: Flags
 
 
 class Heads(NamedTuple):
@@ -125,13 +133,13 @@ class Heads(NamedTuple):
         candidates: int32 (symbols,): room.
     """
 
-    slots: Any
-    masks: Any
-    arena: Any
-    used: Any
-    follows: Any
-    known: Any
-    candidates: Any
+    slots: Int64Array
+    masks: UInt64Array
+    arena: Int32Array
+    used: Int64Array
+    follows: UInt64Array
+    known: Flags
+    candidates: Int32Array
 
 
 class ProtectedPlaces(NamedTuple):
@@ -144,22 +152,22 @@ class ProtectedPlaces(NamedTuple):
             place k of row r is at row_offsets[r] + r + k.
     """
 
-    covered: Any
-    closed: Any
+    covered: Int32Array
+    closed: UInt8Array
 
 
 # ---------------------------------------------------------------- edges and places
 
 
 @kernel
-def first_slot(node: Any, symbol: Any, size: Any) -> Any:
+def first_slot(node: Integer, symbol: Integer, size: Integer) -> Any:
     """Where the search for an edge begins; factors keep every product within 63 bits."""
     mixed = (np.int64(node) * np.int64(0x3C6EF373)) ^ (np.int64(symbol) * np.int64(0x2545F491))
     return (mixed ^ (mixed >> np.int64(25)) ^ (mixed >> np.int64(41))) & np.int64(size - 1)
 
 
 @kernel
-def find_child(node: Any, symbol: Any, edges: Any) -> Any:
+def find_child(node: Integer, symbol: Integer, edges: Int64Array) -> Any:
     """The child of an inner node along a symbol, `NO_CHILD` where there is none."""
     wanted = (np.int64(node) << NODE_SHIFT) | np.int64(symbol)
     size = edges.shape[0]
@@ -172,7 +180,7 @@ def find_child(node: Any, symbol: Any, edges: Any) -> Any:
 
 
 @kernel
-def asks_edges(node: Any, kind: Any, classes: Any, rules: Any) -> Any:
+def asks_edges(node: Integer, kind: Integer, classes: Classes, rules: Rules) -> Any:
     """Whether a node has far fewer edges than a class has symbols, so that they are asked instead.
 
     Types satisfy few symbols where rules were mined (text and tags), and hundreds where many rules
@@ -185,7 +193,9 @@ def asks_edges(node: Any, kind: Any, classes: Any, rules: Any) -> Any:
 
 
 @kernel
-def is_protected(start: Any, end: Any, row: Any, covered: Any, closed: Any) -> Any:
+def is_protected(
+    start: Integer, end: Integer, row: Integer, covered: Int32Array, closed: UInt8Array
+) -> Any:
     """Whether an instance on tokens start up to end of the batch touches something protected."""
     if end == start:
         return closed[start + row] != 0

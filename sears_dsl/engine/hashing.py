@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.engine.arrays import first_slot
+from sears_dsl.runtime.array_types import Int32Array, Int64Array
 from sears_dsl.runtime.kernels import kernel
 
 _HASH_BITS = 30
 
 
 @kernel
-def number_sequences(values: Any, offsets: Any) -> Any:
+def number_sequences(values: Int32Array | Int64Array, offsets: Int32Array | Int64Array) -> Any:
     """Number the sequences values[offsets[k]:offsets[k + 1]], equal ones alike.
 
     Returns:

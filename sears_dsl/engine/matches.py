@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.tagging.tokens import Int32Array
+from sears_dsl.runtime.array_types import Int32Array
 
 
 class TokenRange(NamedTuple):

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.encoder import Seen
-
-Float32Array = NDArray[np.float32]
+from sears_dsl.runtime.array_types import Float32Array
 
 _ROWS = 64
 

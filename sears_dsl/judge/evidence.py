@@ -23,10 +23,10 @@ from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.content import Content, load_content
 from sears_dsl.judge.encoder import ALONE, Encoder, places_of, turned
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.documents import parse_json
 
 Pair = tuple[str, str]
-Floats = NDArray[np.float64]
 AnyDevice: TypeAlias = str | torch.device | None
 
 CONTENT = ("another word", "other words", "other words, further changes", "sentence")

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.grammar_file import GrammarFile, read_grammar_file
 from sears_dsl.judge.small_grammar import SmallNetwork, plain_word
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.loading import load_tagger
 
@@ -50,7 +51,6 @@ GRAMMAR: tuple[str, ...] = ("worse_place", "worse_word", "worse_text", "odd_plac
 SMALL = Path(__file__).with_name("grammar_en.npz")
 DEEP = Path(__file__).with_name("grammar_deep_en.npz")
 
-Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 
 # Log odds that no word falls below.

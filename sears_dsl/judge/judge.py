@@ -40,9 +40,9 @@ from sears_dsl.judge.evidence import (
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.readings import Readings, load_readings
 from sears_dsl.judge.surface import SUPPORT, SURFACE
+from sears_dsl.runtime.array_types import Floats
 
 Pair = tuple[str, str]
-Floats = NDArray[np.float64]
 
 VERSION = 1
 """Of judge.json."""

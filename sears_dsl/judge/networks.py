@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Float32Array: TypeAlias = NDArray[np.float32]
+from sears_dsl.runtime.array_types import Float32Array
 
 # Rows of one product of matrices, always: so no row's result depends on how many there are.
 _ROWS = 64

@@ -28,15 +28,14 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
+from sears_dsl.runtime.array_types import Floats
 
 VERSION = 1
 """Of readings.json."""
 
-Floats = NDArray[np.float64]
 
 # exp of 700 is the largest that float64 holds well.
 _MOST = 700.0

@@ -19,15 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.judge.grammar_file import GrammarFile
-from sears_dsl.judge.networks import (
-    Float32Array,
-    Layout,
-    attention,
-    layout_of,
-    normal,
-    product,
-    sigmoid,
-)
+from sears_dsl.judge.networks import Layout, attention, layout_of, normal, product, sigmoid
+from sears_dsl.runtime.array_types import Float32Array
 
 #: Rows of words that have none of their own, by their endings.
 BUCKETS = 1024

@@ -16,15 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sears_dsl.errors import DataError
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.statistics import wilson_interval
-
-Floats: TypeAlias = NDArray[np.float64]
 
 CRITERION = "minimum entropy of the induced splits"
 

@@ -36,10 +36,10 @@ from sears_dsl.judge.evidence import (
     surface_columns,
 )
 from sears_dsl.judge.surface import SUPPORT, SURFACE
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.translation.long_texts import differing_parts
 
 Pair = tuple[str, str]
-Floats = NDArray[np.float64]
 
 VERSION = 1
 """Of sentence_meaning.json."""

@@ -29,11 +29,12 @@ import platformdirs
 from numpy.typing import NDArray
 
 from sears_dsl.errors import CacheError, TaggerError
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.database import pragma, rows_of, transaction
 from sears_dsl.tagging.cache_file import PART_SUFFIXES, CacheFile, number_of
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Int32Array, Tokens, text_groups
+from sears_dsl.tagging.tokens import Tokens, text_groups
 
 FILE_NAME = "tags.sqlite3"
 # A token is three of these: first character, one past the last, number of its tag pair.

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-Int32Array: TypeAlias = NDArray[np.int32]
+from sears_dsl.runtime.array_types import Int32Array
 
 
 class TokenType(NamedTuple):

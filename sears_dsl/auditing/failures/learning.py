@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.auditing.failures.instances import Feature, LearningRows
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.extras import need_learning
 from sears_dsl.statistics import mean_interval
 
@@ -41,8 +42,6 @@ _TREES = 100
 _DEPTH = 3
 # scikit-learn's histograms tell so many categories apart.
 _MOST_CATEGORIES = 254
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

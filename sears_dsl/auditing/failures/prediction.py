@@ -23,13 +23,14 @@ from sears_dsl.auditing.failures.document import (
     PartErrors,
 )
 from sears_dsl.auditing.failures.instances import Feature, LearningRows, instances, same_rows
-from sears_dsl.auditing.failures.learning import Floats, Learned, fold_interval, learn
+from sears_dsl.auditing.failures.learning import Learned, fold_interval, learn
 from sears_dsl.auditing.shares import share_of
 from sears_dsl.auditing.slicing.computed import ANSWER, Computed, SliceValue, read_slicings
 from sears_dsl.auditing.slicing.parts import in_order, largest, parts_of
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.extras import has_textstat
 
 # Packages that decide the result, by the names under which they are imported.

@@ -35,9 +35,9 @@ from sears_dsl.judge.readings import conditional_odds
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.meaning.scorer import Scorer
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.statistics import wilson_interval
 
-Floats = NDArray[np.float64]
 Pair = tuple[str, str]
 
 SAMPLE = 60

@@ -57,8 +57,9 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.language.tagsets import COARSE, FINE, coarse_of
 from sears_dsl.language.words import KEYWORDS, objection
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
+from sears_dsl.tagging.tokens import Tokens, TokenType
 
 ACCEPTED, REFUSED, NOT_JUDGED = 1, 0, -1
 """What may be known of a place."""

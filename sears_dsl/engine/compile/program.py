@@ -24,8 +24,8 @@ from sears_dsl.engine.compile.trie import build_table, build_trie
 from sears_dsl.engine.compile.variants import Split, Variant, expand
 from sears_dsl.language.check_noise import is_unit
 from sears_dsl.language.rule import Element, Literal, Rule, RuleScope, Tag
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import expect
-from sears_dsl.tagging.tokens import Int32Array
 
 Problem = tuple[int, PatternError]
 """A rule that cannot be compiled: its position and why."""

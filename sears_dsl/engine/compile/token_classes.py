@@ -18,9 +18,10 @@ import numpy as np
 
 from sears_dsl.engine.arrays import NO_CHILD, Classes, Heads, Rules
 from sears_dsl.engine.compile.predicates import Predicates
+from sears_dsl.runtime.array_types import Int32Array, Integer
 from sears_dsl.runtime.growing import Growing
 from sears_dsl.runtime.kernels import expect, kernel
-from sears_dsl.tagging.tokens import Int32Array, TokenType
+from sears_dsl.tagging.tokens import TokenType
 
 # So many types are remembered; a batch may go beyond it.
 _MOST_TYPES = 100_000
@@ -172,7 +173,7 @@ class HeadsPool:
 
 
 @kernel
-def _describe(offsets: Any, symbols: Any, words: Any, rules: Any) -> Any:
+def _describe(offsets: Int32Array, symbols: Int32Array, words: Integer, rules: Rules) -> Any:
     """What the scan is to know of classes: `Classes.bits`, `holds`, `first` and `ends`.
 
     Class k satisfies symbols[offsets[k]:offsets[k + 1]].

@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.engine.arrays import NODE_SHIFT, first_slot
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 
 
 @kernel
-def build_table(parents: Any, symbols: Any, children: Any, size: Any) -> Any:
+def build_table(
+    parents: Int32Array, symbols: Int32Array, children: Int32Array, size: Integer
+) -> Any:
     """Open-addressing table of edges; size: a power of two, more than the edges."""
     edges = np.full((size, 2), -1, np.int64)
     for edge in range(parents.shape[0]):
@@ -28,7 +31,7 @@ def build_table(parents: Any, symbols: Any, children: Any, size: Any) -> Any:
 
 
 @kernel
-def build_trie(symbols: Any, offsets: Any, size: Any) -> Any:
+def build_trie(symbols: Int32Array, offsets: Int64Array, size: Integer) -> Any:
     """Insert sequences of symbols: (parents, edge symbols, node at which each sequence ends).
 
     Sequence k is symbols[offsets[k]:offsets[k + 1]]; nodes are numbered from the root, 0, in the

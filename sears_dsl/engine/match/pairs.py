@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.engine.arrays import NO_CHILD, NODE_SHIFT, asks_edges, find_child
+from sears_dsl.engine.arrays import (
+    NO_CHILD,
+    NODE_SHIFT,
+    Classes,
+    Heads,
+    Rules,
+    asks_edges,
+    find_child,
+)
+from sears_dsl.runtime.array_types import Integer
 from sears_dsl.runtime.kernels import kernel
 
 # A class with so few symbols is asked for each of them.
@@ -20,7 +29,7 @@ _FEW = 8
 
 
 @kernel
-def _accepts_more(node: Any, rules: Any) -> Any:
+def _accepts_more(node: Integer, rules: Rules) -> Any:
     """Whether something ends at a node that is no plain pattern."""
     for at in range(rules.accept_offsets[node], rules.accept_offsets[node + 1]):
         if rules.accepts[at] < 0:
@@ -29,7 +38,7 @@ def _accepts_more(node: Any, rules: Any) -> Any:
 
 
 @kernel
-def _work_out_follows(following: Any, classes: Any, rules: Any, heads: Any) -> None:
+def _work_out_follows(following: Integer, classes: Classes, rules: Rules, heads: Heads) -> None:
     """For a class of second tokens: which children of the root it lets go on."""
     one = np.uint64(1)
     for symbol in range(rules.root.shape[0]):
@@ -45,7 +54,9 @@ def _work_out_follows(following: Any, classes: Any, rules: Any, heads: Any) -> N
 
 
 @kernel
-def _candidates(kind: Any, following: Any, classes: Any, rules: Any, heads: Any) -> Any:
+def _candidates(
+    kind: Integer, following: Integer, classes: Classes, rules: Rules, heads: Heads
+) -> Any:
     """Put the symbols of a class that may begin something before another one into the room.
 
     Returns how many they are. Where types satisfy hundreds of symbols, nearly all of them are
@@ -76,7 +87,7 @@ def _candidates(kind: Any, following: Any, classes: Any, rules: Any, heads: Any)
 
 @kernel
 def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
-    slot: Any, kind: Any, following: Any, classes: Any, rules: Any, heads: Any
+    slot: Integer, kind: Integer, following: Integer, classes: Classes, rules: Rules, heads: Heads
 ) -> None:
     """Work out what a pair of classes begins, and keep it in a slot of the heads.
 

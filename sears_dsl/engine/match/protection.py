@@ -6,15 +6,11 @@ of it. Costs a few array operations over the tokens and a binary search for each
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import ProtectedPlaces
-from sears_dsl.tagging.tokens import Int32Array
-
-Int64Array: TypeAlias = NDArray[np.int64]
+from sears_dsl.runtime.array_types import Int32Array, Int64Array
 
 
 def mark_protected(

@@ -26,24 +26,29 @@ from sears_dsl.engine.arrays import (
     PATTERN,
     RANK,
     RANK_BITS,
+    Classes,
+    Heads,
+    ProtectedPlaces,
+    Rules,
     asks_edges,
     find_child,
     first_slot,
     is_protected,
 )
 from sears_dsl.engine.match.pairs import remember
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 
 
 @kernel
-def _grown(array: Any, size: Any) -> Any:
+def _grown(array: Any, size: Integer) -> Any:
     larger = np.empty(max(np.int64(size), 2 * array.shape[0]), array.dtype)
     larger[: array.shape[0]] = array
     return larger
 
 
 @kernel
-def _select(hits: Any, low: Any, high: Any, rules: Any) -> Any:
+def _select(hits: Int64Array, low: Integer, high: Integer, rules: Rules) -> Any:
     """Of the sorted hits low up to high, keep per pattern the leftmost that do not overlap.
 
     Returns one past the last that is kept. An insertion closes its place.
@@ -68,15 +73,15 @@ def _select(hits: Any, low: Any, high: Any, rules: Any) -> Any:
 # One loop on purpose: a call for every row would cost as much as many rows do.
 @kernel
 def collect(  # noqa: PLR0915, PLR0917
-    low: Any,
-    high: Any,
-    extent: Any,
-    row_offsets: Any,
-    type_ids: Any,
-    classes: Any,
-    rules: Any,
-    heads: Any,
-    protection: Any,
+    low: int,
+    high: int,
+    extent: Integer,
+    row_offsets: Int32Array,
+    type_ids: Int32Array,
+    classes: Classes,
+    rules: Rules,
+    heads: Heads,
+    protection: ProtectedPlaces,
 ) -> Any:
     """Find the hits in rows low up to high.
 

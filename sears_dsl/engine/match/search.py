@@ -25,8 +25,9 @@ from sears_dsl.engine.match.protection import mark_protected
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import expect
-from sears_dsl.tagging.tokens import Int32Array, Tokens
+from sears_dsl.tagging.tokens import Tokens
 
 Extent: TypeAlias = OneOf["first", "all", "every"]
 """``first`` instance of a rule in a row, ``all`` that do not overlap, or ``every`` one."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sears_dsl.runtime.array_types import Flags, Int64Array, Integer, UInt32Array, UInt64Array
 from sears_dsl.runtime.kernels import kernel
 
 UNTRIED, UNABLE, CHANGED, PLAIN = range(4)
@@ -32,7 +33,7 @@ _SWAP, _DROP, _DOUBLE, _KEY = range(4)
 
 
 @kernel
-def _times(one: Any, low: Any, high: Any) -> Any:
+def _times(one: Integer, low: Integer, high: Integer) -> Any:
     """The lower 64 bits of a product; the second factor in two halves."""
     a, b = one & _LOW, one >> _HALF
     product = a * low
@@ -41,7 +42,7 @@ def _times(one: Any, low: Any, high: Any) -> Any:
 
 
 @kernel
-def mixed(state: Any, part: Any) -> Any:
+def mixed(state: Integer, part: Integer) -> Any:
     """The state of a chain of SplitMix64 after one part more."""
     bits = state ^ part
     low = (bits & _LOW) + np.uint64(0x7F4A7C15)
@@ -53,12 +54,12 @@ def mixed(state: Any, part: Any) -> Any:
 
 
 @kernel
-def _number(state: Any, place: Any, count: Any) -> Any:
+def _number(state: Integer, place: Integer, count: Integer) -> Any:
     return mixed(mixed(state, np.uint64(place)), np.uint64(count))
 
 
 @kernel
-def _how_many(share: Any, things: Any, bits: Any) -> Any:
+def _how_many(share: Integer, things: Integer, bits: Integer) -> Any:
     product = np.uint64(share) * np.uint64(things)
     whole = product // _MILLION
     rest = product - whole * _MILLION
@@ -67,7 +68,12 @@ def _how_many(share: Any, things: Any, bits: Any) -> Any:
 
 @kernel
 def try_instances(  # noqa: PLR0917 - arrays in the order in which they are made
-    rate: Any, able: Any, places: Any, offsets: Any, unit_keys: Any, bases: Any
+    rate: Any,
+    able: Flags,
+    places: Int64Array,
+    offsets: Int64Array,
+    unit_keys: UInt64Array,
+    bases: UInt64Array,
 ) -> Any:
     """Which instances are looked at until a share of all of a unit is rewritten.
 
@@ -107,18 +113,18 @@ def try_instances(  # noqa: PLR0917 - arrays in the order in which they are made
 
 @kernel
 def look_alike(  # noqa: PLR0917
-    share: Any,
-    count: Any,
-    tried: Any,
-    places: Any,
-    starts: Any,
-    ends: Any,
-    offsets: Any,
-    points: Any,
-    table: Any,
-    spaces: Any,
-    unit_keys: Any,
-    bases: Any,
+    share: Integer,
+    count: Integer,
+    tried: Flags,
+    places: Int64Array,
+    starts: Int64Array,
+    ends: Int64Array,
+    offsets: Int64Array,
+    points: UInt32Array,
+    table: UInt32Array,
+    spaces: Flags,
+    unit_keys: UInt64Array,
+    bases: UInt64Array,
 ) -> Any:
     """Characters of the instances that are tried become their look-alikes.
 
@@ -202,12 +208,12 @@ def look_alike(  # noqa: PLR0917
 
 
 @kernel
-def _is_letter(code: Any) -> Any:
+def _is_letter(code: Integer) -> Any:
     return 64 < code < 91 or 96 < code < 123
 
 
 @kernel
-def _cased(code: Any, like: Any) -> Any:
+def _cased(code: Integer, like: Integer) -> Any:
     """An ASCII letter in the casing of another."""
     if 64 < like < 91:
         return code & ~np.uint32(32)
@@ -216,7 +222,13 @@ def _cased(code: Any, like: Any) -> Any:
 
 @kernel
 def _fits(  # noqa: PLR0917
-    kind: Any, point: Any, start: Any, end: Any, points: Any, taken: Any, letters: Any
+    kind: Integer,
+    point: int,
+    start: int,
+    end: int,
+    points: UInt32Array,
+    taken: Flags,
+    letters: Integer,
 ) -> Any:
     """Whether a slip of a kind can begin at a code point, beside those that are taken."""
     if not _is_letter(points[point]):
@@ -234,17 +246,17 @@ def _fits(  # noqa: PLR0917
 
 @kernel
 def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cost more
-    kind: Any,
-    count: Any,
-    tried: Any,
-    places: Any,
-    starts: Any,
-    ends: Any,
-    offsets: Any,
-    points: Any,
-    keys: Any,
-    unit_keys: Any,
-    bases: Any,
+    kind: Integer,
+    count: Integer,
+    tried: Flags,
+    places: Int64Array,
+    starts: Int64Array,
+    ends: Int64Array,
+    offsets: Int64Array,
+    points: UInt32Array,
+    keys: UInt32Array,
+    unit_keys: UInt64Array,
+    bases: UInt64Array,
 ) -> Any:
     """Slips in each instance that is tried.
 

@@ -48,8 +48,9 @@ from sears_dsl.engine.rewrite.windows import (
 )
 from sears_dsl.language.check_noise import draws, is_unit
 from sears_dsl.language.rule import Rule, RuleScope
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import compiles
-from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
+from sears_dsl.tagging.tokens import Tokens, TokenType
 
 # What becomes of a match, told by its form: nothing, since the text stays or since an inflection
 # is missing; new text in the place of the old; or an edit that depends on the row around it.

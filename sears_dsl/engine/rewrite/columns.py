@@ -15,7 +15,7 @@ import numpy as np
 
 from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.matches import Edit, Rewrite
-from sears_dsl.tagging.tokens import Int32Array
+from sears_dsl.runtime.array_types import Int32Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from typing import overload
 from sears_dsl.engine.matches import Edit, Rewrite
 from sears_dsl.engine.rewrite.columns import DistinctRewrites, RewriteColumns
 from sears_dsl.engine.rewrite.shown_edits import pieces
-from sears_dsl.tagging.tokens import Int32Array
+from sears_dsl.runtime.array_types import Int32Array
 
 # Rows that a notebook shows before it only counts them.
 _MOST_SHOWN = 50

@@ -22,9 +22,10 @@ from sears_dsl.engine.rewrite.pieces import kept_punctuation
 from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
 from sears_dsl.engine.rewrite.windows import Characters, is_word, touches
 from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
+from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, UInt8Array, UInt32Array
 from sears_dsl.runtime.growing import Growing
 from sears_dsl.runtime.kernels import kernel
-from sears_dsl.tagging.tokens import Int32Array, Tokens
+from sears_dsl.tagging.tokens import Tokens
 
 # What stands before a slot: nothing; a space, but before a clitic; what stands in the row.
 _BARE, _SPACED, _NEXT = range(3)
@@ -253,23 +254,23 @@ def _edge_slots(form: SlotFormat) -> tuple[int, int]:
 
 @kernel
 def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are made
-    keys: Any,
-    has: Any,
-    rows: Any,
-    lows: Any,
-    highs: Any,
-    slot_offsets: Any,
-    slots: Any,
-    edge_slots: Any,
-    word_of: Any,
-    is_clitic: Any,
-    kinds: Any,
-    row_offsets: Any,
-    type_ids: Any,
-    starts: Any,
-    ends: Any,
-    points: Any,
-    text_offsets: Any,
+    keys: Int32Array,
+    has: Flags,
+    rows: Int32Array,
+    lows: Int32Array,
+    highs: Int32Array,
+    slot_offsets: Int64Array,
+    slots: Int32Array,
+    edge_slots: Int32Array,
+    word_of: Int32Array,
+    is_clitic: Flags,
+    kinds: UInt8Array,
+    row_offsets: Int32Array,
+    type_ids: Int32Array,
+    starts: Int32Array,
+    ends: Int32Array,
+    points: UInt32Array,
+    text_offsets: Int64Array,
 ) -> Any:
     """A sequence for each match: its format, then for each slot the word and what stands before it.
 

@@ -36,8 +36,8 @@ from sears_dsl.language.rule import (
     TagCopy,
     Text,
 )
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.growing import Growing
-from sears_dsl.tagging.tokens import Int32Array
 
 
 class RenderingTemplate:

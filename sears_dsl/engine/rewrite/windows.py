@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.rewrite.casing import CLOSING, OPENING, STOPS
+from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer, UInt32Array
 from sears_dsl.runtime.kernels import kernel
 
 _SPACES = (133, 160, 5760, 8232, 8233, 8239, 8287, 12288)
@@ -39,28 +40,30 @@ def characters_of(texts: Sequence[str]) -> Characters:
 
 
 @kernel
-def touches(place: Any, row: Any, row_offsets: Any, starts: Any, ends: Any) -> Any:
+def touches(
+    place: Integer, row: Integer, row_offsets: Int32Array, starts: Int32Array, ends: Int32Array
+) -> Any:
     """Whether the tokens on both sides of a place in a row have nothing between them."""
     inside = row_offsets[row] < place < row_offsets[row + 1]
     return inside and ends[place - 1] == starts[place]
 
 
 @kernel
-def is_word(point: Any) -> Any:
+def is_word(point: Integer) -> Any:
     """Whether a code point is a letter or a digit, or may be one."""
     return point > 127 or 47 < point < 58 or 64 < point < 91 or 96 < point < 123
 
 
 @kernel
 def neighbours(  # noqa: PLR0917 - arrays in the order in which they are made
-    rows: Any,
-    lows: Any,
-    highs: Any,
-    row_offsets: Any,
-    starts: Any,
-    ends: Any,
-    characters: Any,
-    text_offsets: Any,
+    rows: Int32Array,
+    lows: Int32Array,
+    highs: Int32Array,
+    row_offsets: Int32Array,
+    starts: Int32Array,
+    ends: Int32Array,
+    characters: UInt32Array,
+    text_offsets: Int64Array,
 ) -> Any:
     """What touches each window on its left and on its right.
 
@@ -83,7 +86,7 @@ def neighbours(  # noqa: PLR0917 - arrays in the order in which they are made
 
 
 @kernel
-def _is_space(point: Any) -> Any:
+def _is_space(point: Integer) -> Any:
     """`str.isspace` for one code point."""
     if point < 128:
         return 8 < point < 14 or 27 < point < 33
@@ -91,7 +94,9 @@ def _is_space(point: Any) -> Any:
 
 
 @kernel
-def begin_sentences(rows: Any, places: Any, characters: Any, text_offsets: Any) -> Any:
+def begin_sentences(
+    rows: Int32Array, places: Int32Array, characters: UInt32Array, text_offsets: Int64Array
+) -> Any:
     """For each place in a row whether a word there begins a sentence; see `casing.begins_sentence`.
 
     Args:
@@ -119,17 +124,17 @@ def begin_sentences(rows: Any, places: Any, characters: Any, text_offsets: Any) 
 
 @kernel
 def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are made
-    keys: Any,
-    opens: Any,
-    rows: Any,
-    lows: Any,
-    highs: Any,
-    row_offsets: Any,
-    type_ids: Any,
-    starts: Any,
-    ends: Any,
-    characters: Any,
-    text_offsets: Any,
+    keys: Int32Array,
+    opens: Flags,
+    rows: Int32Array,
+    lows: Int32Array,
+    highs: Int32Array,
+    row_offsets: Int32Array,
+    type_ids: Int32Array,
+    starts: Int32Array,
+    ends: Int32Array,
+    characters: UInt32Array,
+    text_offsets: Int64Array,
 ) -> Any:
     """A sequence for each window: its key, tokens and what lies between them.
 

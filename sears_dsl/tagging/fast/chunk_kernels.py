@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sears_dsl.runtime.array_types import Flags, Int32Array, Integer, UInt8Array
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.fast.tables import TokenizerTables
-from sears_dsl.tagging.fast.vocabulary import STRINGS, Words, hash_of, look_up
+from sears_dsl.tagging.fast.vocabulary import STRINGS, Words, WordTable, hash_of, look_up
 
 # Columns of what is known about a chunk. Its tokens are entries, one after another.
 FIRST = 0
@@ -81,12 +82,12 @@ class Marks(NamedTuple):
         longest: characters of the longest string.
     """
 
-    classes: Any
-    strings: Any
-    kinds: Any
-    offsets: Any
-    ends: Any
-    pairs: Any
+    classes: UInt8Array
+    strings: WordTable
+    kinds: UInt8Array
+    offsets: Int32Array
+    ends: Int32Array
+    pairs: Flags
     longest: int
 
 
@@ -125,12 +126,12 @@ def marks_of(tables: TokenizerTables) -> Marks:
 
 
 @kernel
-def _class(code: Any, marks: Any) -> Any:
+def _class(code: Integer, marks: Marks) -> Any:
     return int(marks.classes[code]) if code < len(marks.classes) else 0
 
 
 @kernel
-def _kind(codes: Any, start: Any, end: Any, marks: Any) -> Any:
+def _kind(codes: Int32Array, start: Integer, end: Integer, marks: Marks) -> Any:
     """Number of a string of the tables, or -1."""
     if end - start > marks.longest or end <= start:
         return -1
@@ -141,19 +142,19 @@ def _kind(codes: Any, start: Any, end: Any, marks: Any) -> Any:
 
 
 @kernel
-def _special(codes: Any, start: Any, end: Any, marks: Any) -> Any:
+def _special(codes: Int32Array, start: Integer, end: Integer, marks: Marks) -> Any:
     """Number of a special case, or -1."""
     number = _kind(codes, start, end, marks)
     return number if number >= 0 and marks.kinds[number] & SPECIAL else -1
 
 
 @kernel
-def _is_digit(code: Any) -> Any:
+def _is_digit(code: Integer) -> Any:
     return _ZERO <= code <= _NINE
 
 
 @kernel
-def _prefix(codes: Any, low: Any, high: Any, marks: Any) -> Any:
+def _prefix(codes: Int32Array, low: Integer, high: Integer, marks: Marks) -> Any:
     """Where the prefix of a string ends, its start if it has none."""
     code = int(codes[low])
     if _class(code, marks) & PREFIX:
@@ -174,7 +175,7 @@ def _prefix(codes: Any, low: Any, high: Any, marks: Any) -> Any:
 
 
 @kernel
-def _suffix(codes: Any, low: Any, high: Any, digits: Any, marks: Any) -> Any:
+def _suffix(codes: Int32Array, low: Integer, high: Integer, digits: Integer, marks: Marks) -> Any:
     """Where the suffix of a string starts, its end if it has none."""
     if low >= high:
         return high
@@ -211,7 +212,7 @@ def _suffix(codes: Any, low: Any, high: Any, digits: Any, marks: Any) -> Any:
 
 
 @kernel
-def _infix(codes: Any, at: Any, low: Any, high: Any, marks: Any) -> Any:
+def _infix(codes: Int32Array, at: Integer, low: Integer, high: Integer, marks: Marks) -> Any:
     """Where an infix that starts at a place ends; that place if none does."""
     code = int(codes[at])
     kind = _class(code, marks)
@@ -258,7 +259,7 @@ def _infix(codes: Any, at: Any, low: Any, high: Any, marks: Any) -> Any:
 
 
 @kernel
-def _may_be_url(codes: Any, low: Any, high: Any, marks: Any) -> Any:
+def _may_be_url(codes: Int32Array, low: Integer, high: Integer, marks: Marks) -> Any:
     """Whether a string has what no URL is without: a dot, and small letters or three dots."""
     dots = 0
     small = False
@@ -273,7 +274,13 @@ def _may_be_url(codes: Any, low: Any, high: Any, marks: Any) -> Any:
 
 @kernel
 def _cut(  # noqa: PLR0915, PLR0917 - one loop
-    codes: Any, start: Any, end: Any, marks: Any, stack: Any, entries: Any, entry: Any
+    codes: Int32Array,
+    start: int,
+    end: int,
+    marks: Marks,
+    stack: Int32Array,
+    entries: Int32Array,
+    entry: Integer,
 ) -> Any:
     """Write the ends of the tokens of a chunk, counted from its start.
 
@@ -355,7 +362,12 @@ def _cut(  # noqa: PLR0915, PLR0917 - one loop
 
 @kernel
 def _may_be_joined(  # noqa: PLR0917
-    codes: Any, start: Any, marks: Any, entries: Any, first: Any, after: Any
+    codes: Int32Array,
+    start: Integer,
+    marks: Marks,
+    entries: Int32Array,
+    first: Integer,
+    after: Integer,
 ) -> Any:
     """Whether the second pass may find something in the tokens of a chunk."""
     left = -1
@@ -374,7 +386,13 @@ def _may_be_joined(  # noqa: PLR0917
 
 @kernel
 def describe(  # noqa: PLR0917
-    chunks: Any, first: Any, marks: Any, stack: Any, known: Any, entries: Any, entry: Any
+    chunks: WordTable,
+    first: Integer,
+    marks: Marks,
+    stack: Int32Array,
+    known: Int32Array,
+    entries: Int32Array,
+    entry: Integer,
 ) -> Any:
     """Cut new chunks.
 

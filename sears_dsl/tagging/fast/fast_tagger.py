@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.growing import Growing
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.fast.perceptron import Perceptron
@@ -24,7 +25,7 @@ from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Words
 from sears_dsl.tagging.fast.weights import load
-from sears_dsl.tagging.tokens import Int32Array, Tokens, TokenType
+from sears_dsl.tagging.tokens import Tokens, TokenType
 
 # What this module does with the tags; to be raised whenever that changes.
 _ADAPTER = 1

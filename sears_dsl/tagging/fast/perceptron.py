@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import expect, kernel
 from sears_dsl.tagging.fast.features import (
     AFTER,
@@ -48,7 +49,6 @@ from sears_dsl.tagging.fast.features import (
 )
 from sears_dsl.tagging.fast.weights import TaggerTables, Weights
 
-Int32Array: TypeAlias = NDArray[np.int32]
 TagIds: TypeAlias = NDArray[np.uint8]
 
 #: Stands for a word of which the tag is not certain.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.fast.chunk_kernels import COUNT, END, FIRST, WORD
 from sears_dsl.tagging.fast.vocabulary import (
@@ -20,6 +21,7 @@ from sears_dsl.tagging.fast.vocabulary import (
     HASH_MASK,
     HASH_START,
     STRINGS,
+    WordTable,
     hash_of,
     intern,
     look_up,
@@ -32,7 +34,13 @@ SPACE: NDArray[np.bool_] = np.array([chr(code).isspace() for code in range(_LAST
 
 @kernel
 def find_chunks(  # noqa: PLR0917
-    text: Any, position: Any, space: Any, chunks: Any, starts: Any, numbers: Any, found: Any
+    text: Int32Array,
+    position: Integer,
+    space: Flags,
+    chunks: WordTable,
+    starts: Int32Array,
+    numbers: Int32Array,
+    found: Integer,
 ) -> Any:
     """Number the chunks of a text from a position on.
 
@@ -76,7 +84,9 @@ def find_chunks(  # noqa: PLR0917
 
 
 @kernel
-def number_words(chunks: Any, first: Any, known: Any, entries: Any, words: Any) -> Any:
+def number_words(
+    chunks: WordTable, first: Integer, known: Int32Array, entries: Int32Array, words: WordTable
+) -> Any:
     """Number the texts of the tokens of new chunks.
 
     Args:
@@ -106,13 +116,13 @@ def number_words(chunks: Any, first: Any, known: Any, entries: Any, words: Any) 
 
 @kernel
 def collect(  # noqa: PLR0917
-    chunk_starts: Any,
-    numbers: Any,
-    row_starts: Any,
-    known: Any,
-    entries: Any,
-    row_offsets: Any,
-    columns: Any,
+    chunk_starts: Int32Array,
+    numbers: Int32Array,
+    row_starts: Int64Array,
+    known: Int32Array,
+    entries: Int32Array,
+    row_offsets: Int32Array,
+    columns: Int32Array,
 ) -> None:
     """Write the tokens of rows.
 

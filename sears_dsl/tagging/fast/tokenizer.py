@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import compiles, expect
 from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
@@ -30,7 +31,6 @@ from sears_dsl.tagging.fast.cutting import Cutter
 from sears_dsl.tagging.fast.scanning import SPACE, collect, find_chunks, number_words
 from sears_dsl.tagging.fast.tables import TokenizerTables, english
 from sears_dsl.tagging.fast.vocabulary import Words, code_points
-from sears_dsl.tagging.tokens import Int32Array
 
 Entry = TypeVar("Entry", np.int32, np.bool_)
 

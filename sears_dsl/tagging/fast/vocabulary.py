@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 
 HASH_START = 2166136261
@@ -41,14 +42,14 @@ class WordTable(NamedTuple):
         used: int64 (2,): strings and characters so far.
     """
 
-    codes: Any
-    offsets: Any
-    slots: Any
-    used: Any
+    codes: Int32Array
+    offsets: Int64Array
+    slots: Int64Array
+    used: Int64Array
 
 
 @kernel
-def hash_of(codes: Any, start: Any, end: Any) -> Any:
+def hash_of(codes: Int32Array, start: Integer, end: Integer) -> Any:
     """The hash of a run of code points, which begins with HASH_START."""
     hashed = HASH_START
     for at in range(start, end):
@@ -58,7 +59,13 @@ def hash_of(codes: Any, start: Any, end: Any) -> Any:
 
 @kernel
 def look_up(  # noqa: PLR0917
-    text: Any, start: Any, end: Any, hashed: Any, codes: Any, offsets: Any, slots: Any
+    text: Int32Array,
+    start: Integer,
+    end: Integer,
+    hashed: Integer,
+    codes: Int32Array,
+    offsets: Int64Array,
+    slots: Int64Array,
 ) -> Any:
     """The number of text[start:end] in the table of the last three, or ~slot where it would stand.
 
@@ -84,7 +91,9 @@ def look_up(  # noqa: PLR0917
 
 
 @kernel
-def intern(text: Any, start: Any, end: Any, hashed: Any, table: Any) -> Any:
+def intern(
+    text: Int32Array, start: Integer, end: Integer, hashed: Integer, table: WordTable
+) -> Any:
     """The number of text[start:end], a new one if it is new; -1 where there is no room for it."""
     codes, offsets, slots, used = table.codes, table.offsets, table.slots, table.used
     number = look_up(text, start, end, hashed, codes, offsets, slots)
@@ -105,7 +114,7 @@ def intern(text: Any, start: Any, end: Any, hashed: Any, table: Any) -> Any:
 
 
 @kernel
-def _move(old: Any, new: Any) -> None:
+def _move(old: Int64Array, new: Int64Array) -> None:
     """Put the slots of a table into a larger one."""
     mask = len(new) - 1
     for place in range(len(old)):

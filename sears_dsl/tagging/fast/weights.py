@@ -26,6 +26,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sears_dsl.errors import TaggerError
+from sears_dsl.runtime.array_types import (
+    Int8Array,
+    Int16Array,
+    Int32Array,
+    Int64Array,
+    Integer,
+    UInt8Array,
+    UInt16Array,
+    UInt32Array,
+)
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.fast.features import CASING_PAIRS, CASING_TRIPLES, FEATURES, TAGS
 
@@ -69,24 +79,24 @@ class TaggerTables(NamedTuple):
         coarse_of: uint8 (groups, TAGS): the coarse tag by group and fine tag; group 0 is the rest.
     """
 
-    lexicon_starts: Any
-    lexicon_keys: Any
-    lexicon_shift: Any
-    lexicon_contexts: Any
-    lexicon_certain: Any
-    context_classes: Any
-    slots: Any
-    slot_shift: Any
-    entries: Any
-    around: Any
-    tags_before: Any
-    casing_pairs: Any
-    casing_triples: Any
-    coarse_starts: Any
-    coarse_keys: Any
-    coarse_shift: Any
-    coarse_groups: Any
-    coarse_of: Any
+    lexicon_starts: Int32Array
+    lexicon_keys: UInt32Array
+    lexicon_shift: Integer
+    lexicon_contexts: UInt16Array
+    lexicon_certain: UInt8Array
+    context_classes: UInt16Array
+    slots: Int64Array
+    slot_shift: Integer
+    entries: Int16Array
+    around: Int16Array
+    tags_before: Int16Array
+    casing_pairs: Int16Array
+    casing_triples: Int16Array
+    coarse_starts: Int32Array
+    coarse_keys: UInt32Array
+    coarse_shift: Integer
+    coarse_groups: UInt8Array
+    coarse_of: UInt8Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,17 +120,17 @@ class Stored:
     """
 
     about: dict[str, Any]
-    lexicon_keys: Any
-    lexicon_contexts: Any
-    lexicon_certain: Any
-    context_classes: Any
-    row_keys: Any
-    row_sizes: Any
-    entry_tags: Any
-    entry_weights: Any
-    coarse_keys: Any
-    coarse_groups: Any
-    coarse_of: Any
+    lexicon_keys: UInt32Array
+    lexicon_contexts: UInt16Array
+    lexicon_certain: UInt8Array
+    context_classes: UInt16Array
+    row_keys: UInt32Array
+    row_sizes: UInt8Array
+    entry_tags: UInt8Array
+    entry_weights: Int8Array
+    coarse_keys: UInt32Array
+    coarse_groups: UInt8Array
+    coarse_of: UInt8Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,7 +258,7 @@ def save(stored: Stored, path: Path) -> str:
     return digest
 
 
-def bucketed(keys: Any) -> tuple[Any, Any]:
+def bucketed(keys: UInt32Array) -> tuple[Any, Any]:
     """Where the keys of each bucket begin, and the bits of a key behind those of its bucket.
 
     Args:
@@ -313,7 +323,7 @@ def _tables(stored: Stored) -> TaggerTables:
     )
 
 
-def _slots(keys: Any, entry_starts: Any, sizes: Any) -> tuple[Any, Any]:
+def _slots(keys: UInt32Array, entry_starts: Int32Array, sizes: UInt8Array) -> tuple[Any, Any]:
     """Sorted keys in an open table: each in the first free slot from its own on.
 
     Since keys are in order and a key's first bits are its own slot, key i is at slot
@@ -331,7 +341,7 @@ def _slots(keys: Any, entry_starts: Any, sizes: Any) -> tuple[Any, Any]:
     return slots, shift
 
 
-def _dense(stored: Stored, entry_starts: Any, first: int, last: int) -> Any:
+def _dense(stored: Stored, entry_starts: Int32Array, first: int, last: int) -> Any:
     """Rows first up to last as scores by tag."""
     scores = np.zeros((last - first, TAGS), np.int16)
     entries = slice(entry_starts[first], entry_starts[last])
@@ -344,13 +354,13 @@ def _digest(content: bytes) -> str:
     return blake2b(content, digest_size=_DIGEST // 2).hexdigest()
 
 
-def _planes(keys: Any) -> Any:
+def _planes(keys: UInt32Array) -> Any:
     """Sorted keys as bytes of their differences, (4, keys): the first bytes of all, and so on."""
     differences = np.diff(keys.astype("<u4"), prepend=np.uint32(0)).astype("<u4")
     return np.ascontiguousarray(differences.view(np.uint8).reshape(-1, 4).T)
 
 
-def _keys(planes: Any) -> Any:
+def _keys(planes: UInt8Array) -> Any:
     """The keys that `_planes` took apart."""
     differences = np.ascontiguousarray(planes.T).view("<u4").reshape(-1)
     return np.cumsum(differences, dtype=np.uint32)
