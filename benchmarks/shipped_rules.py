@@ -32,7 +32,7 @@ class Rules:
     """The shipped rules, compiled once, and what is known of each."""
 
     def __init__(self) -> None:
-        names = list(shipped())
+        names = [name for name in shipped() if not name.startswith("noise/")]
         self.rulesets: dict[str, Ruleset] = {name: load_rulesets([name])[0] for name in names}
         rulesets = list(self.rulesets.values())
         self.matcher: Matcher = compile_rules(rulesets, tagger=load_tagger("spacy"))

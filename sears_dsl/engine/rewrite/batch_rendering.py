@@ -25,6 +25,8 @@ from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
 from sears_dsl.engine.noise.kernels import try_instances
+from sears_dsl.engine.noise.needs import looks_up
+from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.batch_noise import (
     bases,
     has_kernel,
@@ -117,6 +119,7 @@ class Rendering:
         drawn = self._that_draw(matches.rules)
         if not drawn.any():
             return self._undrawn(tokens, matches, protected, unrenderable, extent)
+        self._look_up(tokens, matches.select(drawn), drawing.sources)
         parts: list[RewriteColumns] = []
         left = drawn.copy()
         if compiles():
@@ -152,6 +155,27 @@ class Rendering:
                 self._drawn[rule] = draws(tree) or is_unit(tree)
             kinds = self._drawn[rules]
         return kinds > 0
+
+    def _look_up(self, tokens: Tokens, matches: Matches, sources: Sources) -> None:
+        """Look up together what functions of these rules will ask for one by one."""
+        for rule in np.unique(matches.rules).tolist():
+            tree, _ = self._rules[rule]
+            neighbors, paraphrases = looks_up(tree, "neighbor"), looks_up(tree, "paraphrase")
+            if not (neighbors or paraphrases):
+                continue
+            own = matches.select(matches.rules == rule)
+            firsts = tokens.row_offsets[own.rows].astype(np.int64)
+            starts, ends = firsts + own.starts, firsts + own.ends
+            if neighbors:
+                words = np.concatenate(
+                    [tokens.type_ids[one:end] for one, end in zip(starts, ends, strict=True)]
+                )
+                sources.learn_words([tokens.types[kind].text for kind in np.unique(words).tolist()])
+            # Under a rate most of the texts would be looked up for nothing, and each takes long.
+            if paraphrases and tree.metadata.rate is None:
+                places = zip(own.rows.tolist(), tokens.starts[starts].tolist(),
+                             tokens.ends[ends - 1].tolist(), strict=True)  # fmt: skip
+                sources.learn_texts([tokens.texts[row][one:end] for row, one, end in places])
 
     def _rated(
         self,

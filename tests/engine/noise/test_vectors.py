@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
 from sears_dsl.errors import DataError, RuleSyntaxError
 from sears_dsl.language.loader import parse
+from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.pinned import PinnedTagger
 
 FILE = "movie 1 0\nfilm 0.9 0.1\ntree 0 1\nbush 0.1 0.9\nnothing 0 0\nFilm 0.95 0.05\n"
@@ -84,6 +86,34 @@ def test_files_that_hold_something_else(tmp_path: Path, text: str, told: str) ->
     path.write_text(text, "utf-8")
     with pytest.raises(DataError, match=told):
         load_vectors(str(path))
+
+
+def test_the_words_of_a_batch_are_looked_up_together() -> None:
+    class Asked:
+        identity = "asked"
+
+        def __init__(self) -> None:
+            self.calls: list[list[str]] = []
+
+        def nearest(self, words: Sequence[str]) -> list[str | None]:
+            self.calls.append(list(words))
+            return ["film" if word == "movie" else None for word in words]
+
+    vectors = Asked()
+    matcher = compile_rules(
+        [parse(RULE)], tagger=PinnedTagger({}), sources=Sources(vectors=vectors)
+    )
+    done = matcher.apply(["A movie", "the Movie", "a movie"], scope="all")
+    assert [each.text for each in done] == ["A film", "the Film", "a film"]
+    assert [sorted(call) for call in vectors.calls] == [["A", "Movie", "a", "movie", "the"]]
+
+
+def test_tests_of_rules_are_not_run_without_what_they_look_words_up_in(file: Path) -> None:
+    tested = f'{RULE}\n  test "tree" => "bush"\n  test "42" => none'
+    rules = parse(f"option vectors = {file}\n{tested}")
+    assert [each.outcome for each in run_tests(rules)] == ["ok", "ok"]
+    rules = parse('<unit> -> $0.paraphrase\n  test "b" => "c"\nmovie -> film\n  test "b" => none')
+    assert [each.outcome for each in run_tests(rules)] == ["not run", "ok"]
 
 
 def test_vectors_that_are_not_there_are_told_when_rules_are_compiled() -> None:

@@ -1,0 +1,418 @@
+"""Noise against a reader: error by noise and by how much of it the reader was trained on.
+
+After 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
+Attacks': a quarter of the characters as look-alikes, a quarter of the words as their nearest
+neighbours in GloVe, sentences paraphrased; each question protects its own answers. The reader is
+the span ranker of `small_reader`, trained on clean rows (none), with half of the contexts noisy
+(half), all (full), and clean and noisy rows together (both); `vote` is the token vote of none, half
+and full. Tests are noisy throughout, but for the first line of each grid. Then how sure the reader
+is of its errors, by the exact distributions and with the remainder spread flat; and what predicts
+its errors, beside Table 6.
+
+    python -m benchmarks.noisy_squad 120 120       # first: paraphrases, resumable
+    python -m benchmarks.noise_grid                # --train, --test, --paraphrased, --shuffles N
+
+Method and bias: a linear model over words and shapes, no BiDAF with ELMo and no BERT; paraphrases
+come of one small translation model, not of ParaBank; SQuAD alone. Which paragraphs are taken is
+random and the same for all. Intervals are of a bootstrap over paragraphs, of the mean over orders
+of training.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from platformdirs import user_cache_path
+
+from benchmarks.noisy_squad import (
+    NOISES,
+    TEST,
+    TRAIN,
+    Asked,
+    Paraphrases,
+    noisy,
+    paragraphs_of,
+    questions_of,
+)
+from benchmarks.record import Row, write_record
+from benchmarks.small_reader import Sure, train
+from sears_dsl.auditing.failures.instances import Feature, Instances
+from sears_dsl.auditing.failures.learning import fold_interval, learn, numbers_of
+from sears_dsl.auditing.slicing.computed import Computed, read_slicings
+from sears_dsl.batch.share import Share
+from sears_dsl.models.predictor import answer_f1, answers_equal
+from sears_dsl.models.vote import common_words
+from sears_dsl.runtime.journal import RunJournal
+
+AMOUNTS = ("none", "half", "full", "both")
+_RESAMPLED = 2000
+
+# Table 6: micro F1 of always saying the majority class, and of XGBoost; ELMo, then BERT.
+TABLE_6 = {"characters": ".58 → .70 ± .003, .76 → .77 ± .008",
+           "words": ".54 → .56 ± .004, .72 → .73 ± .006",
+           "sentences": ".65 → .65 ± .008, .82 → .82 ± .006"}  # fmt: skip
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Rows as they are and with each noise.
+
+    Attributes:
+        clean: rows of a number of paragraphs.
+        noisy: by noise the same rows.
+    """
+
+    clean: list[Asked]
+    noisy: dict[str, list[Asked]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Answers to rows, by readers that differ in the order of training.
+
+    Attributes:
+        exact: (rows,) share of the readers that have it right.
+        f1: (rows,) mean F1.
+        sure: for each reader its answers.
+    """
+
+    exact: Floats
+    f1: Floats
+    sure: list[list[Sure]]
+
+
+class Readers:
+    """Readers trained on demand, and what they answered, kept in a file."""
+
+    def __init__(self, shuffles: int) -> None:
+        self.shuffles = shuffles
+        folder = user_cache_path("sears-benchmarks", ensure_exists=True)
+        self._journal = RunJournal(folder / "answers.db", task="span ranker")
+
+    def judged(
+        self, name: str, learned: Sequence[Asked], tests: dict[str, Sequence[Asked]]
+    ) -> dict[str, Judged]:
+        """What readers of some rows answer to each test; ``name`` says which rows these are."""
+        said: dict[str, list[list[Sure]]] = {test: [] for test in tests}
+        for seed in range(self.shuffles):
+            keys = {test: f"{name}, {len(learned)} rows, order {seed}: {test}, {len(rows)} rows"
+                    for test, rows in tests.items()}  # fmt: skip
+            known = self._journal.get_many("answers", list(keys.values()))
+            reader = None
+            for test, rows in tests.items():
+                if keys[test] not in known:
+                    reader = reader or train(questions_of(learned), seed=seed)
+                    sure = reader.predict_surely([_asked(row) for row in rows])
+                    known[keys[test]] = [[one.answer, one.exact, one.flat] for one in sure]
+                    self._journal.put_many("answers", {keys[test]: known[keys[test]]})
+                said[test].append([Sure(*one) for one in known[keys[test]]])
+            print(f"{name}, order {seed}: answered", flush=True)
+        return {test: judge(tests[test], sure) for test, sure in said.items()}
+
+
+def judge(rows: Sequence[Asked], sure: list[list[Sure]]) -> Judged:
+    """Exact match and F1 as SQuAD counts them, the mean over readers."""
+    return Judged(
+        np.mean([_exact(rows, [one.answer for one in each]) for each in sure], axis=0),
+        np.mean([_f1(rows, [one.answer for one in each]) for each in sure], axis=0),
+        sure,
+    )
+
+
+def _asked(row: Asked) -> dict[str, str]:
+    return {"question": row.question.question, "context": row.question.context}
+
+
+def _exact(rows: Sequence[Asked], answers: Sequence[str]) -> Floats:
+    return np.array(
+        [
+            answers_equal(answer, row.question.answers, comparison="squad")
+            for answer, row in zip(answers, rows, strict=True)
+        ],
+        np.float64,
+    )
+
+
+def _f1(rows: Sequence[Asked], answers: Sequence[str]) -> Floats:
+    pairs = zip(answers, rows, strict=True)
+    return np.array([answer_f1(answer, row.question.answers) for answer, row in pairs])
+
+
+# ---------------------------------------------------------------- intervals
+
+
+def over_paragraphs(values: Floats, rows: Sequence[Asked]) -> tuple[float, float, float]:
+    """The mean in per cent and its 95% interval, by a bootstrap over paragraphs; NaN: left out."""
+    known = ~np.isnan(values)
+    paragraphs = np.array([row.paragraph for row in rows])[known]
+    _, places = np.unique(paragraphs, return_inverse=True)
+    sums, counts = np.bincount(places, values[known]), np.bincount(places)
+    if not len(sums):
+        return (float("nan"),) * 3
+    drawn = np.random.default_rng(0).integers(0, len(sums), (_RESAMPLED, len(sums)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return 100 * float(values[known].mean()), 100 * float(low), 100 * float(high)
+
+
+def _told(values: Floats, rows: Sequence[Asked], *, signed: bool = False) -> str:
+    mean, low, high = over_paragraphs(values, rows)
+    sign = "+" if signed else ""
+    return f"{mean:{sign}.1f} ({low:{sign}.1f} to {high:{sign}.1f})"
+
+
+# ---------------------------------------------------------------- the parts
+
+
+def samples(
+    train_paragraphs: int, test_paragraphs: int, noises: Sequence[str], known: Paraphrases
+) -> tuple[Sample, Sample]:
+    """Rows to learn from and to be asked, as they are and with noise."""
+
+    def sample(name: str, count: int) -> Sample:
+        rows = [row for paragraph in paragraphs_of(name, count) for row in paragraph]
+        return Sample(rows, {noise: noisy(rows, noise, paraphrases=known) for noise in noises})
+
+    return sample(TRAIN, train_paragraphs), sample(TEST, test_paragraphs)
+
+
+def amount_of(sample: Sample, noise: str, amount: str) -> list[Asked]:
+    """Rows of training with so much noise."""
+    noisy_rows = sample.noisy[noise]
+    if amount == "half":
+        half = Share.parse("50%")
+        return [
+            after if half.takes(before.question.context) else before
+            for before, after in zip(sample.clean, noisy_rows, strict=True)
+        ]
+    return {"none": sample.clean, "full": noisy_rows, "both": [*sample.clean, *noisy_rows]}[amount]
+
+
+def _changed(sample: Sample, noise: str) -> str:
+    """How much of the contexts is noise."""
+    pairs = [
+        (before.question.context, after.question.context)
+        for before, after in zip(sample.clean, sample.noisy[noise], strict=True)
+    ]
+    if noise == "characters":
+        changed = sum(a != b for one, other in pairs for a, b in zip(one, other, strict=True))
+        characters = sum(len("".join(one.split())) for one, _ in pairs)
+        return f"{100 * changed / characters:.1f}% of characters"
+    if noise == "words":
+        words = [(a, b) for one, other in pairs
+                 for a, b in zip(one.split(), other.split(), strict=False)]  # fmt: skip
+        return f"{100 * sum(a != b for a, b in words) / len(words):.1f}% of words"
+    return f"{100 * sum(one != other for one, other in pairs) / len(pairs):.1f}% of contexts"
+
+
+def grid(
+    name: str, learned: Sample, asked: Sample, readers: Readers
+) -> tuple[list[Row], dict[str, dict[str, Judged]]]:
+    """Error by noise and amount; and all answers, for what is told of confidence and errors."""
+    rows, found = [], {}
+    size = f"{len(learned.clean)} rows of training, {len(asked.clean)} of test"
+    clean = readers.judged(f"{name} none", learned.clean, {"clean": asked.clean})["clean"]
+    rows.append(Row(f"{name}: {size}, {readers.shuffles} orders; clean text",
+                    {"error": _told(1 - clean.exact, asked.clean),
+                     "F1": _told(clean.f1, asked.clean)}))  # fmt: skip
+    for noise, tests in asked.noisy.items():
+        of_noise: dict[str, Judged] = {}
+        for amount in AMOUNTS:
+            where = f"{name} none" if amount == "none" else f"{name} {noise} {amount}"
+            of_noise[amount] = readers.judged(
+                where, amount_of(learned, noise, amount), {noise: tests}
+            )[noise]
+        three = (of_noise[amount].sure for amount in ("none", "half", "full"))
+        of_noise["vote"] = judge(tests, [_vote(*each) for each in zip(*three, strict=True)])
+        found[noise] = of_noise
+        figures: dict[str, float | int | str] = {"noise": _changed(asked, noise)}
+        for amount, each in of_noise.items():
+            figures[f"error {amount}"] = _told(1 - each.exact, tests)
+        for amount, each in of_noise.items():
+            figures[f"F1 {amount}"] = _told(each.f1, tests)
+        none = of_noise["none"].exact
+        for amount in ("half", "full", "both", "vote"):
+            figures[f"error {amount} − none"] = _told(
+                none - of_noise[amount].exact, tests, signed=True
+            )
+        rows.append(Row(f"{name}: {noise}", figures))
+    rows.append(_between(name, {noise: found[noise]["none"] for noise in found}, clean, asked))
+    return rows, found
+
+
+def _vote(*three: Sequence[Sure]) -> list[Sure]:
+    """The tokens that two of three answers have; nobody is sure of them."""
+    return [
+        Sure(common_words([each.answer for each in of_row]), None, None)
+        for of_row in zip(*three, strict=True)
+    ]
+
+
+def _between(name: str, none: dict[str, Judged], clean: Judged, asked: Sample) -> Row:
+    """Errors of the reader of clean rows: each noise against clean text and against the next."""
+    errors = {"clean": 1 - clean.exact} | {noise: 1 - each.exact for noise, each in none.items()}
+    figures: dict[str, float | int | str] = {}
+    for one, other in [(noise, "clean") for noise in none] + list(pairwise(none)):
+        figures[f"{one} − {other}"] = _told(errors[one] - errors[other], asked.clean, signed=True)
+    return Row(f"{name}: error of the reader of clean rows, differences on the same rows", figures)
+
+
+def confidence(name: str, found: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
+    """How sure readers are where they are wrong, and where they are right."""
+    rows = []
+    for noise, of_noise in found.items():
+        for amount in AMOUNTS:
+            each = of_noise[amount]
+            figures: dict[str, float | int | str] = {}
+            # Of several orders of training the first: a confidence is one reader's.
+            first = each.sure[0]
+            wrong = _exact(asked.clean, [one.answer for one in first]) == 0
+            for kind, values in (("exact", [one.exact for one in first]),
+                                 ("flat", [one.flat for one in first])):  # fmt: skip
+                sure = np.array(values, np.float64)
+                figures[f"errors, {kind}"] = _told(np.where(wrong, sure, np.nan), asked.clean)
+                figures[f"right, {kind}"] = _told(np.where(wrong, np.nan, sure), asked.clean)
+            half_sure = np.array([one.exact or 0.0 for one in first]) >= 0.5
+            figures["errors of 0.5 or more"] = f"{(wrong & half_sure).sum()} of {wrong.sum()}"
+            rows.append(
+                Row(f"{name}: confidence in per cent, {noise}, trained on {amount}", figures)
+            )
+    return rows
+
+
+def error_prediction(name: str, found: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
+    """Which answers are wrong, told by trees from what the paper names, a noise at a time."""
+    rows = []
+    for noise, of_noise in found.items():
+        table = _instances(of_noise, asked.noisy[noise])
+        figures: dict[str, float | int | str] = {"answers": len(table.wrong)}
+        learned = learn(table)
+        low, high = fold_interval(learned.f1 - learned.majority_f1)
+        figures["majority"] = round(float(learned.majority_f1.mean()), 3)
+        figures["sears errors"] = (
+            f"{learned.f1.mean():.3f} ± {learned.f1.std(ddof=1):.3f} "
+            f"({100 * low:+.1f} to {100 * high:+.1f} points more)"
+        )
+        best = sorted(zip(learned.importances.mean(axis=1), table.features, strict=True),
+                      key=lambda pair: -pair[0])  # fmt: skip
+        figures["points lost without"] = ", ".join(
+            f"{feature.name} {100 * lost:.1f}" for lost, feature in best[:3]
+        )
+        if find_spec("xgboost"):
+            for folds, grouped in (("its own folds", False), ("folds of questions", True)):
+                scores, gains = _boosted(table, grouped=grouped)
+                figures[f"xgboost, {folds}"] = (
+                    f"{np.mean(scores):.3f} ± {np.std(scores, ddof=1):.3f}"
+                )
+            figures["xgboost's largest gains"] = ", ".join(
+                f"{feature} {100 * gain:.0f}%" for feature, gain in gains[:3]
+            )
+        else:
+            print("xgboost is not installed (pip install xgboost-cpu): left out")
+        figures["printed: ELMo, BERT"] = TABLE_6[noise]
+        rows.append(Row(f"{name}: error prediction, {noise}", figures))
+    return rows
+
+
+def _instances(of_noise: dict[str, Judged], tests: Sequence[Asked]) -> Instances:
+    """The answers of the first reader of each amount, with the features of the paper."""
+    columns = {
+        "question": [row.question.question for row in tests] * len(AMOUNTS),
+        "context": [row.question.context for row in tests] * len(AMOUNTS),
+        "answer given": [one.answer for amount in AMOUNTS for one in of_noise[amount].sure[0]],
+    }
+    names = ("first-word(question)", "words(question)", "words(context)", "grade(context)",
+             "words(answer given)")  # fmt: skip
+    cells = [dict(zip(columns, each, strict=True)) for each in zip(*columns.values(), strict=True)]
+    computed = read_slicings(cells, names)
+    features = [Feature("amount", "category", [a for a in AMOUNTS for _ in tests])]
+    for slicing, values in computed.items():
+        assert isinstance(values, Computed)
+        kind = "category" if slicing.startswith("first-word") else "number"
+        features.append(Feature(slicing, kind, values.values()))
+    wrong = [_exact(tests, [one.answer for one in of_noise[amount].sure[0]]) == 0
+             for amount in AMOUNTS]  # fmt: skip
+    return Instances(np.concatenate(wrong), np.tile(np.arange(len(tests)), len(AMOUNTS)),
+                     tuple(features))  # fmt: skip
+
+
+def _boosted(table: Instances, *, grouped: bool) -> tuple[list[float], list[tuple[str, float]]]:
+    """Micro F1 of XGBoost in ten folds as it comes, names as columns of 0 and 1; and gains."""
+    from sklearn.model_selection import GroupKFold, KFold
+    from xgboost import XGBClassifier
+
+    names, columns = [], []
+    for feature in table.features:
+        if feature.kind == "number":
+            names.append(feature.name)
+            columns.append(numbers_of(feature))
+            continue
+        for value in sorted({str(each) for each in feature.values}):
+            names.append(feature.name)
+            columns.append(np.array([str(each) == value for each in feature.values], np.float64))
+    cells, wrong = np.column_stack(columns), table.wrong.astype(int)
+    folds = (GroupKFold if grouped else KFold)(10, shuffle=True, random_state=0)
+    splits = folds.split(cells, wrong, table.rows if grouped else None)
+    scores, gains = [], np.zeros(len(names))
+    for learned, judged in splits:
+        trees = XGBClassifier(n_jobs=1, random_state=0).fit(cells[learned], wrong[learned])
+        scores.append(float((trees.predict(cells[judged]) == wrong[judged]).mean()))
+        gains += trees.feature_importances_ / 10
+    of_names = {name: float(gains[np.array(names) == name].sum()) for name in names}
+    return scores, sorted(of_names.items(), key=lambda pair: -pair[1])
+
+
+def main() -> None:
+    """Two grids: many rows without paraphrases, and those whose sentences were paraphrased."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--train", type=int, default=2000, help="paragraphs of training")
+    parser.add_argument("--test", type=int, default=400, help="paragraphs of test")
+    parser.add_argument(
+        "--paraphrased",
+        type=int,
+        nargs=2,
+        default=(120, 120),
+        help="paragraphs of test and of training whose sentences are paraphrased",
+    )
+    parser.add_argument("--shuffles", type=int, default=3, help="orders of training")
+    chosen = parser.parse_args()
+    readers, known = Readers(chosen.shuffles), Paraphrases(search=False)
+    parts: list[Callable[..., list[Row]]] = [confidence, error_prediction]
+    rows: list[Row] = []
+    few_test, few_train = chosen.paraphrased
+    for name, learned, asked, noises in (
+        ("many rows", chosen.train, chosen.test, tuple(NOISES)[:2]),
+        ("with paraphrases", few_train, few_test, tuple(NOISES)),
+    ):
+        of_train, of_test = samples(learned, asked, noises, known)
+        table, found = grid(f"{name} ({learned}, {asked} paragraphs)", of_train, of_test, readers)
+        rows += table
+        for part in parts:
+            rows += part(name, found, of_test)
+        if name == "many rows":
+            many = of_train
+    # The reader of many clean rows on the paragraphs that have all three noises.
+    tests = {"clean": of_test.clean, **of_test.noisy}
+    none = readers.judged(
+        f"many rows ({chosen.train}, {chosen.test} paragraphs) none", many.clean, tests
+    )
+    clean = none.pop("clean")
+    rows.append(
+        Row(f"many rows of training, {len(of_test.clean)} rows of test with all three noises",
+            {f"error {test}": _told(1 - each.exact, of_test.clean)
+             for test, each in {"clean": clean, **none}.items()})
+    )  # fmt: skip
+    rows.append(_between("the same", none, clean, of_test))
+    write_record("noise_grid", rows)
+
+
+if __name__ == "__main__":
+    main()

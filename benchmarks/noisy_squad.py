@@ -1,0 +1,187 @@
+"""Flat rows of SQuAD and their noisy twins: each question protects its own answers, and no others.
+
+In: SQuAD files, the shipped rulesets of noise. Out: `Asked` rows, and contexts with look-alikes
+(25% of the characters), nearest words of GloVe (25% of the words) or paraphrased sentences. A
+paragraph has several questions; its sentences are paraphrased once each, as far as the computer has
+time: what was found stays in a file outside the repository, so that an interrupted run goes on.
+
+    python -m benchmarks.noisy_squad TEST TRAIN    # paraphrase so many paragraphs of dev, of train
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from platformdirs import user_cache_path
+
+from benchmarks.record import data_file
+from benchmarks.small_reader import Question
+from sears_dsl.catalogue import shipped
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise.sources import Sources
+from sears_dsl.language.loader import load
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.paraphrasing.paraphraser import Paraphraser
+from sears_dsl.paraphrasing.rewording import BestParaphrases
+from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.translation.pivots import load_pivots
+
+__all__ = ["NOISES", "Asked", "Paraphrases", "noisy", "paragraphs_of", "questions_of"]
+
+NOISES = {"characters": "noise/look-alikes", "words": "noise/neighbors",
+          "sentences": "noise/paraphrase"}  # fmt: skip
+"""Which ruleset writes which noise; its first rule is taken."""
+
+TEST, TRAIN = "squad/dev-v1.1.json", "squad/train-v1.1-part.json"
+_BEAM = 4
+# Of each sentence so many paraphrases are kept, and so many sentences are searched at once.
+_KEPT = 5
+_PORTION = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as a row of its own.
+
+    Attributes:
+        question: with its context and the answers that count as right.
+        spans: where these answers stand in the context.
+        paragraph: the number of its paragraph, in the order of the sample.
+        answers: as the annotators gave them, one each.
+    """
+
+    question: Question
+    spans: tuple[tuple[int, int], ...]
+    paragraph: int
+    answers: tuple[str, ...]
+
+
+class Paraphrases:
+    """Paraphrases by the embedded pivot, each sentence searched once and kept in a file.
+
+    It rewords sentences with and without forbidden words, as `remembered.ConstrainedSource`.
+
+    Args:
+        search: False takes what is known; of other sentences there is no paraphrase.
+    """
+
+    name = f"pt, beam {_BEAM}"
+
+    def __init__(self, *, search: bool = True) -> None:
+        folder = user_cache_path("sears-benchmarks", ensure_exists=True)
+        self._journal = RunJournal(folder / "paraphrases.db", task=self.name)
+        self._search = search
+        self._paraphraser: Paraphraser | None = None
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        """The best paraphrases of each sentence."""
+        return self.paraphrase_without([(each, ()) for each in sentences])
+
+    def paraphrase_without(
+        self, sentences: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> list[list[str]]:
+        """The best paraphrases of each sentence that have none of some words."""
+        keys = ["\0".join((sentence, *words)) for sentence, words in sentences]
+        known = self.known(keys)
+        missing = {key: pair for key, pair in zip(keys, sentences, strict=True)
+                   if key not in known}  # fmt: skip
+        ordered = sorted(missing, key=lambda key: (len(key), key)) if self._search else []
+        for first in range(0, len(ordered), _PORTION):
+            some = ordered[first : first + _PORTION]
+            found = self._found([missing[key] for key in some])
+            self._journal.put_many("found", dict(zip(some, found, strict=True)))
+            known.update(zip(some, found, strict=True))
+        return [known.get(key, []) for key in keys]
+
+    def known(self, keys: Sequence[str]) -> dict[str, list[str]]:
+        """What is in the file."""
+        return self._journal.get_many("found", list(dict.fromkeys(keys)))
+
+    def _found(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
+        from sears_dsl.paraphrasing.word_constraints import Constraints
+
+        if self._paraphraser is None:
+            self._paraphraser = Paraphraser(load_pivots(), beam=_BEAM, exact=False)
+        constraints = [Constraints(forbidden=words) if words else None for _, words in pairs]
+        found = self._paraphraser.paraphrase(
+            [sentence for sentence, _ in pairs], constraints=constraints
+        )
+        return [[each.text for each in of_sentence[:_KEPT]] for of_sentence in found]
+
+
+def paragraphs_of(name: str, count: int | None = None) -> list[list[Asked]]:
+    """Paragraphs of a SQuAD file in a random order that is always the same; the first so many."""
+    document = json.loads(data_file(name).read_text("utf-8"))
+    found = [paragraph for article in document["data"] for paragraph in article["paragraphs"]]
+    found.sort(key=lambda paragraph: paragraph["context"])
+    random.Random(0).shuffle(found)
+    return [
+        [_asked(paragraph["context"], each, number) for each in paragraph["qas"]]
+        for number, paragraph in enumerate(found[:count])
+    ]
+
+
+def _asked(context: str, asked: dict[str, object], paragraph: int) -> Asked:
+    given: list[dict[str, object]] = asked["answers"]  # type: ignore[assignment] - of SQuAD
+    spans = {(int(str(each["answer_start"])), str(each["text"])) for each in given}
+    texts = tuple(str(each["text"]) for each in given)
+    return Asked(
+        Question(str(asked["question"]), context, tuple(dict.fromkeys(texts))),
+        tuple(sorted((start, start + len(text)) for start, text in spans)),
+        paragraph,
+        texts,
+    )
+
+
+def questions_of(rows: Sequence[Asked]) -> list[Question]:
+    """What a reader is asked and learns from."""
+    return [row.question for row in rows]
+
+
+def noisy(rows: Sequence[Asked], noise: str, *, paraphrases: Paraphrases) -> list[Asked]:
+    """Rows with noisy contexts, their own answers as they were; spans are not moved along.
+
+    Args:
+        rows: to be rewritten.
+        noise: one of `NOISES`.
+        paraphrases: of sentences.
+    """
+    whole = load(shipped()[NOISES[noise]])
+    ruleset = Ruleset.from_rules(whole.rules[:1], name=whole.name, options=whole.options)
+    sources = Sources(paraphrases=BestParaphrases(paraphrases))
+    matcher = compile_rules([ruleset], tagger=load_tagger(), sources=sources)
+    chained = matcher.chain(
+        [row.question.context for row in rows], scope="all",
+        protected=[row.spans for row in rows],
+    )  # fmt: skip
+    return [
+        replace(row, question=replace(row.question, context=after.text))
+        for row, after in zip(rows, chained, strict=True)
+    ]
+
+
+def main() -> None:
+    """Paraphrase the sentences of paragraphs, a portion of them at a time."""
+    paraphrases = Paraphrases()
+    tagger = load_tagger()
+    began = time.monotonic()
+    for name, count in zip((TEST, TRAIN), map(int, sys.argv[1:]), strict=False):
+        contexts = [rows[0].question.context for rows in paragraphs_of(name, count) if rows]
+        for first in range(0, len(contexts), 8):
+            some = contexts[first : first + 8]
+            spans = tagger.sentences(some)
+            paraphrases.paraphrase(
+                [text[a:b].strip() for text, of in zip(some, spans, strict=True) for a, b in of]
+            )
+            print(f"{name}: {first + len(some)} of {count} paragraphs, "
+                  f"{time.monotonic() - began:.0f} s", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
