@@ -235,7 +235,7 @@ class ComparisonResult(Result):
 
 def audit(
     model: object,
-    data: object,
+    data: object | None,
     rules: AnyRules | object,
     *,
     text: str | None = None,
@@ -276,9 +276,9 @@ def audit(
 
     Args:
         model: as `discover` takes it.
-        data: labelled rows, as `discover` takes them.
+        data: labelled rows, as `discover` takes them; None for the sentences of the templates.
         rules: a ruleset, a rule file, a folder, the name of a shipped ruleset, a result that has
-            rules, or several of these.
+            rules, or several of these. The model is asked about the sentences of templates too.
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
@@ -289,7 +289,7 @@ def audit(
         max_miss_rate: limit of every rule that expects ``flip`` or ``label``.
         max_rows_flipped: limit of all rules together.
         gates: limits of some rules, such as ``"tag:negation=2%"``; or tolerances, such as
-            ``"robust:tag:negation=5%"``.
+            ``"robust:tag:negation=5%"`` or, of one template, ``"robust:template:ID=5%"``.
         tolerance: τ: judge semantic robustness; accuracy on what the rules make of the rows may
             fall by this much.
         oracle: what rejects rewrites before the model is asked: a function of a list of rewrites,
@@ -349,10 +349,12 @@ def audit(
         compile_and_check,
         recorded_otherwise,
         scorer_of_audit,
+        sentences_of,
     )
     from sears_dsl.auditing.slicing.computed import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
+    from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
     from sears_dsl.vetting.oracle import open_oracle
 
     with in_python():
@@ -375,6 +377,16 @@ def audit(
         chosen = tagger_of(tagger, rulesets)
         matcher = compile_and_check(rulesets, demanded, tagger=chosen)
         names_of_columns(slices=list(slices))
+        rejecting = None if oracle is None else open_oracle(oracle, rulesets)
+        sentences = sentences_of(
+            rulesets, rejecting, limit=limit, seed=seed, also=also, note=remark
+        )
+        if data is None:
+            if sentences is None:
+                raise UsageError("there are no rows", help="give data; only templates bring theirs")
+            text, label, slices = TEXT, LABEL, (*slices, TEMPLATE)
+            of_rows = zip(*sentences.columns.values(), strict=True)
+            data = [dict(zip(sentences.columns, values, strict=True)) for values in of_rows]
         data = read_once(data)
         columns = read_slicings(data, slices, options=ReadOptions(limit=limit))
         rows = labelled_rows(
@@ -390,7 +402,7 @@ def audit(
                 predictor,
                 matcher=matcher,
                 scorer=measure,
-                oracle=None if oracle is None else open_oracle(oracle, rulesets),
+                oracle=rejecting,
                 gates=demanded,
                 choices=AuditChoices(
                     label=used_label(data, label), also=tuple(also), comparison=comparison,
@@ -398,6 +410,7 @@ def audit(
                     sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
                 ),
                 columns=columns,
+                sentences=sentences,
                 on_stage=show,
             )  # fmt: skip
         if measure is not None and recorded is not None and recorded.scorer != measure.identity:

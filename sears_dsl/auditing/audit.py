@@ -32,6 +32,12 @@ from sears_dsl.auditing.robustness import column_accuracies, robustness
 from sears_dsl.auditing.shares import share_of, told
 from sears_dsl.auditing.slicing.computed import Computed
 from sears_dsl.auditing.slicing.slices import SliceResult, slice_results, slicings
+from sears_dsl.auditing.template_answers import (
+    TemplateAnswers,
+    filler_grid,
+    template_notes,
+    with_templates,
+)
 from sears_dsl.auditing.totals import accuracy_p_value, flips_alone, together
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, judge
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -96,6 +102,7 @@ def audit(
     circumstances: Circumstances,
     gates: Gates = Gates(),  # noqa: B008 - a frozen value
     columns: Mapping[str, Sequence[Any] | Computed] | None = None,
+    sentences: TemplateAnswers | None = None,
 ) -> AuditDocument:
     r"""Count, judge and explain.
 
@@ -104,6 +111,7 @@ def audit(
         circumstances: who took part and how.
         gates: what is demanded.
         columns: what to slice by: further columns, a value for each row, and what is computed.
+        sentences: what the model says of the sentences of templates; None where there are none.
 
     Raises:
         UsageError: a gate is for no rule, or a column is of another length.
@@ -126,7 +134,9 @@ def audit(
         >>> found.verdict.outcome, found.rules[0].flips.rate
         ('failed', 1.0)
     """
-    judgements = judge(effects.rules, gates)
+    judgements = judge(
+        effects.rules, gates, templates=None if sentences is None else sentences.templates
+    )
     alone = flips_alone(effects)
     whole = together(effects)
     parts = slicings(effects.data, columns or {}, effects.answers)
@@ -140,6 +150,8 @@ def audit(
     robust = robustness(
         effects, gates=gates, tolerance=circumstances.tolerance, seed=circumstances.seed
     )
+    if sentences is not None:
+        robust = with_templates(robust, sentences, effects, gates=gates)
     plain = {
         name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
     }
@@ -173,6 +185,7 @@ def audit(
         notes=(
             *_notes(effects, gates, slices),
             *_rejections(effects, circumstances.oracle),
+            *template_notes(sentences, effects, circumstances.oracle),
             *_doubts(records),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
@@ -181,6 +194,7 @@ def audit(
         versions=package_versions(),
         robustness=robust,
         columns=column_accuracies(effects, plain),
+        fillers=None if sentences is None else filler_grid(sentences),
         oracle=circumstances.oracle,
     )
 
@@ -396,6 +410,8 @@ def _rejections(effects: Effects, oracle: str | None) -> Iterator[str]:
     rejecting = sorted((each for each in effects.rules if each.rejected), key=lambda e: -e.rejected)
     some = sum(each.rejected for each in rejecting)
     whole = some + sum(map(len, effects.rules)) + effects.refused
+    if not whole:
+        return
     listed = ", ".join(f"{each.id} {each.rejected:,}" for each in rejecting[:_SHOWN])
     more = ", …" if len(rejecting) > _SHOWN else ""
     yield (

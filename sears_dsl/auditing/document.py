@@ -28,6 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share
 from sears_dsl.auditing.slicing.slices import SliceResult
+from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.auditing.totals import Together
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -262,6 +263,7 @@ class AuditDocument(_Record):
     versions: dict[str, str]
     robustness: Robustness | None = None
     columns: tuple[ColumnAccuracy, ...] = ()
+    fillers: FillerGrid | None = None
     oracle: str | None = None
 
 

@@ -2,8 +2,8 @@
 
 In: limits, for all rules or for some. Out: `Gates`, which knows the limit of each rule. Always
 holds: the most particular limit counts (the rule's own, then its tags, then its severity, then that
-for all); a limit that no rule takes is an error, since a gate that gates nothing looks like one
-that holds. Costs nothing.
+for all); a limit that no rule and no template takes is an error, since a gate that gates nothing
+looks like one that holds. Costs nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from sears_dsl.effects.rule_effects import RuleEffect
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Rule
+from sears_dsl.language.rule import Rule, Template
 
 JudgeBy: TypeAlias = Literal["rate", "evidence", "proof"]
 """When a rule fails: its ``rate`` is above the limit; there is ``evidence`` that it is (q < 0.05);
@@ -26,7 +26,7 @@ Demand: TypeAlias = Literal["failures", "robust", "invariant"]
 tolerance (``robust``), nor rise by more (``invariant``), over all the rules together."""
 
 _SEVERITIES = ("low", "medium", "high")
-_TAG, _SEVERITY = "tag:", "severity:"
+_TAG, _SEVERITY, _TEMPLATE = "tag:", "severity:", "template:"
 _OF_ROBUSTNESS: tuple[Demand, ...] = ("robust", "invariant")
 _ALL = "all"
 
@@ -37,7 +37,7 @@ class Gate:
 
     Attributes:
         selector: a rule's id, ``tag:NAME`` or ``severity:high``; of a gate that asks about
-            robustness a rule's id, ``tag:NAME`` or ``all``.
+            robustness a rule's id, ``template:ID``, ``tag:NAME`` or ``all``.
         rate: the failure rate that they may have at most; of robustness, the tolerance.
         demand: what is asked for.
     """
@@ -51,6 +51,11 @@ class Gate:
         rule = effect.rule
         known = (_ALL, effect.id, rule.name, *(_TAG + tag for tag in rule.metadata.tags))
         return self.selector in known
+
+    def is_about_template(self, name: str, template: Template) -> bool:
+        """Whether a gate that asks about robustness means a template of this id too."""
+        known = (_ALL, _TEMPLATE + name, *(_TAG + tag for tag in template.metadata.tags))
+        return self.demand != "failures" and self.selector in known
 
     @property
     def name(self) -> str:
@@ -142,27 +147,38 @@ class Gates:
             return Limit(self.miss_rate, "maximum miss rate")
         return None if self.flip_rate is None else Limit(self.flip_rate, "maximum flip rate")
 
-    def check(self, rules: Iterable[tuple[str, Rule]]) -> None:
-        """Every gate has a rule.
+    def check(
+        self,
+        rules: Iterable[tuple[str, Rule]],
+        templates: Iterable[tuple[str, Template]] = (),
+    ) -> None:
+        """Every gate has a rule, or one that asks about robustness a template.
 
         Args:
             rules: the id of each rule, as `distinct_ids` gives it, and the rule.
+            templates: the id of each template, and the template.
 
         Raises:
             UsageError: one has none; the nearest name is offered.
         """
         of_failures = set(_selectors(rules))
         of_robustness = {each for each in of_failures if not each.startswith(_SEVERITY)} | {_ALL}
+        for name, template in templates:
+            of_robustness |= {_TEMPLATE + name, *(_TAG + tag for tag in template.metadata.tags)}
         for gate in self.own:
             plain = gate.demand == "failures"
             known = of_failures if plain else of_robustness
             if gate.selector not in known:
                 near = difflib.get_close_matches(gate.selector, sorted(known), n=1)
                 guess = f"did you mean {near[0]}? " if near else ""
-                last = "severity:high" if plain else "all"
+                what, others = (
+                    ("rule", "tag:NAME or severity:high; templates have robust: and invariant:")
+                    if plain
+                    else ("rule and no template", "template:ID, tag:NAME or all")
+                )
                 raise UsageError(
-                    f"the gate {gate.name} has no rule",
-                    help=f"{guess}a gate names a rule's id, tag:NAME or {last}",
+                    f"the gate {gate.name} has no {what}",
+                    help=f"{guess}a gate names a rule's id, {others}",
                 )
 
 
@@ -210,7 +226,7 @@ def read_gate(written: str) -> Gate:
             f"{written!r} is no gate",
             help="write a rule's id, tag:NAME or severity:low|medium|high, then = and a rate: "
             "wh-which=0.02 or severity:high=2%; or robust: or invariant: before a rule's id, "
-            "tag:NAME or all: robust:tag:negation=5%",
+            "template:ID, tag:NAME or all: robust:tag:negation=5%",
         )
     return Gate(selector, rate, demand)
 

@@ -32,7 +32,9 @@ from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.models.predictor import answers_equal
 from sears_dsl.runtime.array_types import Flags
 
-About: TypeAlias = Literal["all rules", "tag", "rule"]
+About: TypeAlias = Literal[
+    "all rules", "tag", "rule", "all templates", "templates of a tag", "template"
+]
 
 #: τ where a gate asks about robustness and nobody says what is tolerated.
 TOLERANCE = 0.05
@@ -43,20 +45,21 @@ _ROWS_A_LABEL = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustnessRecord:
-    """How robust the model is to some rules.
+    """How robust the model is to some rules, or to the sentences of some templates.
 
     Attributes:
-        about: all rules, those with a tag, or one rule.
-        name: the tag or the rule's id; empty of all rules.
-        rules: rules that change a row.
-        rows: rows that one of them changes: those that take part.
-        rewrites: what they make of them.
-        before: p, the accuracy on these rows; None where there are none, as for all rates here.
+        about: all rules, those with a tag, or one rule; likewise of templates.
+        name: the tag or the id of the rule or template; empty of all.
+        rules: rules that change a row; templates.
+        rows: rows that one of them changes: those that take part; of templates their sentences.
+        rewrites: what they make of them; of templates their sentences.
+        before: p, the accuracy on these rows; None where there are none, as for all rates here. Of
+            templates that on all rows of data, and 1 without data.
         after: p′, the mean over rows of the mean over their rewrites, by what each rule expects.
         pooled: the share of all rewrites with the expected answer.
-        mean: the mean over rules of that share.
+        mean: the mean over rules, or templates, of that share.
         gap: p′ - p.
-        low: lower end of its 95% interval (paired bootstrap over rows).
+        low: lower end of its 95% interval (paired bootstrap over rows; of templates Newcombe's).
         high: its upper end.
         smallest_tau: the smallest tolerance at which the model is robust.
         before_corrected: p with 0 for a guess and 1 for perfection; None where answers are free.
@@ -96,7 +99,24 @@ class RobustnessRecord:
     @property
     def selector(self) -> str:
         """What a gate calls it."""
-        return {"all rules": "all", "tag": f"tag:{self.name}", "rule": self.name}[self.about]
+        return {
+            "all rules": "all",
+            "all templates": "all templates",
+            "tag": f"tag:{self.name}",
+            "templates of a tag": f"templates of tag:{self.name}",
+            "template": f"template:{self.name}",
+            "rule": self.name,
+        }[self.about]
+
+    @property
+    def of_templates(self) -> bool:
+        """Whether it is about templates."""
+        return "template" in self.about
+
+    @property
+    def of_one(self) -> bool:
+        """Whether it is about a single rule or template."""
+        return self.about in ("rule", "template")
 
     @property
     def verdict(self) -> str:
@@ -127,7 +147,7 @@ class RobustnessGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
-    """Semantic robustness, of all rules, then of each tag, then of each rule.
+    """Semantic robustness, of all rules, each tag, each rule; then likewise of templates.
 
     Attributes:
         tolerance: τ of the records.
@@ -240,17 +260,17 @@ def column_accuracies(
         accuracy: GroupAccuracy = accuracy_by_group(effects.right, group)
         found.append(
             ColumnAccuracy(
-                column=_written(column),
+                column=writable(column),
                 values=len(names),
                 pooled=accuracy.pooled,
                 mean=accuracy.mean,
-                constant=constant_answer(flags, list(map(_written, labels)), rows, group),
+                constant=constant_answer(flags, list(map(writable, labels)), rows, group),
             )
         )
     return tuple(found)
 
 
-def _written(text: str) -> str:
+def writable(text: str) -> str:
     """Text that a file in UTF-8 can hold: half a surrogate pair is a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
@@ -326,7 +346,7 @@ def _record(
     constant = constant_answer(
         [_joined([_as_constant(each, label, right[label]) for each in members], np.bool_)
          for label in answers],
-        list(map(_written, answers)), rows, group,
+        list(map(writable, answers)), rows, group,
     )  # fmt: skip
     enough = found.rows >= gates.support
     judge_by, labels = gates.judge_by, len(answers) or None
@@ -369,17 +389,17 @@ def _gate(
     members = [each for each in effects.rules if len(each) and gate.is_about(each)]
     record = _record("rule", gate.selector, members, effects, right,
                      gates=gates, tolerance=gate.rate, seed=seed)  # fmt: skip
-    outcome, reason = _judged(gate, record, gates)
+    outcome, reason = judged_gate(gate, record, gates)
     return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
 
 
-def _judged(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:
+def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:
+    """What comes of a gate on a record, and why in a sentence."""
     if not record.rows:
         return "not judged", "nothing to test on: no row is changed"
     if record.rows < gates.support:
-        return "not judged", (
-            f"too little support: {record.rows} rows take part, {gates.support} are needed"
-        )
+        told = f"{_counted(record)} take part, {gates.support} are needed"
+        return "not judged", f"too little support: {told}"
     holds = is_robust if gate.demand == "robust" else is_invariant
     may = "fall" if gate.demand == "robust" else "move"
     words = f"{in_words(record)}; it may {may} by {100 * gate.rate:g}%"
@@ -407,11 +427,21 @@ def in_words(record: RobustnessRecord) -> str:
     """
     if record.gap is None:
         return "no row is changed"
-    rows = "1 row" if record.rows == 1 else f"{record.rows:,} rows"
+    by = f"{points(record.gap)} points (95% {points(record.low)} to {points(record.high)})"
+    if record.of_templates:
+        return (
+            f"accuracy is {percent(record.after)} on {_counted(record)}, {by} from "
+            f"{percent(record.before)}"
+        )
     return (
-        f"accuracy goes from {percent(record.before)} to {percent(record.after)} on {rows}, by "
-        f"{points(record.gap)} points (95% {points(record.low)} to {points(record.high)})"
+        f"accuracy goes from {percent(record.before)} to {percent(record.after)} on "
+        f"{_counted(record)}, by {by}"
     )
+
+
+def _counted(record: RobustnessRecord) -> str:
+    noun = "sentence" if record.of_templates else "row"
+    return f"1 {noun}" if record.rows == 1 else f"{record.rows:,} {noun}s"
 
 
 def percent(rate: float | None) -> str:

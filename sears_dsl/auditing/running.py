@@ -20,14 +20,17 @@ from sears_dsl.auditing.audit import SURE_FROM, Circumstances, audit
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.slicing.computed import Computed
+from sears_dsl.auditing.template_answers import template_answers
 from sears_dsl.batch.provenance import FoundScoring, found_scoring
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
-from sears_dsl.effects.oracle import Oracle
+from sears_dsl.effects.oracle import Oracle, sentences_kept
 from sears_dsl.effects.rule_effects import OnStage, rule_effects
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.noise.needs import unit_of
+from sears_dsl.generating.table import Generated, generated
+from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Comparison
@@ -75,10 +78,17 @@ def compile_and_check(rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagg
     Raises:
         RuleSyntaxError: rules that cannot be compiled.
         CompileError: the tagger is for another language.
-        UsageError: a gate is for no rule.
+        UsageError: a gate is for no rule and no template.
     """
     matcher = compile_rules(rulesets, tagger=tagger)
-    gates.check(zip(matcher.rule_ids, matcher.rules, strict=True))
+    gates.check(
+        zip(matcher.rule_ids, matcher.rules, strict=True),
+        [
+            pair
+            for ruleset in rulesets
+            for pair in zip(template_ids(ruleset.templates), ruleset.templates, strict=True)
+        ],
+    )
     return matcher
 
 
@@ -173,6 +183,7 @@ def audit_rules(
     gates: Gates = Gates(),  # noqa: B008 - a frozen value
     choices: AuditChoices = AuditChoices(),
     columns: Mapping[str, Sequence[Any] | Computed] | None = None,
+    sentences: Generated | None = None,
     on_stage: OnStage = lambda stage, done, total: None,
 ) -> AuditDocument:
     """Measure what rules do to a model, and judge it.
@@ -187,6 +198,8 @@ def audit_rules(
         gates: what is demanded.
         choices: everything else.
         columns: what to slice by, as `read_slicings` gives it.
+        sentences: of templates, which the model is asked about too; None for none. They may be the
+            rows themselves.
         on_stage: told how far each stage is.
 
     Raises:
@@ -226,4 +239,52 @@ def audit_rules(
         tolerance=choices.tolerance,
         oracle=None if oracle is None else oracle.identity,
     )
-    return audit(effects, circumstances=circumstances, gates=gates, columns=columns)
+    answers = None
+    if sentences is not None:
+        answers = template_answers(
+            sentences,
+            rulesets,
+            effects,
+            predictor,
+            comparison=choices.comparison,
+            on_stage=on_stage,
+        )
+    return audit(
+        effects, circumstances=circumstances, gates=gates, columns=columns, sentences=answers
+    )
+
+
+def sentences_of(
+    rulesets: Sequence[Ruleset],
+    oracle: Oracle | None,
+    *,
+    limit: int | None,
+    seed: int,
+    also: Sequence[str],
+    note: Callable[[str], None],
+) -> Generated | None:
+    """The sentences of the templates that an audit asks about; None where there are none.
+
+    Args:
+        rulesets: what is audited.
+        oracle: rejects sentences; None keeps all.
+        limit: most sentences; None for all.
+        seed: of what a limit draws.
+        also: further columns that the model reads, which no template fills.
+        note: told what a person should know.
+
+    Raises:
+        UsageError: two templates have one id.
+        ModelError: the oracle fails.
+        DataError: it rejects every sentence.
+    """
+    templates = sum(len(ruleset.templates) for ruleset in rulesets)
+    if templates and also:
+        note(
+            f"note: {templates} templates were passed by: they write one column, and the model "
+            f"reads {', '.join(also)} too"
+        )
+    if not templates or also:
+        return None
+    keep = None if oracle is None else sentences_kept(oracle)
+    return generated(rulesets, limit=limit, seed=seed, keep=keep)

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from sears_dsl.auditing.gates import JudgeBy
 from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.errors import UsageError
+from sears_dsl.statistics import difference_interval
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -129,6 +130,53 @@ def semantic_robustness(
         high=max(high, float(gap)),
         smallest_tau=float(max(Fraction(0), -gap)),
         curve=_curve(p, [(q, k) for _, q, k in listed]),
+    )
+
+
+def sentence_robustness(
+    right: ArrayLike, before: tuple[int, int] | None = None
+) -> SemanticRobustness:
+    """How far accuracy falls from rows of data to sentences that have a phenomenon.
+
+    The framework of the paper: p is the accuracy on a test set, p′ on other sentences. They are not
+    made of rows, so nothing is paired: the interval of the gap is Newcombe's.
+
+    Args:
+        right: bool (sentences,): whether the model has each right.
+        before: rows of data that the model has right, and all of them; None for a perfect model,
+            whose p is 1: then a tolerance says which accuracy is asked for.
+
+    Example:
+        >>> found = sentence_robustness([True, True, False, False], (9, 10))
+        >>> found.before, found.after, found.gap, found.smallest_tau
+        (0.9, 0.5, -0.4, 0.4)
+        >>> sentence_robustness([True, False]).gap
+        -0.5
+    """
+    flags = np.asarray(right, np.bool_).ravel()
+    count, total = int(flags.sum()), len(flags)
+    some, rows = (1, 1) if before is None else before
+    if not total or not rows:
+        return semantic_robustness([], [], [])
+    p, after = Fraction(some, rows), Fraction(count, total)
+    if before is None:
+        share = share_of(count, total)
+        low, high = share.low - 1, share.high - 1
+    else:
+        low, high = map(float, difference_interval(some, rows, count, total))
+    return SemanticRobustness(
+        rows=total,
+        rewrites=total,
+        before=float(p),
+        after=float(after),
+        pooled=float(after),
+        gap=float(after - p),
+        low=low,
+        high=high,
+        smallest_tau=float(max(Fraction(0), p - after)),
+        curve=_curve(
+            p, [(q, k) for q, k in ((Fraction(1), count), (Fraction(0), total - count)) if k]
+        ),
     )
 
 

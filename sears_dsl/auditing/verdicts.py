@@ -11,7 +11,7 @@ which a discovered rule may change the meaning (δ = 0.1): more failures than th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -20,6 +20,7 @@ import numpy as np
 from sears_dsl.auditing.gates import Gates, JudgeBy
 from sears_dsl.auditing.shares import Share, share_of, told
 from sears_dsl.effects.rule_effects import RuleEffect
+from sears_dsl.language.rule import Template
 from sears_dsl.statistics import binomial_tail, q_values
 
 JudgementOutcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]
@@ -54,13 +55,18 @@ class Judgement:
     q_value: float | None
 
 
-def judge(effects: Sequence[RuleEffect], gates: Gates) -> tuple[Judgement, ...]:
+def judge(
+    effects: Sequence[RuleEffect],
+    gates: Gates,
+    *,
+    templates: Mapping[str, Template] | None = None,
+) -> tuple[Judgement, ...]:
     """A judgement for each rule.
 
     Raises:
-        UsageError: a gate is for no rule.
+        UsageError: a gate is for no rule, and for none of the templates.
     """
-    gates.check((effect.id, effect.rule) for effect in effects)
+    gates.check(((effect.id, effect.rule) for effect in effects), (templates or {}).items())
     limits = [gates.limit_of(effect) for effect in effects]
     shares = [share_of(int(each.failed.sum()), int(each.tested.sum())) for each in effects]
     against = [gates.tolerated if limit is None else limit.rate for limit in limits]

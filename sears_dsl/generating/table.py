@@ -43,6 +43,7 @@ class TemplateCount:
         repeated: choices that write a sentence which an earlier one writes.
         written: how many of them are in the table.
         rejected: how many were not to be kept.
+        slots: the columns of its slots.
     """
 
     name: str
@@ -51,6 +52,7 @@ class TemplateCount:
     repeated: int
     written: int
     rejected: int = 0
+    slots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +143,7 @@ def generated(
                 repeated=len(sentences) - len(numbers),
                 written=count,
                 rejected=len(numbers) - len(left),
+                slots=tuple(_slot_column(choice.column) for choice in sentences.choices),
             )
             for name, sentences, numbers, left, count in zip(
                 names, templates, distinct, kept, written, strict=True

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import call
+
+import sears_dsl as sears
+from sears_dsl.errors import UsageError
 
 LEXICON = """
 GOOD = {"good", "nice", "fantastic"}
@@ -63,3 +67,176 @@ def test_without_data_and_templates_the_rows_are_asked_for(folder: Path) -> None
     done = call("audit", "contractions/expand", "--model", "lexicon_model:predict", folder=folder)
     assert done.returncode == 2
     assert "Missing option '--data'" in done.stderr
+
+
+TEMPLATES = """\
+set GOOD = good | nice
+set BAD = bad | poor | boring
+set KIND = film | play
+set VERY = very | so
+
+template not-good: "This {KIND} is not {VERY?} {GOOD}."
+  label: negative
+  tags: negation
+template not-bad: "This {KIND} is not {VERY?} {BAD}."
+  label: positive
+  tags: negation
+template praise: "A {GOOD} {KIND}."
+  label: positive
+  tags: plain
+"""
+
+
+@pytest.fixture
+def templates(folder: Path) -> Path:
+    (folder / "negation.sear").write_text(TEMPLATES)
+    rows = [(f"A good film no {number}.", "positive") for number in range(18)]
+    rows += [("A good book.", "negative")] * 2
+    lines = "\n".join(f"{text},{label}" for text, label in rows)
+    (folder / "rows.csv").write_text(f"text,label\n{lines}\n")
+    return folder
+
+
+def audited(folder: Path, *more: str) -> tuple[dict[str, Any], Any]:
+    done = call(
+        "audit", "negation.sear", "--model", "lexicon_model:predict", "--scorer", "none",
+        "-o", "audit", *more, folder=folder,
+    )  # fmt: skip
+    return json.loads((folder / "audit" / "audit.json").read_text("utf-8")), done
+
+
+def records(audit: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    found = audit["robustness"]["records"]
+    return {f"{each['about']} {each['name']}".strip(): each for each in found}
+
+
+WITH_DATA = ("--data", "rows.csv", "--column", "text", "--label", "label")
+
+
+def test_templates_beside_data_fall_from_the_accuracy_on_its_rows(templates: Path) -> None:
+    """The model has 18 of 20 rows right, none of the negations, all of the praise."""
+    audit, _ = audited(templates, *WITH_DATA, "--tolerance", "10%")
+    found = records(audit)
+    assert list(found) == [
+        "all templates", "templates of a tag negation", "templates of a tag plain",
+        "template not-good", "template not-bad", "template praise",
+    ]  # fmt: skip
+    negation, praise = found["templates of a tag negation"], found["template praise"]
+    assert (negation["before"], negation["after"], negation["rows"]) == (0.9, 0.0, 30)
+    assert (negation["gap"], negation["smallest_tau"], negation["robust"]) == (-0.9, 0.9, False)
+    assert (praise["after"], praise["robust"]) == (1.0, None)  # four sentences are too few
+    whole = found["all templates"]
+    assert whole["after"] == pytest.approx(4 / 34)
+    assert whole["mean"] == pytest.approx(1 / 3)
+    assert (whole["constant"]["answer"], whole["constant"]["rate"]) == ("positive", 22 / 34)
+    assert not (templates / "audit" / "sentences.csv").exists()
+
+
+def test_without_data_a_tolerance_asks_for_an_accuracy(templates: Path) -> None:
+    audit, _ = audited(templates, "--tolerance", "10%")
+    whole = records(audit)["all templates"]
+    assert (whole["before"], whole["gap"]) == (1.0, pytest.approx(4 / 34 - 1))
+    assert "all rules" not in records(audit)
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "told"),
+    [
+        ("robust:template:not-bad=10%", 1,
+         "robust:template:not-bad: too little support: 18 sentences take part, 20 are needed"),
+        ("robust:tag:negation=10%", 1,
+         "robust:tag:negation: accuracy is 0.0% on 30 sentences, -90.0 points (95% -97.2 to -66.9) "
+         "from 90.0%; it may fall by 10%"),
+        ("robust:tag:negation=90%", 0, "verdict: passed"),
+        ("invariant:all=80%", 0, "verdict: passed"),
+        ("invariant:all=78%", 1, "it may move by 78%"),
+        ("robust:template:not-baad=10%", 2, "did you mean template:not-bad?"),
+        ("template:not-bad=10%", 2, "templates have robust: and invariant:"),
+        ("robust:tag:negatoin=10%", 2, "the gate robust:tag:negatoin has no rule and no template"),
+    ],
+)  # fmt: skip
+def test_gates_by_template_and_by_phenomenon(
+    templates: Path, gate: str, code: int, told: str
+) -> None:
+    done = call(
+        "audit", "negation.sear", "--model", "lexicon_model:predict", "--scorer", "none",
+        "-o", "audit", *WITH_DATA, "--gate", gate, folder=templates,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert told in done.stderr
+    if code < 2:
+        cases = (templates / "audit" / "junit.xml").read_text("utf-8")
+        assert f'name="{gate.replace("=", " at ")}"' in cases
+
+
+def test_a_gate_on_a_tag_of_rules_and_templates_holds_where_both_do(templates: Path) -> None:
+    with (templates / "negation.sear").open("a") as file:
+        file.write("rule novel: film -> novel\n  tags: negation\n")
+    audit, done = audited(templates, *WITH_DATA, "--gate", "robust:tag:negation=10%",
+                          "--min-support", "10")  # fmt: skip
+    [gate] = audit["robustness"]["gates"]
+    assert gate["outcome"] == "failed"
+    assert gate["reason"].startswith("accuracy goes from 100.0% to 100.0% on 18 rows")
+    assert "; of templates: accuracy is 0.0% on 30 sentences" in gate["reason"]
+    assert "not robust, templates of tag:negation" in done.stderr
+
+
+def test_the_grid_says_which_word_breaks_which_sentence(templates: Path) -> None:
+    audit, _ = audited(templates)
+    grid = audit["fillers"]
+    assert grid["templates"] == ["not-good", "not-bad", "praise"]
+    rows = {(e["slot"], e["filler"]): (e["right"], e["total"]) for e in grid["rows"]}
+    assert rows["GOOD", "nice"] == ([0, 0, 2], [6, 0, 2])
+    assert rows["BAD", "boring"] == ([0, 0, 0], [0, 6, 0])
+    # A slot may be left out, and that is a choice as well.
+    assert rows["VERY", ""] == ([0, 0, 0], [4, 6, 0])
+    assert rows["KIND", "film"] == ([0, 0, 2], [6, 9, 2])
+    told = (templates / "audit" / "audit.md").read_text("utf-8")
+    assert "| `GOOD` | `nice` | 25% | 0/6 | – | 2/2 |" in told
+    assert "| `VERY` | `(nothing)` | 0% | 0/4 | 0/6 | – |" in told
+    page = (templates / "audit" / "audit.html").read_text("utf-8")
+    assert '<td class="n heat9">0%<span class="id">0/6</span></td>' in page
+
+
+def test_an_oracle_takes_sentences_out_before_the_model_is_asked(templates: Path) -> None:
+    (templates / "film_oracle.py").write_text(
+        'def no_play(rows):\n    return ["play" not in row["text"] for row in rows]\n'
+        "def nothing(rows):\n    return [False for _ in rows]\n"
+        'def broken(rows):\n    raise ValueError("no such word")\n'
+    )
+    audit, _ = audited(templates, "--oracle", "film_oracle:no_play")
+    assert audit["data"]["rows"] == 17
+    assert any("rejected 17 of 34 sentences of templates before the model was asked: not-good 6, "
+               "not-bad 9, praise 2." in note for note in audit["notes"])  # fmt: skip
+    for name, told in (("nothing", "rejects all 34 sentences"), ("broken", "no such word")):
+        done = call("audit", "negation.sear", "--model", "lexicon_model:predict", "--scorer",
+                    "none", "--oracle", f"film_oracle:{name}", folder=templates)  # fmt: skip
+        assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+
+
+def test_a_label_that_no_row_of_the_data_has_is_told(templates: Path) -> None:
+    text = (templates / "negation.sear").read_text().replace("label: negative", "label: neg")
+    (templates / "negation.sear").write_text(text)
+    audit, _ = audited(templates, *WITH_DATA)
+    assert any(
+        note == "not-good has the label 'neg', which no row of the data has: those have "
+        "'negative', 'positive'." for note in audit["notes"]
+    )  # fmt: skip
+
+
+def test_from_python_templates_are_the_rows_where_there_are_none(templates: Path) -> None:
+    def predict(texts: list[str]) -> list[str]:
+        """Three labels, one of which it never says."""
+        return ["positive" if "good" in text else "mixed" for text in texts]
+
+    text = (templates / "negation.sear").read_text().replace("label: negative", "label: mixed")
+    rules = sears.parse(text.replace("label: positive\n  tags: plain", "label: glad"))
+    found = sears.audit(predict, None, rules, scorer=None, tolerance="5%")
+    assert found.robustness is not None
+    assert found.robustness.labels == 3
+    whole = found.robustness.records[0]
+    # Right on the six of not-good without `good`; always `positive` has the 18 of not-bad.
+    assert (whole.after, whole.constant.rate) == (6 / 34, 18 / 34)  # type: ignore[union-attr]
+    assert found.document.fillers is not None
+    with pytest.raises(UsageError, match="there are no rows"):
+        sears.audit(predict, None, sears.parse("movie -> film"), scorer=None)

@@ -75,7 +75,7 @@ def junit_xml(document: AuditDocument) -> bytes:
 def _of_robustness(
     document: AuditDocument, *, required: bool
 ) -> Iterator[tuple[str, str, str, str]]:
-    """A case a gate; where there is none, one for all rules and for each tag, of no demand."""
+    """A case a gate; where there is none, one for all and for each tag, of no demand."""
     found = document.robustness
     if found is None:
         return
@@ -85,7 +85,7 @@ def _of_robustness(
         yield name, kind, gate.reason, gate.reason
     if not found.gates:
         for record in found.records:
-            if record.about != "rule":
+            if not record.of_one:
                 reason = f"no limit is set; {record.verdict}: {in_words(record)}"
                 yield f"robust:{record.selector}", "skipped", reason, reason
 

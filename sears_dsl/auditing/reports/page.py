@@ -14,6 +14,7 @@ from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.reports.charts import axis, bars, interval_bar, overlap_matrix, scale_for
 from sears_dsl.auditing.reports.confidence import confidence_section
+from sears_dsl.auditing.reports.filler_parts import fillers_section
 from sears_dsl.auditing.reports.page_rules import rule_details, rule_table
 from sears_dsl.auditing.reports.robustness_parts import robustness_section
 from sears_dsl.auditing.reports.sheet import css_class, escaped, page_of, rate_with_interval, table
@@ -56,6 +57,7 @@ def audit_page(document: AuditDocument) -> str:
             rule_table(document),
             _silent(document),
             robustness_section(document),
+            fillers_section(document),
             "<h2>Every rule in detail</h2>",
             rule_details(document),
             *confidence_section(document),

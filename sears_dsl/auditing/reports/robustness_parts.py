@@ -45,15 +45,15 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
         for record in found.records[:_SHOWN]:
             name = _name(record, document)
             numbers = [f"{number} {beside}".strip() for number, beside in _cells(record, code_cell)]
-            cells = (
-                code_cell(name) if record.about != "all rules" else name, record.verdict, *numbers
-            )  # fmt: skip
+            cells = (code_cell(name) if record.name else name, record.verdict, *numbers)
             yield f"| {' | '.join(cells)} |"
         yield ""
         yield from _left_out(len(found.records))
-        yield f"Share of rows that are locally robust at a tolerance of {_taus()}:"
-        yield ""
-        for record in _drawn(found.records):
+        drawn = _drawn(found.records)
+        if drawn:
+            yield f"Share of rows that are locally robust at a tolerance of {_taus()}:"
+            yield ""
+        for record in drawn:
             yield f"- {code_cell(_name(record, document))}: {', '.join(_at_taus(record))}"
         yield ""
         for sentence in _reading(document):
@@ -84,18 +84,21 @@ def robustness_section(document: AuditDocument) -> str:
             *(f'<p class="muted">{escaped(each)}</p>' for each in _reading(document)),
             table(("rules, verdict", *numbers), rows, caption=title),
             *(f"<p>{escaped(each)}</p>" for each in _left_out(len(found.records)) if each),
-            "<h3>Rows that are locally robust, over the tolerance</h3>",
-            '<div class="card">',
-            step_curves(curves, mark=found.tolerance, across="tolerance τ", up="share of rows")
-            if curves
-            else "",
-            "</div>",
-            table(
-                ("rules", *(f">{100 * tau:g}%" for tau in _TAUS), ">all rows at"),
-                [_curve_row(each, document) for each in drawn],
-                caption="Share of rows that are locally robust, by tolerance",
-            ),
         ]
+        if drawn:
+            parts += [
+                "<h3>Rows that are locally robust, over the tolerance</h3>",
+                '<div class="card">',
+                step_curves(curves, mark=found.tolerance, across="tolerance τ", up="share of rows")
+                if curves
+                else "",
+                "</div>",
+                table(
+                    ("rules", *(f">{100 * tau:g}%" for tau in _TAUS), ">all rows at"),
+                    [_curve_row(each, document) for each in drawn],
+                    caption="Share of rows that are locally robust, by tolerance",
+                ),
+            ]
     if document.columns:
         items = "".join(
             f"<li>By <code>{escaped(each.column)}</code>: {escaped(_column(each, repr))}</li>"
@@ -106,13 +109,13 @@ def robustness_section(document: AuditDocument) -> str:
 
 
 def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
-    """What the terminal says: verdict and sentence, for all rules and for each tag."""
+    """What the terminal says: verdict and sentence, for all rules or templates and each tag."""
     found = document.robustness
     for record in () if found is None else found.records:
-        if record.about != "rule":
+        if not record.of_one:
             name = _name(record, document)
             sentence = f"{name} at τ = {100 * record.tolerance:g}%: {in_words(record)}"
-            if record.rows:
+            if record.rows and not record.of_templates:
                 sentence += (
                     f"; smallest τ {percent(record.smallest_tau)}; locally robust "
                     f"{record.local.count:,} of {record.rows:,} rows"
@@ -128,7 +131,7 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
 def _name(record: RobustnessRecord, document: AuditDocument) -> str:
     if record.about == "rule":
         return next((f"{e.id}: {e.rule}" for e in document.rules if e.id == record.name), "")
-    return "all rules" if record.about == "all rules" else f"tag:{record.name}"
+    return "all rules" if record.about == "all rules" else record.selector
 
 
 def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
@@ -184,11 +187,21 @@ def _reading(document: AuditDocument) -> Iterator[str]:
         "evidence": "and fails only where the whole interval of the gap is beyond τ",
         "proof": "and holds only where the whole interval of the gap is within τ",
     }[document.gates.judge_by]
+    tolerant = f"Robust is p′ ≥ p - τ, bounded invariant also p′ ≤ p + τ, {how}."
+    if any(record.of_templates for record in found.records):
+        yield (
+            "Of templates p is the accuracy on all rows of the data, or 100% where there is no "
+            "data, so that τ says which accuracy is asked for; p′ is the accuracy on their "
+            f"sentences. {tolerant} Their intervals are Newcombe's for shares of different rows; "
+            "sentences of one template are much alike, and an interval speaks of such sentences."
+        )
+    if all(record.of_templates for record in found.records):
+        return
     yield (
         "p is the accuracy on the rows that the rules change, right and wrong ones, p′ on what the "
         "rules make of them: the mean over rows of the mean over their rewrites, judged by what "
-        f"each rule expects. Robust is p′ ≥ p - τ, bounded invariant also p′ ≤ p + τ, {how}. "
-        "Intervals of the gap come from a paired bootstrap over rows."
+        f"each rule expects. {tolerant} Intervals of the gap come from a paired bootstrap over "
+        "rows."
     )
     if found.labels is not None and found.labels > 1:
         yield (
@@ -212,6 +225,7 @@ def _reading(document: AuditDocument) -> Iterator[str]:
 
 def _drawn(records: Sequence[RobustnessRecord]) -> list[RobustnessRecord]:
     """All rules and the first tags; without tags, the first rules."""
+    records = [each for each in records if not each.of_templates]
     tags = [each for each in records if each.about == "tag"]
     others = tags or [each for each in records if each.about == "rule"]
     return [*(each for each in records if each.about == "all rules"), *others][:MOST_LINES]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sears_dsl.auditing.running import AuditChoices
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.discovery.parts import PartsChoice
+    from sears_dsl.generating.table import Generated
     from sears_dsl.language.ruleset import Ruleset
 
 
@@ -67,7 +68,8 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
               help="Limit of all rules together: right rows that any of them flips.")  # fmt: skip
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
               help="Limit of some rules: id, tag:NAME or severity:high; or the tolerance of "
-              "robust: or invariant: before an id, tag:NAME or all; repeatable.")  # fmt: skip
+              "robust: or invariant: before an id, template:ID, tag:NAME or all; "
+              "repeatable.")  # fmt: skip
 @click.option("--tolerance", callback=_rate, metavar="RATE",
               help="Judge semantic robustness: accuracy on what the rules make of the rows may "
               "fall by this much.")  # fmt: skip
@@ -108,6 +110,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
         compile_and_check,
         recorded_otherwise,
         scorer_of_audit,
+        sentences_of,
     )
     from sears_dsl.auditing.slicing.computed import read_slicings
     from sears_dsl.catalogue import load_rulesets
@@ -119,11 +122,19 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     if options["scorer"] != "none":
         need_discovery()
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
-    if options["data"] is None:
-        _take_sentences(rulesets, output, options)
+    oracle = None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
+    if options["data"] is None and not any(ruleset.templates for ruleset in rulesets):
+        raise click.UsageError(
+            "Missing option '--data': name the labelled rows; only templates bring their own"
+        )
     options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
     matcher = compile_and_check(rulesets, gates, tagger=load_tagger(options["tagger"]))
-    oracle = None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
+    sentences = sentences_of(
+        rulesets, oracle, limit=options["limit"], seed=options["seed"], also=options["also"],
+        note=note,
+    )  # fmt: skip
+    if options["data"] is None and sentences is not None:
+        _take_sentences(sentences, output, options)
     choice, recorded = chosen_scoring(rulesets, options)
     own = choice.own()
     columns = read_slicings(
@@ -147,6 +158,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
             gates=gates,
             choices=_choices(options, choice),
             columns=columns,
+            sentences=sentences,
             on_stage=show,
         )
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
@@ -160,24 +172,15 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
         sys.exit(1)
 
 
-def _take_sentences(rulesets: Sequence[Ruleset], output: Path, options: dict[str, Any]) -> None:
-    """Audit the sentences of the templates, which are written beside the audit.
-
-    Raises:
-        UsageError: there is no template.
-    """
+def _take_sentences(sentences: Generated, output: Path, options: dict[str, Any]) -> None:
+    """Audit the sentences of the templates as rows, which are written beside the audit."""
     from sears_dsl.data.dataset import format_of, write_columns
-    from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, generated
+    from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
 
-    if not any(ruleset.templates for ruleset in rulesets):
-        raise click.UsageError(
-            "Missing option '--data': name the labelled rows; only templates bring their own"
-        )
-    sentences = output / "sentences.csv"
+    file = output / "sentences.csv"
     output.mkdir(parents=True, exist_ok=True)
-    table = generated(rulesets, limit=options["limit"], seed=options["seed"])
-    write_columns(table.columns, sentences, format_of(str(sentences), None, reading=False))
-    options |= {"data": str(sentences), "column": TEXT, "label": LABEL}
+    write_columns(sentences.columns, file, format_of(str(file), None, reading=False))
+    options |= {"data": str(file), "column": TEXT, "label": LABEL}
     options["columns"] = tuple(dict.fromkeys((*options["columns"], TEMPLATE)))
 
 

@@ -43,7 +43,7 @@ protection_options: tuple[Callable[[Any], Any], ...] = (
 _ROWS = click.option("--data", required=True, metavar="FILE", help="The labelled rows.")
 _ROWS_OR_TEMPLATES = click.option(
     "--data", metavar="FILE",
-    help="The labelled rows; without, the sentences of the templates among the rules.",
+    help="The labelled rows; without, the sentences of the templates among the rules are the rows.",
 )  # fmt: skip
 _MODELS = (
     "module:object, sklearn:FILE, hf:FOLDER, http://…, file:PREDICTIONS, or several that vote, "

@@ -1,0 +1,296 @@
+"""What a model says of the sentences of templates: by template, by tag, and by the word in a slot.
+
+In: sentences with their labels, which of them the model has right, and the rows of data beside
+them, if there are any. Out: `RobustnessRecord`s like those of rules, and a `FillerGrid`. Always
+holds: p is the accuracy on the rows of data, and that of a perfect model where there are none; p′
+is the accuracy on the sentences; nothing that a set writes is left out of the grid. Costs a pass
+over the sentences.
+
+After E. La Malfa and M. Kwiatkowska, "The King is Naked" (AAAI 2022): p is the accuracy on a test
+set, p′ that on sentences with a phenomenon, which templates write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.robustness import (
+    About,
+    Robustness,
+    RobustnessGate,
+    RobustnessRecord,
+    judged_gate,
+    labels_of,
+    writable,
+)
+from sears_dsl.auditing.semantic import (
+    accuracy_by_group,
+    chance_corrected,
+    constant_answer,
+    is_invariant,
+    is_robust,
+    sentence_robustness,
+)
+from sears_dsl.auditing.verdicts import JudgementOutcome
+from sears_dsl.effects.rule_effects import Effects, OnStage
+from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated
+from sears_dsl.language.printer import template_ids
+from sears_dsl.language.rule import Template
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, answers_equal
+from sears_dsl.runtime.array_types import Flags
+
+_NAMED = 5
+_WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TemplateAnswers:
+    """Sentences of templates, and whether a model has them right.
+
+    Attributes:
+        table: the sentences.
+        templates: id → template.
+        right: bool (sentences,).
+        before: rows of data that the model has right, and all of them; None without data.
+    """
+
+    table: Generated
+    templates: Mapping[str, Template]
+    right: Flags
+    before: tuple[int, int] | None
+
+
+def template_answers(
+    table: Generated,
+    rulesets: Sequence[Ruleset],
+    effects: Effects,
+    predictor: Predictor,
+    *,
+    comparison: Comparison,
+    on_stage: OnStage = lambda stage, done, total: None,
+) -> TemplateAnswers:
+    """What a model says of sentences.
+
+    Args:
+        table: the sentences. Where they are the rows of the data themselves, it was asked already.
+        rulesets: where their templates are.
+        effects: what the model says of the rows.
+        predictor: the model.
+        comparison: how an answer is compared with a label.
+        on_stage: told that it is asked.
+
+    Raises:
+        ModelError: the model fails.
+    """
+    templates = {
+        name: template
+        for ruleset in rulesets
+        for name, template in zip(template_ids(ruleset.templates), ruleset.templates, strict=True)
+    }
+    data, texts = effects.data, list(table.columns[TEXT])
+    if data.texts == texts:
+        return TemplateAnswers(table=table, templates=templates, right=effects.right, before=None)
+    on_stage("asking about sentences", 0, len(texts))
+    answers = predictor.predict([{data.column: text} for text in texts])
+    right = [
+        answer != REFUSED and answers_equal(answer, label, comparison=comparison)
+        for answer, label in zip(answers, table.columns[LABEL], strict=True)
+    ]
+    rows = (int(effects.right.sum()), len(effects.right)) if effects.labelled else None
+    return TemplateAnswers(
+        table=table, templates=templates, right=np.array(right, np.bool_), before=rows
+    )
+
+
+def template_notes(
+    answers: TemplateAnswers | None, effects: Effects, oracle: str | None
+) -> Iterator[str]:
+    """What makes the numbers worth less, or needs a word."""
+    if answers is None:
+        return
+    rejected = {each.name: each.rejected for each in answers.table.templates if each.rejected}
+    if rejected:
+        whole = sum(each.sentences for each in answers.table.templates)
+        listed = ", ".join(f"{name} {count:,}" for name, count in list(rejected.items())[:_NAMED])
+        more = ", …" if len(rejected) > _NAMED else ""
+        yield (
+            f"The oracle {oracle} rejected {sum(rejected.values()):,} of {whole:,} sentences of "
+            f"templates before the model was asked: {listed}{more}."
+        )
+    known = {label for of_row in effects.data.labels or () for label in of_row}
+    if answers.before is not None:
+        for label in sorted(set(answers.table.columns[LABEL]) - known):
+            names = [name for name, e in answers.templates.items() if e.metadata.label == label]
+            more = ", …" if len(names) > _NAMED else ""
+            has = "has" if len(names) == 1 else "have"
+            there = ", ".join(map(repr, map(writable, sorted(known)[:_NAMED])))
+            yield (
+                f"{', '.join(names[:_NAMED])}{more} {has} the label {writable(label)!r}, which no "
+                f"row of the data has: those have {there}."
+            )
+
+
+# ---------------------------------------------------------------- robustness
+
+
+def with_templates(
+    found: Robustness | None,
+    answers: TemplateAnswers,
+    effects: Effects,
+    *,
+    gates: Gates,
+) -> Robustness | None:
+    """Semantic robustness of rules, and after it that of all templates, each tag, each template.
+
+    Args:
+        found: of the rules; None where nobody wants to know.
+        answers: what the model says of the sentences.
+        effects: what the rules do.
+        gates: what is demanded; a gate that means rules and templates holds where both do.
+    """
+    if found is None:
+        return None
+    labels = labels_of(effects)
+    labels = tuple(sorted({*labels, *answers.table.columns[LABEL]})) if labels else ()
+    known = answers.templates
+    chosen: list[tuple[About, str, list[str]]] = [("all templates", "", list(known))]
+    for tag in dict.fromkeys(tag for each in known.values() for tag in each.metadata.tags):
+        of_tag = [name for name, each in known.items() if tag in each.metadata.tags]
+        chosen.append(("templates of a tag", tag, of_tag))
+    chosen += [("template", name, [name]) for name in known]
+    records = tuple(
+        _record(about, name, names, answers, labels, gates=gates, tolerance=found.tolerance)
+        for about, name, names in chosen
+    )
+
+    def judged(gate: Gate, of_rules: RobustnessGate) -> RobustnessGate:
+        """What comes of a gate on rules and templates together."""
+        names = [name for name, each in known.items() if gate.is_about_template(name, each)]
+        if not names:
+            return of_rules
+        record = _record(
+            "template", gate.selector, names, answers, labels, gates=gates, tolerance=gate.rate
+        )
+        outcome, reason = judged_gate(gate, record, gates)
+        if any(map(gate.is_about, effects.rules)):
+            both = (of_rules.outcome, outcome)
+            outcome = next(each for each in _WORST_FIRST if each in both)
+            reason = f"{of_rules.reason}; of templates: {reason}"
+        return replace(of_rules, outcome=outcome, reason=reason)
+
+    pairs = zip(gates.of_robustness, found.gates, strict=True)
+    return replace(
+        found,
+        labels=len(labels) or None,
+        # Without rules there is nothing to say of all of them.
+        records=(*(found.records if effects.rules else ()), *records),
+        gates=tuple(judged(*pair) for pair in pairs),
+    )
+
+
+def _record(
+    about: About,
+    name: str,
+    names: Sequence[str],
+    answers: TemplateAnswers,
+    labels: Sequence[str],
+    *,
+    gates: Gates,
+    tolerance: float,
+) -> RobustnessRecord:
+    template = np.array(answers.table.columns[TEMPLATE], object)
+    here = np.flatnonzero(np.isin(template, names))
+    right = answers.right[here]
+    group = np.unique(template[here], return_inverse=True)[1]
+    wanted = np.array(answers.table.columns[LABEL], object)[here]
+    found = sentence_robustness(right, answers.before)
+    enough, number = found.rows >= gates.support, len(labels) or None
+    constants = [wanted == label for label in labels]
+    return RobustnessRecord(
+        about=about,
+        name=name,
+        rules=len(names),
+        rows=found.rows,
+        rewrites=found.rewrites,
+        before=found.before,
+        after=found.after,
+        pooled=found.pooled,
+        mean=accuracy_by_group(right, group).mean,
+        gap=found.gap,
+        low=found.low,
+        high=found.high,
+        smallest_tau=found.smallest_tau,
+        before_corrected=chance_corrected(found.before, number),
+        after_corrected=chance_corrected(found.after, number),
+        tolerance=tolerance,
+        robust=is_robust(found, tolerance, judge_by=gates.judge_by) if enough else None,
+        invariant=is_invariant(found, tolerance, judge_by=gates.judge_by) if enough else None,
+        local=found.local(tolerance),
+        smallest_tau_everywhere=found.smallest_tau_everywhere,
+        curve=found.curve,
+        constant=constant_answer(constants, list(map(writable, labels)), range(len(here)), group),
+    )
+
+
+# ---------------------------------------------------------------- the grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FillerRow:
+    """One word in one slot, in every template that has the slot.
+
+    Attributes:
+        slot: the column of the slot.
+        filler: what stands there; empty where the slot is left out.
+        right: of each template the sentences that the model has right.
+        total: of each template the sentences with this word; 0 where there are none.
+    """
+
+    slot: str
+    filler: str
+    right: tuple[int, ...]
+    total: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FillerGrid:
+    """Which word breaks which sentence.
+
+    Attributes:
+        templates: their ids, in the order of the files.
+        rows: the words, those with the lowest accuracy first.
+    """
+
+    templates: tuple[str, ...]
+    rows: tuple[FillerRow, ...]
+
+
+def filler_grid(answers: TemplateAnswers) -> FillerGrid | None:
+    """Accuracy by the words in the slots and by template; None where no template has a slot."""
+    table = answers.table
+    names = list(answers.templates)
+    template = np.array([names.index(name) for name in table.columns[TEMPLATE]], np.int64)
+    has = {each.name: each.slots for each in table.templates}
+    rows = []
+    for slot in dict.fromkeys(slot for slots in has.values() for slot in slots):
+        column = np.array(table.columns[slot], object)
+        there = np.isin(template, [names.index(name) for name in names if slot in has[name]])
+        for filler in dict.fromkeys(column[there].tolist()):
+            here = there & (column == filler)
+            total = np.bincount(template[here], minlength=len(names))
+            right = np.bincount(template[here & answers.right], minlength=len(names))
+            rows.append(
+                FillerRow(
+                    slot=slot,
+                    filler=filler,
+                    right=tuple(right.tolist()),
+                    total=tuple(total.tolist()),
+                )
+            )
+    rows.sort(key=lambda row: (sum(row.right) / sum(row.total), row.slot, row.filler))
+    return FillerGrid(templates=tuple(names), rows=tuple(rows)) if rows else None
