@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.api.given import (
+    AnyOracle,
     AnyRules,
     OnProgress,
     in_python,
@@ -168,6 +169,7 @@ def augment(
     only_new: bool = False,
     id_column: str | None = None,
     seed: int = 0,
+    oracle: AnyOracle | None = None,
     scope: Scope = "first",
     unit: Unit | None = None,
     tagger: Tagger | str | None = None,
@@ -191,6 +193,9 @@ def augment(
         only_new: whether the old rows are left out.
         id_column: the column of ids; None for ``id`` where there is one.
         seed: of the choice.
+        oracle: what rejects rewrites before they become rows: a function of a list of them,
+            dictionaries from column to text, that says of each whether it is kept;
+            ``module:function``; or the journal of a reviewer.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         tagger: a tagger or its name; None for one that the rules were validated with, where that
@@ -219,6 +224,7 @@ def augment(
     from sears_dsl.repair.augmented import PROVENANCE
     from sears_dsl.repair.choice import Amount
     from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
+    from sears_dsl.vetting.oracle import open_oracle
 
     with in_python():
         names_of_columns(text=text, label=label, id_column=id_column)
@@ -233,8 +239,9 @@ def augment(
         table = read_table(data)
         columns = columns_of(table, text=text, label=used_label(data, label), id_column=id_column)
         done, record = augment_table(
-            table, matcher, rulesets, columns=columns, tagger=chosen, choices=choices
-        )
+            table, matcher, rulesets, columns=columns, tagger=chosen, choices=choices,
+            oracle=None if oracle is None else open_oracle(oracle, rulesets),
+        )  # fmt: skip
         for sentence in record["notes"]:
             remark(sentence)
         changed = {name: done.table.columns[name][len(table) :] for name in done.changed}
@@ -258,6 +265,7 @@ def fix(
     seeds: int = 5,
     seed: int = 0,
     control: bool = True,
+    oracle: AnyOracle | None = None,
     scope: Scope = "first",
     unit: Unit | None = None,
     comparison: Comparison = "exact",
@@ -292,6 +300,9 @@ def fix(
         seeds: trainings of each kind.
         seed: of everything random.
         control: whether to train on as many random copies of rows, too.
+        oracle: what rejects rewrites before they become rows: a function of a list of them,
+            dictionaries from column to text, that says of each whether it is kept;
+            ``module:function``; or the journal of a reviewer.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         comparison: how an answer is compared with the label.
@@ -335,6 +346,7 @@ def fix(
     from sears_dsl.repair.origin import check_origin
     from sears_dsl.repair.running import columns_of, repair_model
     from sears_dsl.repair.trainers import ExperimentInputs
+    from sears_dsl.vetting.oracle import open_oracle
 
     with in_python():
         names_of_columns(text=text, label=label, also=list(also))
@@ -368,6 +380,7 @@ def fix(
                 ExperimentInputs(
                     training=table, held_out=rows, matcher=matcher, columns=columns,
                     trainer=_trainer(train, columns), folder=Path(folder),
+                    oracle=None if oracle is None else open_oracle(oracle, rulesets),
                 ),
                 rulesets,
                 settings=settings,

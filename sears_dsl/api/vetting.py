@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.api.given import (
+    AnyOracle,
     OnProgress,
     in_python,
     labelled_rows,
@@ -206,6 +207,7 @@ def vet(
     journal: str | Path | None = None,
     most: int = 20,
     adversaries: str | Path | None = None,
+    oracle: AnyOracle | None = None,
     scorer: AnyScorer | None = None,
     pivots: Sequence[str] = (),
     tau: float | None = None,
@@ -240,6 +242,8 @@ def vet(
         journal: where decisions are kept, of one reviewer; None for a file beside the output.
         most: most rules to accept; as many are shown, selected by what they add.
         adversaries: a file of sentences to pick adversaries of, as `adversaries` saves it.
+        oracle: what rejects rewrites, which nobody is shown: a function of a list of them,
+            ``module:function``, or the journal of a reviewer. Of rules only.
         scorer: S, which flips count by in the selection; None counts all alike.
         pivots: languages that the scorer translates through.
         tau: S from which on a flip counts; None for the scorer's own.
@@ -273,6 +277,7 @@ def vet(
         need_discovery()
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.vetting.oracle import open_oracle
     from sears_dsl.vetting.review.reading import TemplateSession
     from sears_dsl.vetting.running import (
         Sitting,
@@ -312,6 +317,7 @@ def vet(
                 data=rows, predictor=predictor, tagger=chosen, scorer=measure, tau=tau,
                 comparison=comparison, most=most,
                 adversaries=None if adversaries is None else str(adversaries),
+                oracle=None if oracle is None else open_oracle(oracle, [ruleset]),
             )  # fmt: skip
         with ExitStack() as opening:
             listening, changed = listen(port)
@@ -322,7 +328,7 @@ def vet(
             sessions: Mapping[str, Deciding] = (
                 {name: TemplateSession(ruleset, journal) for name, journal in journals.items()}
                 if sitting is None
-                else sitting.sessions(ruleset, journals, show=show)
+                else sitting.sessions(ruleset, journals, show=show, note=remark)
             )
             address = f"{LOOPBACK}:{listening.getsockname()[1]}"
             pages = pages_of(place, sessions, tagger=chosen, address=address)

@@ -8,7 +8,7 @@ Costs one run of the engine and no object per application.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, zip_longest
@@ -147,6 +147,7 @@ def apply_candidates(
         scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
             known rule; None for a mined one. All are mined where none are given.
         guards: what has to stay in the rows; None for nothing.
+        keep: gives the rewrites that count; None for all.
         jobs: threads for matching.
 
     Raises:
@@ -172,7 +173,12 @@ def apply_candidates(
 
 
 def applications_of(
-    matcher: Matcher, tokens: Tokens, *, guards: Guards | None = None, jobs: int = 1
+    matcher: Matcher,
+    tokens: Tokens,
+    *,
+    guards: Guards | None = None,
+    keep: Callable[[Rewrites], Rewrites] | None = None,
+    jobs: int = 1,
 ) -> Applications:
     r"""Apply each compiled rule by itself to each row, at its first instance.
 
@@ -180,6 +186,7 @@ def applications_of(
         matcher: the rules, under their own options and sets.
         tokens: the rows, tagged if the rules need tags.
         guards: what has to stay in the rows; None for nothing.
+        keep: gives the rewrites that count; None for all.
         jobs: threads for matching.
 
     Raises:
@@ -196,7 +203,8 @@ def applications_of(
     protected = None if guards is None else guards.protected
     matches = matcher.find(tokens, protected=protected, jobs=jobs)
     done = matcher.rewrites(tokens, matches, protected=protected)
-    return applications_in(guarded(done, guards).rewrites, tokens.texts)
+    kept = guarded(done, guards).rewrites
+    return applications_in(kept if keep is None else keep(kept), tokens.texts)
 
 
 def applications_in(rewrites: Rewrites, originals: Sequence[str]) -> Applications:

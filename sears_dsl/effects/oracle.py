@@ -135,7 +135,7 @@ def sentences_kept(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Se
 
 
 def accepted(
-    rewrites: Rewrites, data: LabelledRows, oracle: Oracle
+    rewrites: Rewrites, data: LabelledRows, oracle: Oracle, *, needed: bool = True
 ) -> tuple[Rewrites, Counter[int]]:
     """The rewrites that an oracle keeps.
 
@@ -143,6 +143,7 @@ def accepted(
         rewrites: of the rows.
         data: the rows.
         oracle: says what is kept.
+        needed: whether it is an error that it keeps none.
 
     Returns:
         Those that are kept, and for the position of each rule how many of its are not.
@@ -162,7 +163,7 @@ def accepted(
         ),
         np.bool_,
     )
-    if not keep.any():
+    if needed and not keep.any():
         raise DataError(
             f"the oracle {oracle.identity} rejects all {len(rewrites):,} rewrites, so there is "
             "nothing to ask the model about",

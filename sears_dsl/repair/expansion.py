@@ -4,8 +4,8 @@ In: compiled rules, texts and their labels. Out: an `Expansion`. Always holds: e
 by itself to the untouched row; an equal text of an equal row is there once, with all the rules
 that write it; its label is the row's own (`expect: same`), the one that the rule names (`expect:
 label`), or, where there are two labels, the other one (`expect: flip`). Rewrites whose label cannot
-be known are left out and counted with the reason, and so are those that touch a span. Costs one
-run of the engine.
+be known are left out and counted with the reason, and so are those that touch a span or that an
+oracle rejects. Costs one run of the engine.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sears_dsl.batch.guarding import guarded
+from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import applications_in
+from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
@@ -29,6 +31,7 @@ from sears_dsl.language.rule import Expectation
 MANY_LABELS = "the rule flips the label and there are more than two"
 NO_LABEL = "the rule flips the label and the row has none"
 TOUCHED = "it would touch a span"
+REJECTED = "the oracle rejects it"
 CONTRADICTORY = "two rules that write the same text expect different labels"
 
 
@@ -105,6 +108,8 @@ def expand(
     labels: Sequence[str] | None,
     known: Sequence[str] = (),
     guards: Guards | None = None,
+    oracle: Oracle | None = None,
+    column: str = "text",
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Expansion:
@@ -116,12 +121,16 @@ def expand(
         labels: of each row; an empty one is no label. None where there are none.
         known: all labels that there are; without, those of the rows.
         guards: what has to stay in the texts; None for nothing.
+        oracle: rejects rewrites, which are left out; None keeps all.
+        column: what the oracle is told that the texts are.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
 
     Raises:
         UsageError: a rule changes the label and the rows have none, or names a label that no row
             has.
+        ModelError: the oracle fails.
+        DataError: it rejects every rewrite.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -138,24 +147,30 @@ def expand(
     _check(rule_ids, expectations, names if labels is not None else None)
     protected = None if guards is None else guards.protected
     kept = guarded(matcher.apply(texts, scope=scope, unit=unit, protected=protected), guards)
-    moved = _moved(kept.rewrites, guards)
-    done = applications_in(kept.rewrites, texts)
+    found, rejected = kept.rewrites, Counter[int]()
+    if oracle is not None:
+        rows = LabelledRows(tuple({column: text} for text in texts), column, None, "rows")
+        found, rejected = accepted(found, rows, oracle)
+    moved = _moved(found, guards)
+    done = applications_in(found, texts)
     written: list[list[int]] = [[] for _ in done.texts]
     for rule, rewrite in zip(done.rules.tolist(), done.rewrites.tolist(), strict=True):
         written[rewrite].append(rule)
     left_out: Counter[str] = Counter()
     if kept.left_out:
         left_out[TOUCHED] = sum(kept.left_out.values())
+    if rejected:
+        left_out[REJECTED] = rejected.total()
     rewrites = []
     for place, (row, text, rules) in enumerate(
         zip(done.rows.tolist(), done.texts, written, strict=True)
     ):
         own = "" if labels is None else labels[row]
-        found = _label([expectations[rule] for rule in rules], own, names)
-        if isinstance(found, _LeftOut):
-            left_out[found.reason] += 1
+        expected = _label([expectations[rule] for rule in rules], own, names)
+        if isinstance(expected, _LeftOut):
+            left_out[expected.reason] += 1
         else:
-            label = None if found == own else found
+            label = None if expected == own else expected
             rewrites.append(Rewritten(row, text, tuple(rules), label, moved.get(place, {})))
     return Expansion(rewrites, rule_ids, Counter(done.rules.tolist()), left_out)
 

@@ -187,8 +187,9 @@ def repair(
     known = list(dict.fromkeys(filter(None, labels)))
     _check_labels(held_out, known, training.path)
     rewritten_by = partial(
-        expand, inputs.matcher, known=known, scope=settings.scope, unit=settings.unit
-    )
+        expand, inputs.matcher, known=known, oracle=inputs.oracle, column=columns.text,
+        scope=settings.scope, unit=settings.unit,
+    )  # fmt: skip
     added = rewritten_by(
         training.texts(columns.text), labels=labels,
         guards=guards_of(training, settings.protection, column=columns.text),

@@ -55,6 +55,7 @@ class RepairParticipants:
         training: SHA-256 of the training rows.
         held_out: SHA-256 of the held-out rows.
         notes: what a reader has to know beforehand.
+        oracle: what rejected rewrites; None for nothing.
     """
 
     rules: str
@@ -64,6 +65,7 @@ class RepairParticipants:
     training: str
     held_out: str
     notes: tuple[str, ...] = ()
+    oracle: str | None = None
 
     @property
     def told(self) -> str:

@@ -19,8 +19,10 @@ from sears_dsl.batch.recipes import rules_digest
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.table import Table, guards_of, text_column
+from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.errors import UsageError
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.amounts import Amounts, AmountSettings, OnAmount, measure_amounts
@@ -97,6 +99,7 @@ def augment_table(
     columns: TableColumns,
     tagger: Tagger,
     choices: AugmentationChoices = AugmentationChoices(),
+    oracle: Oracle | None = None,
 ) -> tuple[Augmented, Mapping[str, Any]]:
     """A table with rewrites of its own rows, and a record of how it was made.
 
@@ -107,9 +110,11 @@ def augment_table(
         columns: which columns hold what.
         tagger: of the matcher.
         choices: what a person chose.
+        oracle: rejects rewrites; None keeps all.
 
     Raises:
-        DataError: no rule changes a row.
+        DataError: no rule changes a row, or the oracle rejects every rewrite.
+        ModelError: the oracle fails.
     """
     guards = guards_of(table, choices.protection, column=columns.text)
     made = expand(
@@ -117,6 +122,8 @@ def augment_table(
         table.texts(columns.text),
         guards=guards,
         labels=None if columns.label is None else table.labels(columns.label),
+        oracle=oracle,
+        column=columns.text,
         scope=choices.scope,
         unit=choices.unit,
     )
@@ -145,6 +152,7 @@ def augment_table(
                 for name in ("only_new", "balanced", "seed", "scope", "unit")
             },
             **_protected(guards),
+            **({} if oracle is None else {"oracle": oracle.identity}),
         },
         left_out=made.left_out,
         notes=() if guards is None else guards.notes,
@@ -205,6 +213,12 @@ def amounts_of_noise(
         ModelError: a training failed; answers so far are kept in the folder.
         UsageError: a rule changes the label.
     """
+    if inputs.oracle is not None:
+        raise UsageError(
+            "an oracle judges what one rule makes of a row; amounts of rewritten data apply all "
+            "rules to it",
+            help="leave out --oracle, or --amounts",
+        )
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
     said = asdict(settings)
     for name in ("amounts", "seeds", "comparison"):
@@ -231,6 +245,7 @@ def _participants(
         trainer=trainer.identity,
         training=inputs.training.digest,
         held_out=inputs.held_out.digest,
+        oracle=None if inputs.oracle is None else inputs.oracle.identity,
         notes=(*notes, *_guard_notes(inputs, protection), *([_SEEDLESS] if seedless else ())),
     )
 

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
+from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.loading import load_predictor
@@ -67,6 +68,7 @@ class ExperimentInputs:
         columns: those of the training rows; the text's is the same in the held-out rows.
         trainer: trains models.
         folder: for the files of the trainings, one folder each, and the journal.
+        oracle: rejects rewrites, of training and held-out rows; None keeps all.
     """
 
     training: Table
@@ -75,6 +77,7 @@ class ExperimentInputs:
     columns: TableColumns
     trainer: Trainer
     folder: Path
+    oracle: Oracle | None = None
 
 
 def answers_of_trained(

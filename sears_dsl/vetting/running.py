@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.catalogue import load_rulesets
-from sears_dsl.errors import UsageError
+from sears_dsl.effects.oracle import Oracle
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.tagging.cache import CachedTagger, TagCache
 from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.loading import needs_cache
@@ -70,6 +71,7 @@ class Sitting:
         comparison: how answers are compared with labels.
         most: most rules to accept.
         adversaries: a file of sentences to pick adversaries of; None for what the rules make.
+        oracle: rejects rewrites, which nobody is shown; None keeps all.
         cached: whether tagged texts are kept on disk, where that saves time.
     """
 
@@ -81,6 +83,7 @@ class Sitting:
     comparison: Comparison = "exact"
     most: int = 20
     adversaries: str | None = None
+    oracle: Oracle | None = None
     cached: bool = True
 
     def sessions(
@@ -89,11 +92,12 @@ class Sitting:
         journals: Mapping[str, Journal],
         *,
         show: Callable[[str, int, int | None], None],
+        note: Callable[[str], None],
     ) -> dict[str, Session]:
         """A session for each reviewer.
 
         Raises:
-            DataError: the file of adversaries cannot be read.
+            DataError: the file of adversaries cannot be read, or the oracle rejects everything.
             ModelError: the model fails.
         """
         # Before the model is asked: a file that cannot be read is said at once.
@@ -112,9 +116,17 @@ class Sitting:
             tagger=self.tagger,
             scorer=self.scorer,
             tau=self.tau,
+            oracle=self.oracle,
             comparison=self.comparison,
             on_progress=show,
         )
+        if bench.rejected and not len(bench.effects.answers):
+            raise DataError(
+                f"the oracle rejects all {bench.rejected:,} rewrites, so there is nothing to judge",
+                help="it should say true of a rewrite that is kept, and false of one that is not",
+            )
+        if bench.rejected:
+            note(f"the oracle rejected {bench.rejected:,} rewrites, which are not shown")
         choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
         return {
             name: Session(bench, journal, most=self.most, choices=choices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.oracle import open_oracle, read_oracle
+from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.running import Sitting
 
 RULES = parse("rule film: movie -> film\nrule tape: movie -> tape\n", path="words.sear")
 
@@ -68,3 +71,25 @@ def test_what_is_neither_is_told(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("text\na\n")
     with pytest.raises(DataError, match="no journal of sears vet"):
         open_oracle(str(tmp_path / "rows.csv"), [])
+
+
+def test_what_an_oracle_rejects_nobody_is_shown(bench: Workbench) -> None:
+    """Of `movie -> film` five rows of ten are left; a rule that is typed is judged as well."""
+
+    class NoNumber:
+        identity = "odd numbers alone"
+
+        def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
+            return [int(each.text.split(" no ")[1][0]) % 2 == 1 for each in candidates]
+
+    told: list[str] = []
+    sitting = Sitting(data=bench.data, predictor=bench.predictor, tagger=bench.tagger,
+                      oracle=NoNumber(), cached=False)  # fmt: skip
+    assert sitting.sessions(bench.ruleset, {}, show=lambda *_: None, note=told.append) == {}
+    whole = sum(len(bench.effects.applications.of_rule(rule)) for rule in range(5))
+    assert told == [f"the oracle rejected {whole // 2} rewrites, which are not shown"]
+    choosy = Workbench(bench.ruleset, bench.data, bench.predictor, tokens=bench.tokens,
+                       tagger=bench.tagger, oracle=NoNumber())  # fmt: skip
+    film = bench.ruleset.rules[0]
+    assert choosy.summary(choosy.effects, 0).changed * 2 == bench.summary(bench.effects, 0).changed
+    assert len(choosy.apply([film]).texts) == 1

@@ -12,6 +12,7 @@ import click
 from sears_dsl.cli.options.augmentation import (
     augmentation_options,
     chosen_columns,
+    chosen_oracle,
     read_rows,
     recipe_and_tagger,
     refuse_overwriting,
@@ -70,8 +71,9 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
         **{name: options[name] for name in ("balanced", "seed", "scope", "unit", "only_new")},
     )
     done, record = augment_table(
-        table, matcher, recipe.rulesets, columns=columns, tagger=tagger, choices=choices
-    )
+        table, matcher, recipe.rulesets, columns=columns, tagger=tagger, choices=choices,
+        oracle=chosen_oracle(recipe.rulesets, options),
+    )  # fmt: skip
     written = done.table
     if options["only_new"]:
         new = {name: values[len(table) :] for name, values in written.columns.items()}

@@ -14,6 +14,7 @@ import click
 from sears_dsl.cli.options.augmentation import (
     augmentation_options,
     chosen_columns,
+    chosen_oracle,
     read_rows,
     recipe_and_tagger,
     refuse_overwriting,
@@ -260,6 +261,7 @@ def _experiment(
             columns=columns,
             trainer=_trainer(training, columns, options, store),
             folder=run.folder,
+            oracle=chosen_oracle(recipe.rulesets, options),
         )
         yield inputs, recipe.rulesets, notes, show
 

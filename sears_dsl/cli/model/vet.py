@@ -20,7 +20,7 @@ from sears_dsl.cli.options.model import (
 )
 from sears_dsl.cli.options.own_parts import scorer_option
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import no_cache_option
+from sears_dsl.cli.options.shared import no_cache_option, oracle_option
 from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.screen.console import FilePath, imports_option
 from sears_dsl.cli.screen.progress import stages
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 @pivot_option
 @click.option("--tau", type=click.FloatRange(0, 1),
               help="S from which on a flip counts; the scorer's own by default.")  # fmt: skip
+@oracle_option
 @click.option("--port", type=click.IntRange(1, 65535),
               help="Port of the page. Default: the first free one from 8765.")  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
@@ -83,6 +84,7 @@ def vet_command(rules: str, **options: Any) -> None:
     """
     need_vetting()
     from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.vetting.oracle import open_oracle
     from sears_dsl.vetting.running import Sitting, judges_templates, open_journals
     from sears_dsl.vetting.web.serving import listen
 
@@ -91,7 +93,12 @@ def vet_command(rules: str, **options: Any) -> None:
     for name in () if of_templates else ("data", "model"):
         if options[name] is None:
             raise click.UsageError(f"Missing option '--{name}': rules are judged on rows")
+    if of_templates and options["oracle"] is not None:
+        raise click.UsageError("--oracle is for rules: on the page of templates a person decides")
     scorer = None if of_templates else _scorer(options)
+    oracle = None
+    if options["oracle"] is not None:
+        oracle = open_oracle(options["oracle"], [place.ruleset])
     options["tagger"] = chosen_tagger([place.ruleset], options["tagger"], quiet=options["quiet"])
     if not of_templates:
         from sears_dsl.engine.matcher import compile_rules
@@ -126,9 +133,12 @@ def vet_command(rules: str, **options: Any) -> None:
             comparison=options["compare"],
             most=options["most"],
             adversaries=options["adversaries"],
+            oracle=oracle,
             cached=not options["no_cache"],
         )
-        sessions = sitting.sessions(place.ruleset, journals, show=show)
+        sessions = sitting.sessions(
+            place.ruleset, journals, show=show, note=lambda told: click.echo(told, err=True)
+        )
         telling.close()  # from now on the page is what shows something
         _serve(place, sessions, listening, asked.tagger, options)
         if any(session.left for session in sessions.values()):

@@ -17,6 +17,7 @@ from sears_dsl.cli.options.shared import (
     id_option,
     json_option,
     no_cache_option,
+    oracle_option,
     quiet_option,
     scope_option,
     tagger_of_rules_option,
@@ -29,6 +30,8 @@ from sears_dsl.cli.screen.console import imports_option
 if TYPE_CHECKING:
     from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.data.table import Table
+    from sears_dsl.effects.oracle import Oracle
+    from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.tagging.tagger import Tagger
 
@@ -42,6 +45,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--balance/--no-balance", "balanced", default=True, show_default=True,
                  help="Whether the rules take turns where not all of their rewrites are added."),
     click.option("--seed", type=int, default=0, show_default=True, help="Of everything random."),
+    oracle_option,
     scope_option,
     unit_option,
     id_option,
@@ -85,6 +89,13 @@ def chosen_columns(table: Table, options: dict[str, Any]) -> TableColumns:
     return columns_of(
         table, text=options["column"], label=options["label"], id_column=options["id_column"]
     )
+
+
+def chosen_oracle(rulesets: Sequence[Ruleset], options: dict[str, Any]) -> Oracle | None:
+    """What rejects rewrites; None where nobody chose."""
+    from sears_dsl.vetting.oracle import open_oracle
+
+    return None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
 
 
 def recipe_and_tagger(

@@ -23,8 +23,10 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
 from sears_dsl.effects.asked_model import AskedModel
+from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.shown_edits import ShownPiece
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
@@ -189,6 +191,7 @@ class Workbench:
         tagger: the one that tagged them; says how words of rules are split.
         scorer: S; None counts every flip the same.
         tau: S from which on a flip counts; None for the scorer's own.
+        oracle: rejects rewrites, which nobody is shown; `rejected` counts them. None keeps all.
         comparison: how answers are compared with labels.
         on_progress: told (stage, done, total).
 
@@ -207,9 +210,12 @@ class Workbench:
         tagger: Tagger,
         scorer: Scorer | None = None,
         tau: float | None = None,
+        oracle: Oracle | None = None,
         comparison: Comparison = "exact",
         on_progress: OnStageProgress = lambda _stage, _done, _total: None,
     ) -> None:
+        self.oracle = oracle
+        self.rejected = 0
         self.ruleset = ruleset
         self.data = data
         self.predictor = predictor
@@ -241,7 +247,10 @@ class Workbench:
         """
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_rules([scoped], tagger=self.tagger)
-        done = applications_of(matcher, self.tokens, guards=self.data.guards)
+        done = applications_of(
+            matcher, self.tokens, guards=self.data.guards,
+            keep=None if self.oracle is None else self._kept,
+        )  # fmt: skip
         count = len(done.texts)
         return RuleTable(
             rules=tuple(rules),
@@ -252,6 +261,14 @@ class Workbench:
             scores=None,
             tau=self.tau,
         )
+
+    def _kept(self, rewrites: Rewrites) -> Rewrites:
+        """The rewrites that the oracle keeps; the others are counted."""
+        if self.oracle is None:
+            return rewrites
+        kept, rejected = accepted(rewrites, self.data, self.oracle, needed=False)
+        self.rejected += rejected.total()
+        return kept
 
     def asked(
         self,
