@@ -9,7 +9,7 @@ BENCHMARKS = [
     "matching", "mined", "literals", "tokenizing", "fast_tagger", "tagging", "taggers", "fresh",
     "endtoend", "pipeline", "startup", "memory", "typing_rules", "scoring", "paraphrasing",
     "selecting", "agreement", "blind_spots", "grammar", "sentiment", "comprehension", "fixing",
-    "readers", "templates",
+    "readers", "templates", "one_row",
 ]  # fmt: skip
 
 

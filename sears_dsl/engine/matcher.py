@@ -40,6 +40,8 @@ from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.tagger import FindingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
+_FEW_ROWS = 4
+
 
 def compile_rules(
     rulesets: Sequence[RuleSource] | RuleSource,
@@ -442,7 +444,9 @@ class Matcher:
         """
         if prefilter:
             with self._alone:
-                tiers = self._prefilter.tiers(texts, finder=self._finder())
+                # A few rows are searched sooner than their tokens are found.
+                finder = self._finder() if len(texts) > _FEW_ROWS else None
+                tiers = self._prefilter.tiers(texts, finder=finder)
         else:
             tiers = np.full(len(texts), TAGS if self.needs_tags else TOKENS, np.uint8)
         for tier in (TOKENS, TAGS):

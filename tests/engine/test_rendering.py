@@ -25,7 +25,10 @@ from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, TagCop
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tokens import Tokens
 
-rows = st.lists(texts, max_size=5).map(lambda some: [*some, *some])
+# A few rows are rendered one by one, many by arrays.
+rows = st.builds(
+    lambda some, times: some * times, st.lists(texts, max_size=5), st.sampled_from((2, 9))
+)
 
 
 @st.composite

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
@@ -144,7 +144,7 @@ def _searched(
 
     with _workers(min(jobs, len(blocks))) as run:
         found = run(scan, blocks)
-        bounds = np.cumsum([0, *(part.instances for part in found)]).tolist()
+        bounds = [0, *accumulate(part.instances for part in found)]
         instances = np.empty((5, bounds[-1]), np.int32)
 
         def expand(part: _Hits, place: int) -> None:
@@ -183,12 +183,17 @@ def _workers(count: int) -> Iterator[_Run]:
 
 def _plain(array: Int32Array) -> Int32Array:
     """As the kernels are compiled for: contiguous and writable (a mapped file is neither)."""
+    flags = array.flags
+    if array.dtype == np.int32 and flags.c_contiguous and flags.writeable:
+        return array
     return np.require(array, np.int32, ["C", "W"])
 
 
 def _blocks(row_offsets: Int32Array) -> list[tuple[int, int]]:
     """Rows low up to high, of about `_BLOCK` tokens each: small enough to stay in the cache."""
     rows, tokens = len(row_offsets) - 1, int(row_offsets[-1])
+    if tokens <= _BLOCK:
+        return [(0, rows)]
     cuts = np.searchsorted(row_offsets, np.arange(_BLOCK, tokens, _BLOCK))
     bounds = sorted({0, rows, *cuts.tolist()})
     return list(pairwise(bounds)) or [(0, rows)]

@@ -57,6 +57,9 @@ from sears_dsl.tagging.tokens import Tokens, TokenType
 # What becomes of a match, told by its form: nothing, since the text stays or since an inflection
 # is missing; new text in the place of the old; or an edit that depends on the row around it.
 _SILENT, _MISSING, _REPLACED, _PLACED = range(4)
+# So many matches are rendered one by one: some 30 microseconds each, where the arrays for any
+# number of them cost half a millisecond.
+_FEW = 16
 
 
 class Rendering:
@@ -77,14 +80,17 @@ class Rendering:
         self._templates = RenderingTemplates(rules, program, split)
         # Of each rule whether it draws, -1 where that was not asked yet.
         self._drawn = np.full(len(rules), -1, np.int8)
+        self._units = frozenset(program.units.tolist())
+        self._renderers: dict[int, Renderer] = {}
         self._unit_renderers: dict[int, UnitRenderer] = {}
 
     def binding(self, tokens: Tokens, matches: Matches, index: int) -> Binding:
         """How instance number ``index`` lies on the tokens of its row."""
-        if matches.rules[index] in self._program.units:
+        rule = int(matches.rules[index])
+        if rule in self._units:
             whole = TokenRange(int(matches.starts[index]), int(matches.ends[index]))
-            return Binding(*whole, (whole,), _names_of(self._rules[matches.rules[index]][0], whole))
-        variant = self._templates.variants(int(matches.rules[index]))[matches.variants[index]]
+            return Binding(*whole, (whole,), _names_of(self._rules[rule][0], whole))
+        variant = self._templates.variants(rule)[matches.variants[index]]
         first = int(tokens.row_offsets[matches.rows[index]])
 
         def token_type(position: int) -> TokenType:
@@ -118,6 +124,8 @@ class Rendering:
             return RewriteColumns.of([])
         drawn = self._that_draw(matches.rules)
         if not drawn.any():
+            if len(matches) <= _FEW and not (protected is not None and any(protected)):
+                return self._one_by_one(tokens, matches, unrenderable)
             return self._undrawn(tokens, matches, protected, unrenderable, extent)
         self._look_up(tokens, matches.select(drawn), drawing.sources)
         parts: list[RewriteColumns] = []
@@ -287,8 +295,29 @@ class Rendering:
     def _unit_renderer(self, rule: int) -> UnitRenderer:
         renderer = self._unit_renderers.get(rule)
         if renderer is None:
-            renderer = self._unit_renderers[rule] = UnitRenderer(Renderer(*self._rules[rule]))
+            renderer = self._unit_renderers[rule] = UnitRenderer(self._renderer(rule))
         return renderer
+
+    def _renderer(self, rule: int) -> Renderer:
+        renderer = self._renderers.get(rule)
+        if renderer is None:
+            renderer = self._renderers[rule] = Renderer(*self._rules[rule])
+        return renderer
+
+    def _one_by_one(
+        self, tokens: Tokens, matches: Matches, unrenderable: Counter[int]
+    ) -> RewriteColumns:
+        """What `_undrawn` gives, of few matches, where nothing is protected."""
+        found: list[Rewrite] = []
+        for row, rule, bindings in self._instances(tokens, matches, None, None):
+            text = tokens.texts[row]
+            edits, missing = render_untouching(
+                self._renderer(rule), text, tokens.view(row), bindings
+            )
+            unrenderable.update(rule for each in missing if each.is_counted)
+            if edits:
+                found.append(Rewrite(rule, row, text, "", tuple(edits)))
+        return RewriteColumns.of(found)
 
     def _undrawn(
         self,

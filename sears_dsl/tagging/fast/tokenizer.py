@@ -11,6 +11,7 @@ Not to be used by two threads at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +24,7 @@ from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
     END,
     FIRST,
+    WORD,
     Marks,
     describe,
     marks_of,
@@ -36,6 +38,9 @@ Entry = TypeVar("Entry", np.int32, np.bool_)
 
 # Characters that are looked at together.
 _BLOCK = 1 << 20
+# Rows with so few characters are put together from chunks by a dictionary: arrays cost more.
+_FEW_CHARACTERS = 1000
+_CHUNK = re.compile(r"\S+")
 # Forget what was learnt beyond so many chunks or characters of them.
 _MOST_CHUNKS = 250_000
 _MOST_CHARACTERS = 8_000_000
@@ -68,6 +73,8 @@ class _Known:
         self.known = np.zeros((0, 2), np.int32)  # see scanning.describe
         self.entries = np.zeros((0, 2), np.int32)
         self.in_context = np.zeros(0, np.bool_)  # of each chunk: whether neighbours may matter
+        # Chunks of few rows whose neighbours do not matter: start, end and word of each token.
+        self.tokens: dict[str, list[tuple[int, int, int]]] = {}
 
     def make_room(self) -> None:
         """Room for the chunks that are not described yet, and for a token a character."""
@@ -123,6 +130,8 @@ class FastTokenizer:
     def tokenize(self, texts: Sequence[str]) -> Cut:
         """The tokens of each row."""
         self._forget()
+        if sum(map(len, texts)) <= _FEW_CHARACTERS:
+            return self._by_chunks(texts) or self._remembering(texts)
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         row_starts = np.append(0, np.cumsum(lengths + 1))  # with a line break between rows
         blocks: list[Cut] = []
@@ -147,6 +156,39 @@ class FastTokenizer:
             np.concatenate([nothing, *(block.ends for block in blocks)]),
             np.concatenate([nothing, *(block.words for block in blocks)]),
         )
+
+    def _by_chunks(self, texts: Sequence[str]) -> Cut | None:
+        """The tokens of a few rows of chunks that are remembered; None where one is not."""
+        remembered = self._known.tokens
+        row_offsets, starts, ends, words = [0], [], [], []
+        for text in texts:
+            for found in _CHUNK.finditer(text):
+                tokens = remembered.get(found[0])
+                if tokens is None:
+                    return None
+                place = found.start()
+                for start, end, word in tokens:
+                    starts.append(place + start)
+                    ends.append(place + end)
+                    words.append(word)
+            row_offsets.append(len(starts))
+        return Cut(*(np.array(column, np.int32) for column in (row_offsets, starts, ends, words)))
+
+    def _remembering(self, texts: Sequence[str]) -> Cut:
+        """The tokens of a few rows, whose chunks are remembered for `_by_chunks`."""
+        row_starts = np.append(0, np.cumsum([len(text) + 1 for text in texts]))
+        cut = self._block(texts, row_starts)
+        known = self._known
+        chunks = {found for text in texts for found in _CHUNK.findall(text)} - known.tokens.keys()
+        for chunk in chunks:
+            number = int(self._look_up(code_points(chunk))[1][0])
+            if not known.in_context[number]:
+                first, count = known.known[number].tolist()
+                entries = known.entries[first : first + count]
+                ends = entries[:, END].tolist()
+                tokens = zip([0, *ends], ends, entries[:, WORD].tolist(), strict=False)
+                known.tokens[chunk] = list(tokens)
+        return cut
 
     def split(self, word: str) -> tuple[str, ...]:
         """The tokens of a word of a rule.
