@@ -236,6 +236,7 @@ def discover(
     minimum_frequency: float = 0.005,
     propose_from: ProposeFrom = "paraphrases",
     known: Sequence[str | Path] = (),
+    readings: Sequence[str | Path] = (),
     with_shipped: bool = True,
     more_text: object = None,
     max_questions: int | None = None,
@@ -281,6 +282,7 @@ def discover(
         minimum_frequency: share of rows that a rule's left side must be in.
         propose_from: in the paper's order what rules generalize.
         known: rules that people have read, which are tried first: files, folders, shipped names.
+        readings: journals of ``sears vet``: what people said of their rewrites counts in the judge.
         with_shipped: whether the shipped rules are tried first, too.
         more_text: unlabelled rows of the same kind, on which rules are judged as well.
         max_questions: most questions to the model; None is 20 for each right row.
@@ -334,6 +336,7 @@ def discover(
     from sears_dsl.discovery.known_rules import load_known
     from sears_dsl.discovery.parts import PartsChoice, participants_of
     from sears_dsl.discovery.settings import Settings
+    from sears_dsl.vetting.readings import read_readings
 
     chosen: dict[str, Any] = {
         "scorer": scorer, "tau": tau, "delta": delta, "minimum_flips": minimum_flips,
@@ -354,6 +357,7 @@ def discover(
         choice = PartsChoice(
             scorer=chosen["scorer"], paraphraser=paraphraser, tau=chosen["tau"],
             pivots=tuple(pivots), beam=beam, device=device, jobs=jobs,
+            readings=read_readings(readings),
         )  # fmt: skip
         data = read_once(data)
         rows = labelled_rows(

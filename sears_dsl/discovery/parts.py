@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.effects.right_rows import try_model
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.meaning.scorers import translates, unfitted
+from sears_dsl.meaning.scorers import require_judge, translates, unfitted
 from sears_dsl.paraphrasing.plugins import (
     AnyParaphraser,
     AnyScorer,
@@ -34,6 +34,7 @@ from sears_dsl.runtime.processes import usable_cores
 if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.result.report import Participants
+    from sears_dsl.judge.readings import Reading
     from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Comparison, Predictor
@@ -67,6 +68,7 @@ class PartsChoice:
         beam: width of the search for paraphrases; None for `BEAM_WIDTH`.
         device: ``cpu`` or ``cuda``.
         jobs: processes that translate; None for as many as cores, eight at most.
+        readings: what readers of one's own said of rewrites; they count in the judge.
     """
 
     scorer: AnyScorer = DEFAULT_SCORER
@@ -77,16 +79,19 @@ class PartsChoice:
     beam: int | None = None
     device: str = "cpu"
     jobs: int | None = None
+    readings: tuple[Reading, ...] = ()
 
     def own(self) -> OwnParts:
         """The user's parts, ready.
 
         Raises:
             UsageError: there is no such part, it has no threshold, or a choice means nothing with
-                it.
+                it, as readings beside another scorer than the judge.
             DataError: a file of paraphrases cannot be read.
             ModelError: a part cannot be imported.
         """
+        if self.readings:
+            require_judge(self.scorer)
         searched = self.paraphrases and self.paraphraser is None
         scorer = _own_scorer(self.scorer, pivots=self.pivots, tau=self.tau, searched=searched)
         if scorer is not None:
@@ -218,6 +223,7 @@ def open_parts(
         beam=BEAM_WIDTH if choice.beam is None else choice.beam,
         tau=choice.tau,
         device=choice.device,
+        readings=choice.readings,
     )
     team = load_team(
         recipe,

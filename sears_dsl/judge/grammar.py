@@ -6,7 +6,9 @@ and whether a text is English at all (`Grammar.looks_english`). Always holds: wh
 is the same, bit for bit, alone and in any company; evidence is never negative, and nothing for a
 rewrite that is its original.
 
-A network gives each word the log odds that somebody tampered with it or beside it. Both were
+A network gives each word the log odds that somebody tampered with it or beside it; a word that is
+wrong for sure, by closed classes and inflection tables (`sears_dsl.judge.mistakes`: *Katherine hurt
+himself*, *he has wrote*), has at least `SURELY_WRONG`. Both networks were
 trained by ``training.grammar`` on good sentences and the same sentences with the edits that mined
 rules make: other forms, other function words, words left out, put in, moved. The small one
 (`small_grammar`) is quick and needs nothing but its file; the deep one (`deep_grammar`) reads with
@@ -31,6 +33,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.grammar_file import GrammarFile, read_grammar_file
+from sears_dsl.judge.mistakes.finding import VERSION, mistakes
 from sears_dsl.judge.small_grammar import SmallNetwork, plain_word
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.tagging.inflection import is_listed
@@ -44,6 +47,9 @@ REACH = 4
 
 #: What a word that no text has adds to the surprise of a text.
 UNKNOWN = 3.0
+
+#: Log odds, at least, that a word is tampered with which is wrong for sure.
+SURELY_WRONG = 6.0
 
 #: What `Grammar.evidence` says of a pair, by column.
 GRAMMAR: tuple[str, ...] = ("worse_place", "worse_word", "worse_text", "odd_place", "unknown_words")
@@ -85,6 +91,7 @@ class _Text(NamedTuple):
         ends: one past the last.
         cuts: where its pieces begin and end.
         unknown: the words that no text has.
+        wrong: the places of words that are wrong for sure.
     """
 
     numbers: NDArray[np.int64]
@@ -92,6 +99,7 @@ class _Text(NamedTuple):
     ends: NDArray[np.int32]
     cuts: list[int]
     unknown: tuple[str, ...]
+    wrong: list[int]
 
 
 class Grammar:
@@ -234,13 +242,15 @@ class Grammar:
         return word[0] != word[0].lower() or is_listed(plain)
 
     def _read(self, texts: Sequence[str]) -> list[_Text]:
-        tokens = load_tagger("fast").tokenize(texts)
+        tagger = load_tagger("fast")
+        tokens = tagger.tokenize(texts)
+        wrong = mistakes(tokens, tagger)
         words = [kind.text for kind in tokens.types]
         numbers = self._network.numbers(words)
         ends = np.array([word[-1] in _ENDS for word in words], np.bool_)
         unknown = np.array([not self._is_word(word) for word in words], np.bool_)
         found = []
-        for low, high in pairwise(tokens.row_offsets.tolist()):
+        for row, (low, high) in enumerate(pairwise(tokens.row_offsets.tolist())):
             kinds = tokens.type_ids[low:high]
             found.append(
                 _Text(
@@ -249,6 +259,7 @@ class Grammar:
                     tokens.ends[low:high],
                     _cuts(ends[kinds]),
                     tuple(dict.fromkeys(words[kind] for kind in kinds[unknown[kinds]].tolist())),
+                    wrong.get(row, []),
                 )
             )
         return found
@@ -273,7 +284,10 @@ class Grammar:
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         none = np.zeros(0, np.float32)
-        return [np.concatenate([none, *(found[key] for key, _, _ in some)]) for some in which]
+        logits = [np.concatenate([none, *(found[key] for key, _, _ in some)]) for some in which]
+        for text, its in zip(texts, logits, strict=True):
+            its[text.wrong] = np.maximum(its[text.wrong], SURELY_WRONG)
+        return logits
 
 
 def load_grammar(*, deep: bool = True) -> Grammar:
@@ -312,7 +326,7 @@ def grammar_of(small: GrammarFile, deep: GrammarFile | None = None) -> Grammar:
         known=frozenset(small.words) | frozenset(small.listed),
         common=frozenset(small.words[: int(small.about["common"])]),
         about=small.about if deep is None else deep.about,
-        identity=small.digest if deep is None else f"{small.digest}-{deep.digest}",
+        identity="-".join([VERSION, small.digest, *([] if deep is None else [deep.digest])]),
     )
 
 

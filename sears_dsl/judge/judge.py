@@ -38,7 +38,7 @@ from sears_dsl.judge.evidence import (
     read_numbers,
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
-from sears_dsl.judge.readings import Readings, load_readings
+from sears_dsl.judge.readings import Reading, Readings, load_readings
 from sears_dsl.judge.surface import SUPPORT, SURFACE
 from sears_dsl.runtime.array_types import Floats
 
@@ -108,6 +108,16 @@ class Judge:
         self.readings = readings
         self.identity = identity
         self.tau = tau
+
+    def with_readings(self, readings: Sequence[Reading]) -> Judge:
+        """This judge, and what one's own readers said: they count like those that it knows."""
+        evident = self.evident_chances([reading[:2] for reading in readings])
+        known = self.readings.with_readings(readings, evident)
+        digest = hashlib.sha256(f"{self.identity}{known.digest}".encode()).hexdigest()
+        return Judge(
+            self.cheap, self.full, evidence=self.evidence, grammar=self.grammar, readings=known,
+            identity=f"judge-{digest[:16]}", tau=self.tau,
+        )  # fmt: skip
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""
@@ -228,13 +238,14 @@ def load_judge(
     evidence = load_evidence(
         folder, learned=file.with_suffix(".npz"), sha256=found.entry["sha256"], device=device
     )
-    readings = load_readings()
-    digest = hashlib.sha256(found.content + readings.digest.encode()).hexdigest()
+    readings, grammar = load_readings(), load_grammar()
+    said = f"{readings.digest}{grammar.identity}".encode()
+    digest = hashlib.sha256(found.content + said).hexdigest()
     return Judge(
         cheap,
         full,
         evidence=evidence,
-        grammar=load_grammar(),
+        grammar=grammar,
         readings=readings,
         identity=f"judge-{digest[:16]}",
         tau=float(found.entry["tau"]) if tau is None else tau,

@@ -23,9 +23,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,24 @@ VERSION = 1
 
 # exp of 700 is the largest that float64 holds well.
 _MOST = 700.0
+
+
+# Values of u over which a posterior is taken.
+_GRID = np.linspace(-8.0, 8.0, 81)
+
+
+class Reading(NamedTuple):
+    """What a reader said of a rewrite.
+
+    Attributes:
+        original: the text.
+        rewrite: what became of it.
+        accepted: whether the reader would accept it.
+    """
+
+    original: str
+    rewrite: str
+    accepted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +86,7 @@ class Readings:
         shift: b.
         spread: σ, the standard deviation of u among all changes, in log-odds.
         effects: of each change that was read, by `change_name`.
-        digest: SHA-256 of the file.
+        digest: SHA-256 of the file, or of it and of what was added.
 
     Example:
         >>> readings = Readings(1.0, 0.0, 1.5, {"movie -> film": Effect(12, 12, 1.6, 0.8)})
@@ -82,6 +101,36 @@ class Readings:
     spread: float
     effects: Mapping[str, Effect]
     digest: str = ""
+
+    def with_readings(self, readings: Sequence[Reading], evident: Floats) -> Readings:
+        """These readings and further ones.
+
+        Each changes what is believed of its change, by Bayes' rule: what was believed is a normal
+        distribution, a reading counts as one of those that it was made of. Rewrites in which
+        several changes were made say nothing about any of them, and are left out.
+
+        Args:
+            readings: of rewrites.
+            evident: (N,) the chances of these by the evidence about their places.
+
+        Example:
+            >>> none = Readings(1.0, 0.0, 1.5, {})
+            >>> ours = none.with_readings([Reading("A movie.", "A film.", True)], np.array([0.5]))
+            >>> ours.effects["movie -> film"].read, ours.effects["movie -> film"].mean > 0
+            (1, True)
+        """
+        found: dict[str, list[tuple[float, bool]]] = {}
+        odds = self.slope * _odds(evident) + self.shift
+        for (original, rewrite, accepted), each in zip(readings, odds.tolist(), strict=True):
+            names = {change_name(change) for change in changes_of(original, rewrite)}
+            if len(names) == 1:
+                found.setdefault(names.pop(), []).append((each, accepted))
+        effects = dict(self.effects)
+        for name, read in found.items():
+            believed = effects.get(name, Effect(0, 0, 0.0, self.spread))
+            effects[name] = _posterior(believed, read)
+        said = json.dumps([self.digest, *map(list, readings)]).encode()
+        return replace(self, effects=effects, digest=hashlib.sha256(said).hexdigest())
 
     def chances(self, evident: Floats, changes: Iterable[Sequence[Change]]) -> Floats:
         """The chance that readers accept rewrites, with what they said of their changes, (N,).
@@ -121,6 +170,21 @@ class Readings:
     def spreads(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """The spread of u for pairs of original and rewrite, (N,)."""
         return self.effects_of(changes_of(*pair) for pair in pairs)[1]
+
+
+def _posterior(believed: Effect, read: Sequence[tuple[float, bool]]) -> Effect:
+    """What is believed of a change after readings, each with the log-odds where u is 0."""
+    logs = -(((_GRID - believed.mean) / believed.spread) ** 2) / 2
+    for odds, accepted in read:
+        logs = logs - np.logaddexp(0, -(odds + _GRID) if accepted else odds + _GRID)
+    chances = np.exp(logs - np.logaddexp.reduce(logs))
+    mean = float(chances @ _GRID)
+    return Effect(
+        believed.read + len(read),
+        believed.accepted + sum(accepted for _, accepted in read),
+        mean,
+        float(np.sqrt(chances @ (_GRID - mean) ** 2)),
+    )
 
 
 def conditional_odds(chances: Floats, spread: float) -> Floats:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sears_dsl.defaults import DEFAULT_SCORER, INSTEAD_OF, SCORER_NAMES
 from sears_dsl.errors import UsageError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
+    from sears_dsl.judge.judge import Judge
+    from sears_dsl.judge.readings import Reading
     from sears_dsl.translation.pivots import Pivot
 
 _FITTED_ANEW = {
@@ -44,9 +46,7 @@ def spread_of(scorer: Scorer) -> Callable[[Sequence[tuple[str, str]]], NDArray[n
     """
     if scorer.name != "judge" or not scorer.identity.startswith("judge-"):
         return None
-    from sears_dsl.judge.readings import load_readings  # noqa: PLC0415 - of this scorer alone
-
-    return load_readings().spreads
+    return cast("Judge", scorer).readings.spreads
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,7 @@ def load_scorer(
     pivots: Sequence[Pivot] | None = None,
     tau: float | None = None,
     device: str | torch.device | None = None,
+    readings: Sequence[Reading] = (),
 ) -> Scorer:
     """A scorer by name.
 
@@ -103,9 +104,10 @@ def load_scorer(
         pivots: the pivot languages; the pair that packages carry if None.
         tau: another threshold than the shipped one.
         device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
+        readings: what readers of one's own said of rewrites; the judge alone takes them.
 
     Raises:
-        UsageError: there is no such scorer.
+        UsageError: there is no such scorer, or it takes no readings.
         ModelError: a model is not installed.
 
     Example:
@@ -113,6 +115,8 @@ def load_scorer(
         'minilm'
     """
     numbers = shipped(name)
+    if readings:
+        require_judge(name)
     threshold = numbers.tau if tau is None else tau
     # Each brings networks of its own, which take seconds, so it is imported when it is asked for.
     from sears_dsl.meaning.sentence_encoder import (  # noqa: PLC0415
@@ -124,7 +128,8 @@ def load_scorer(
     if name == "judge":
         from sears_dsl.judge.judge import load_judge  # noqa: PLC0415
 
-        return load_judge(carried_encoder(), tau=tau, device=device)
+        judge = load_judge(carried_encoder(), tau=tau, device=device)
+        return judge.with_readings(readings) if readings else judge
     if name == "meaning":
         from sears_dsl.meaning.sentence_meaning import load_sentence_meaning  # noqa: PLC0415
 
@@ -135,6 +140,19 @@ def load_scorer(
     from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
     return PivotScorer(load_pivots(device=device) if pivots is None else pivots, tau=threshold)
+
+
+def require_judge(name: object) -> None:
+    """Refuse readings beside a scorer that has no use for them.
+
+    Raises:
+        UsageError: it is not the shipped judge.
+    """
+    if name != "judge":
+        raise UsageError(
+            "readings count in the scorer judge alone, and another one was chosen",
+            help="leave out --readings, or --scorer",
+        )
 
 
 def translates(name: str) -> bool:

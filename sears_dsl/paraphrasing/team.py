@@ -26,6 +26,7 @@ from sears_dsl.paraphrasing.remembered import GROUP
 from sears_dsl.runtime.processes import Children
 
 if TYPE_CHECKING:
+    from sears_dsl.judge.readings import Reading, Readings
     from sears_dsl.meaning.pivot_score import PivotScorer
     from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser, SearchBounds
@@ -49,6 +50,7 @@ class Recipe:
         beam: prefixes that the search keeps.
         tau: the threshold of the run; None for the scorer's own. The search follows it.
         device: where to compute.
+        readings: what readers of one's own said of rewrites, for the judge.
     """
 
     pivots: tuple[str, ...] = ()
@@ -57,6 +59,7 @@ class Recipe:
     beam: int = 30
     tau: float | None = None
     device: str = "cpu"
+    readings: tuple[Reading, ...] = ()
 
     @property
     def translates(self) -> bool:
@@ -82,6 +85,7 @@ class _About(NamedTuple):
     pivots: tuple[str, ...]
     search: SearchBounds | None
     threads: int
+    readings: Readings | None
 
 
 class _Reply(NamedTuple):
@@ -115,7 +119,7 @@ class _Member:
             return None
         return load_scorer(
             recipe.scorer, pivots=self.pivots if translates(recipe.scorer) else None,
-            tau=recipe.tau, device=recipe.device,
+            tau=recipe.tau, device=recipe.device, readings=recipe.readings,
         )  # fmt: skip
 
     @cached_property
@@ -193,6 +197,7 @@ class _Member:
             ),
             search=None if paraphraser is None else paraphraser.bounds,
             threads=torch.get_num_threads(),
+            readings=getattr(scorer, "readings", None),
         )
 
 
@@ -270,6 +275,11 @@ class Team:
         return self._about.search
 
     @property
+    def readings(self) -> Readings | None:
+        """What readers said of changes, as the judge knows it; None of another scorer."""
+        return self._about.readings
+
+    @property
     def threads(self) -> int:
         """How many threads each process has."""
         return self._about.threads
@@ -277,7 +287,7 @@ class Team:
     @cached_property
     def _about(self) -> _About:
         if not self.recipe.paraphrases and self.recipe.scorer is None:
-            return _About("none", "none", None, (), None, 0)  # others do all of it
+            return _About("none", "none", None, (), None, 0, None)  # others do all of it
         [about] = self._ask("about", [()])
         found: _About = about
         return found

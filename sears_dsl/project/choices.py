@@ -180,10 +180,14 @@ class _Choosing:
         yield "rules", ProjectChoice(list(dict.fromkeys(rules)), key)
 
     def _text(self) -> Iterator[tuple[str, ProjectChoice]]:
+        """What rules are judged on beside the rows, and by whose readings."""
         fields, key = self.project.fields, self.project.key
         if fields.text:
             texts = [_path(self.project, each, key("text")) for each in fields.text]
             yield "--text", ProjectChoice(texts, key("text"))
+        if fields.readings:
+            journals = [_path(self.project, each, key("readings")) for each in fields.readings]
+            yield "--readings", ProjectChoice(journals, key("readings"))
         if fields.text_column:
             yield "--text-column", ProjectChoice(fields.text_column, key("text_column"))
 

@@ -126,7 +126,8 @@ class Use(UseOfCommand):
 class ProjectFields(_Table):
     """All of a project file.
 
-    ``text`` are unlabelled rows on which `discover` judges rules; ``audits`` is the folder that an
+    ``text`` are unlabelled rows on which `discover` judges rules; ``readings`` are journals of
+    `vet` that count in its judge; ``audits`` is the folder that an
     audit writes, ``baseline`` one that `compare` holds it against.
 
     Example:
@@ -141,6 +142,7 @@ class ProjectFields(_Table):
     use: Use = Use()
     text: _Texts = ()
     text_column: _Text | None = None
+    readings: _Texts = ()
     tagger: _Text | None = None
     audits: _Text | None = None
     baseline: _Text | None = None

@@ -20,6 +20,8 @@ from sears_dsl.judge.grammar import (
     load_grammar,
 )
 from sears_dsl.judge.grammar_file import read_grammar_file, write_grammar_file
+from sears_dsl.judge.mistakes.finding import mistakes
+from sears_dsl.tagging.loading import load_tagger
 
 TEXTS = [
     "She writes books.",
@@ -43,6 +45,12 @@ PLAIN_MISTAKES = [
     ("What does he want?", "What do he want?"),
     ("It is the best movie of the year.", "It is a best movie of the year."),
     ("We went to the park.", "We went the to park."),
+    ("Katherine can't help herself.", "Katherine can't help himself."),
+    ("The girls who met John hurt themselves.", "The girls who met John hurt himself."),
+    ("Kayla says that Steven won't hurt himself.", "Kayla says that Steven won't hurt herself."),
+    ("Marie won't think about herself.", "Marie won't think about itself."),
+    ("Edward hid the cats.", "Edward hidden the cats."),
+    ("The forgotten letter came.", "The forgot letter came."),
 ]
 
 
@@ -61,6 +69,27 @@ def test_plain_mistakes_read_worse(grammar: Grammar) -> None:
     bad = grammar.surprise([pair[1] for pair in PLAIN_MISTAKES])
     assert (good < bad).all()
     assert (evidence[:, : GRAMMAR.index("worse_text") + 1] > 0).all()
+
+
+GOOD = [
+    "The teacher hurt herself.",
+    "Be yourself, and help yourselves.",
+    "It's himself that this cashier attacked.",
+    "The sister of John hurt herself.",
+    "Mary gave her brother a picture of himself.",
+    "Mary and John like themselves.",
+    "The team blamed themselves, and the committee itself.",
+    "He wrote the letter to Mary himself.",
+    "What he had became clear, and those they had took more.",
+    "The books written by Mary lay there.",
+    "Had they seen it?",
+    "The Drew Carey Show was on.",
+]
+
+
+def test_good_sentences_have_no_word_that_is_wrong_for_sure() -> None:
+    tagger = load_tagger("fast")
+    assert mistakes(tagger.tokenize(GOOD), tagger) == {}
 
 
 def test_nothing_changed_is_no_evidence(grammar: Grammar) -> None:

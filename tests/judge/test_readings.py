@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.readings import (
     Effect,
+    Reading,
     Readings,
     change_name,
     conditional_odds,
@@ -44,6 +45,30 @@ def test_readers_who_accept_raise_the_chance_and_those_who_refuse_lower_it() -> 
     told, unread = readings.chances(np.array([0.6, 0.6]), [MOVIE, PLAY])
     assert told > 0.8
     assert unread == pytest.approx(NONE.chances(np.array([0.6]), [PLAY])[0])
+
+
+def test_readings_of_ones_own_count_as_those_of_the_fit() -> None:
+    evident = np.array([0.4, 0.7, 0.5])
+    ours = [Reading("A movie.", "A film.", yes) for yes in (True, True, False)]
+    fitted = Read(
+        np.log(evident / (1 - evident)), np.array([True, True, False]), np.zeros(3, np.int64),
+        ["movie -> film"], np.ones(1),
+    )  # fmt: skip
+    [mean], [spread] = posteriors(fitted, Model(1.0, 0.0, 1.5))
+    found = NONE.with_readings(ours, evident)
+    effect = found.effects["movie -> film"]
+    assert (effect.read, effect.accepted) == (3, 2)
+    assert (effect.mean, effect.spread) == (pytest.approx(mean), pytest.approx(spread))
+    # One after the other they say what they say together, but for the shape of the curve.
+    one = NONE.with_readings(ours[:1], evident[:1]).with_readings(ours[1:], evident[1:])
+    assert one.effects["movie -> film"].mean == pytest.approx(mean, abs=0.05)
+    assert len({NONE.digest, found.digest, one.digest}) == 3
+
+
+def test_a_rewrite_of_several_changes_says_nothing_of_any() -> None:
+    both = Reading("A movie with a plot.", "A film with a story.", False)
+    twice = Reading("A movie is a movie.", "A film is a film.", True)
+    assert set(NONE.with_readings([both, twice], np.array([0.5, 0.5])).effects) == {"movie -> film"}
 
 
 def test_the_more_readings_the_surer() -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.batch.provenance import manifest_path
+from sears_dsl.discovery.parts import PartsChoice
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.judge.readings import Reading
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.meaning.judgements import read_judgements
@@ -17,6 +19,7 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
 from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
+from sears_dsl.vetting.readings import read_readings, told
 
 MOVIE, GOOD_MOVIE, GOOD, SHOUT, BOOK = range(5)
 
@@ -274,3 +277,28 @@ def test_who_saw_other_adversaries_answered_another_question(
     found = agreement(read_reviews(paths, ruleset), on="picks")
     assert found.pairs["ana", "ben"].items == 1
     assert found.pairs["ana", "eve"].items == 0
+
+
+def test_journals_are_readings_for_the_next_search(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    pair = {"original": "A movie.", "rewritten": "A film."}
+    shown = [["A good tale.", "A fine tale."]]
+    ana = journal_of(tmp_path, ruleset, "ana", {}, clock=clock, extra=(
+        ("accept", {"rule": ruleset.rule_ids[GOOD], "shown": [*shown, list(pair.values())]}),
+        ("pair", {**pair, "same": False}),
+    ))  # fmt: skip
+    ben = journal_of(tmp_path, ruleset, "ben", {}, clock=clock, extra=(
+        ("reject", {"rule": ruleset.rule_ids[GOOD], "reason": "unnatural", "shown": shown}),
+        ("reject", {"rule": ruleset.rule_ids[BOOK], "reason": "other", "shown": [["a", "b"]]}),
+    ))  # fmt: skip
+    readings = read_readings([ana, ben])
+    assert readings == (
+        Reading("A movie.", "A film.", False),
+        Reading("A good tale.", "A fine tale.", True),
+        Reading("A good tale.", "A fine tale.", False),
+    )
+    assert told(readings).startswith("3 readings of your own count; about 1 rewrite they contra")
+    assert PartsChoice(readings=readings).own().scorer is None
+    with pytest.raises(UsageError, match="judge alone"):
+        PartsChoice(readings=readings, scorer="meaning").own()

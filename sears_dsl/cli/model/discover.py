@@ -57,6 +57,9 @@ _SOON = 5.0
 @click.option("--known", multiple=True, metavar="FILE",
               help="Rules that people have read: a file, a folder or a shipped ruleset; they are "
               "tried first, like the shipped ones; repeatable.")  # fmt: skip
+@click.option("--readings", multiple=True, metavar="JOURNAL", type=FilePath(),
+              help="A journal of `sears vet`: what people said of rewrites counts in the judge; "
+              "repeatable.")  # fmt: skip
 @click.option("--no-known", is_flag=True, help="The shipped rules are not tried.")
 @click.option("--text", "texts", multiple=True, metavar="FILE",
               help="Unlabelled rows of the same kind, on which rules are judged; "

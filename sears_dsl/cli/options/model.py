@@ -249,6 +249,10 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
 
     choice, note = parts_choice(options), noting(options)
     own = choice.own()
+    if choice.readings:
+        from sears_dsl.vetting.readings import told
+
+        note(f"note: {told(choice.readings)}")
     with asking(output, options, show=show) as asked:
         tell_of_protection(asked.data, note)
         check_rows(

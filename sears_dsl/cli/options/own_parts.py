@@ -45,6 +45,7 @@ def scorer_option(
 def parts_choice(options: dict[str, Any]) -> PartsChoice:
     """What the options of a command that decides by scores choose."""
     from sears_dsl.discovery.parts import PartsChoice
+    from sears_dsl.vetting.readings import read_readings
 
     # The default width is no choice: it goes with paraphrases of one's own.
     given = click.get_current_context().get_parameter_source("beam")
@@ -53,5 +54,6 @@ def parts_choice(options: dict[str, Any]) -> PartsChoice:
         paraphraser=options.get("paraphrases"),
         paraphrases="paraphrases" in options,
         beam=options.get("beam") if given is ParameterSource.COMMANDLINE else None,
+        readings=read_readings(options.get("readings", ())),
         **{name: options[name] for name in ("tau", "pivots", "device", "jobs")},
     )
