@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Float32Array
 
-# Rows of one product of matrices, always: so no row's result depends on how many there are.
-_ROWS = 64
+# Rows of one product of matrices, always, and they lie across it: of more rows, or of rows along
+# it, libraries compute some with other last bits than others (OpenBLAS on AVX2 processors).
+_ROWS = 16
 
 
 class Layout(NamedTuple):
@@ -55,7 +56,8 @@ def product(x: Float32Array, weights: Float32Array, bias: Float32Array) -> Float
     blocks = -(-count // _ROWS)
     padded = np.zeros((blocks * _ROWS, x.shape[1]), np.float32)
     padded[:count] = x
-    found = np.matmul(padded.reshape(blocks, _ROWS, -1), weights)
+    across = padded.reshape(blocks, _ROWS, -1).transpose(0, 2, 1)
+    found = np.ascontiguousarray(np.matmul(weights.T, across).transpose(0, 2, 1))
     return np.asarray(found.reshape(blocks * _ROWS, -1)[:count] + bias)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from sears_dsl.judge.english import tags_of
 from sears_dsl.judge.mistakes.persons import REFLEXIVES, Referent, is_name, referent
-from sears_dsl.judge.mistakes.words import AUXILIARIES, BE, ENDS, FINITE, Word
+from sears_dsl.judge.mistakes.words import AUXILIARIES, BE, ENDS, FINITE, TaggedWord
 
 _VERBS = FINITE | {"VB", "VBN", "VBG"}
 _BETWEEN = frozenset(("RB", "RP", "TO", "RBR"))
@@ -31,15 +31,14 @@ _CLAUSE_OPENERS = frozenset(
 _OF_MANY = frozenset(("lot", "lots", "number", "couple", "most", "some", "all", "many", "few"))
 
 
-def disagreements(words: Sequence[Word]) -> list[int]:
+def disagreements(words: Sequence[TaggedWord]) -> list[int]:
     """The places of reflexive pronouns that agree with nothing that they could go back to.
 
     Example:
-        >>> katherine = [Word("Katherine", "NNP"), Word("hurt", "VBD"), Word("himself", "PRP")]
-        >>> disagreements(katherine)
-        [2]
-        >>> disagreements([Word("She", "PRP"), *katherine[1:2], Word("herself", "PRP")])
-        []
+        >>> def told(tagged):
+        ...     return disagreements([TaggedWord(*word.split("/")) for word in tagged.split()])
+        >>> told("Katherine/NNP hurt/VBD himself/PRP"), told("She/PRP hurt/VBD herself/PRP")
+        ([2], [])
     """
     places = [at for at, word in enumerate(words) if word.text.lower() in REFLEXIVES]
     if not places:
@@ -50,7 +49,7 @@ def disagreements(words: Sequence[Word]) -> list[int]:
     return [at for at in places if _is_wrong(words, at, meant)]
 
 
-def _is_wrong(words: Sequence[Word], at: int, meant: Sequence[Referent]) -> bool:
+def _is_wrong(words: Sequence[TaggedWord], at: int, meant: Sequence[Referent]) -> bool:
     wanted = REFLEXIVES[words[at].text.lower()]
     subject = _subject(words, at)
     if subject is not None:
@@ -60,24 +59,24 @@ def _is_wrong(words: Sequence[Word], at: int, meant: Sequence[Referent]) -> bool
     return not any(_agree(wanted, each) for each in meant)
 
 
-def _retagged(words: Sequence[Word]) -> list[Word]:
+def _retagged(words: Sequence[TaggedWord]) -> list[TaggedWord]:
     """The words with better tags: names are no adverbs, and what has an object is a verb."""
     found = list(words)
     for at, (text, tag) in enumerate(words):
         low = text.lower()
         if tag[:3] == "NNP" and text.islower():
             verb = sorted(tags_of(low) & {"VBD", "VBZ"})
-            found[at] = Word(text, verb[0] if verb else "NN")
+            found[at] = TaggedWord(text, verb[0] if verb else "NN")
         elif tag != "NNP" and is_name(text) and not tags_of(low):
-            found[at] = Word(text, "NNP")
+            found[at] = TaggedWord(text, "NNP")
         elif tag == "JJ" and "VBN" in tags_of(low) and _tag(words, at + 1) in ("PRP", "NNP"):
             before = next((word for word in reversed(words[:at]) if word.tag != "RB"), None)
             helped = before is not None and before.text.lower() in AUXILIARIES
-            found[at] = Word(text, "VBN" if helped else "VBD")
+            found[at] = TaggedWord(text, "VBN" if helped else "VBD")
     return found
 
 
-def _tag(words: Sequence[Word], at: int) -> str:
+def _tag(words: Sequence[TaggedWord], at: int) -> str:
     return words[at].tag if at < len(words) else ""
 
 
@@ -92,7 +91,7 @@ def _agree(wanted: Referent, other: Referent) -> bool:
     return "" in kinds or len(kinds) == 1 or ("human" in kinds and "thing" not in kinds)
 
 
-def _subject(words: Sequence[Word], at: int) -> Referent | None:
+def _subject(words: Sequence[TaggedWord], at: int) -> Referent | None:
     """Whom the subject of a reflexive's verb means; None where it is not plain which that is."""
     begin = max((place for place in range(at) if words[place].text in ENDS), default=-1) + 1
     first = at - 1
@@ -126,12 +125,12 @@ def _subject(words: Sequence[Word], at: int) -> Referent | None:
     return _head(words, phrase, first)
 
 
-def _opens_clause(word: Word) -> bool:
+def _opens_clause(word: TaggedWord) -> bool:
     low = word.text.lower()
     return low in _CLAUSE_OPENERS or (low == "that" and word.tag == "IN")
 
 
-def _phrase(words: Sequence[Word], begin: int, last: int) -> int | None:
+def _phrase(words: Sequence[TaggedWord], begin: int, last: int) -> int | None:
     """Where the noun phrase begins that ends with a word; None where it may be two."""
     if words[last].tag == "PRP":
         return last
@@ -148,7 +147,7 @@ def _phrase(words: Sequence[Word], begin: int, last: int) -> int | None:
     return None if (mixed and "POS" not in inside) or preceded else first
 
 
-def _head(words: Sequence[Word], first: int, last: int) -> Referent | None:
+def _head(words: Sequence[TaggedWord], first: int, last: int) -> Referent | None:
     """Whom a noun phrase means: its last noun, or the first name of a full one."""
     place = last
     while place > first and words[place].tag == words[place - 1].tag == "NNP":
@@ -156,7 +155,9 @@ def _head(words: Sequence[Word], first: int, last: int) -> Referent | None:
     return referent(*words[place])
 
 
-def _beyond_relative(words: Sequence[Word], begin: int, phrase: int, at: int) -> Referent | None:
+def _beyond_relative(
+    words: Sequence[TaggedWord], begin: int, phrase: int, at: int
+) -> Referent | None:
     """The subject before a relative clause: *the girls who saw John* hurt themselves.
 
     It is sure where the sentence has one relative clause, that follows its first noun phrase and is

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sears_dsl.judge.mistakes.agreement import disagreements
 from sears_dsl.judge.mistakes.persons import REFLEXIVES
 from sears_dsl.judge.mistakes.verb_forms import form_of, wrong_forms
-from sears_dsl.judge.mistakes.words import Word
+from sears_dsl.judge.mistakes.words import TaggedWord
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
 
@@ -41,7 +41,7 @@ def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
     tagged = tagger.tag([tokens.texts[row] for row in rows])
     found = {}
     for at, row in enumerate(rows):
-        words = [Word(token.text, token.fine) for token in tagged.row(at)]
+        words = [TaggedWord(token.text, token.fine) for token in tagged.row(at)]
         places = sorted({*disagreements(words), *wrong_forms(words)})
         if places:
             found[row] = places

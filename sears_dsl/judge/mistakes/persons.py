@@ -99,7 +99,7 @@ def referent(word: str, tag: str) -> Referent | None:
     Example:
         >>> referent("Katherine", "NNP"), referent("waitresses", "NNS").number
         (Referent(kind='female', number='one', person=3), 'several')
-        >>> referent("teacher", "NN").kind, referent("Lee", "NNP"), referent("saw", "VBD")
+        >>> referent("teacher", "NN").kind, referent("Zork", "NNP"), referent("saw", "VBD")
         ('human', Referent(kind='', number='', person=3), None)
     """
     low = word.lower().replace("’", "'")

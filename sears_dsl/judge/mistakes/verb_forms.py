@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from sears_dsl.judge.english import tags_of
-from sears_dsl.judge.mistakes.words import AUXILIARIES, BE, ENDS, FINITE, HAVE, Word
+from sears_dsl.judge.mistakes.words import AUXILIARIES, BE, ENDS, FINITE, HAVE, TaggedWord
 
 _SUBJECTS = frozenset(("i", "he", "she", "we", "they"))
 _BEFORE_NOUNS = frozenset(("a", "an", "the", "my", "your", "our", "their", "every"))
@@ -42,14 +42,14 @@ def form_of(word: str) -> str:
     return ""
 
 
-def wrong_forms(words: Sequence[Word]) -> list[int]:
+def wrong_forms(words: Sequence[TaggedWord]) -> list[int]:
     """The places of past forms for participles, and of participles for past forms.
 
     Example:
-        >>> wrong_forms([Word("He", "PRP"), Word("has", "VBZ"), Word("wrote", "VBD")])
-        [2]
-        >>> wrong_forms([Word("They", "PRP"), Word("seen", "VBN"), Word("it", "PRP")])
-        [1]
+        >>> def told(tagged):
+        ...     return wrong_forms([TaggedWord(*word.split("/")) for word in tagged.split()])
+        >>> told("He/PRP has/VBZ wrote/VBD"), told("They/PRP seen/VBN it/PRP")
+        ([2], [1])
     """
     found = []
     for at, word in enumerate(words):
@@ -61,7 +61,7 @@ def wrong_forms(words: Sequence[Word]) -> list[int]:
     return found
 
 
-def _as_participle(words: Sequence[Word], at: int) -> bool:
+def _as_participle(words: Sequence[TaggedWord], at: int) -> bool:
     """Whether a past form stands after *have* or *be*, or after an article."""
     low = words[at].text.lower()
     adjective = "JJ" in tags_of(low)
@@ -83,7 +83,7 @@ def _as_participle(words: Sequence[Word], at: int) -> bool:
     return not any(word.tag[:2] == "NN" for word in earlier) or words[subject].tag[:2] == "NN"
 
 
-def _as_past(words: Sequence[Word], at: int) -> bool:
+def _as_past(words: Sequence[TaggedWord], at: int) -> bool:
     """Whether a participle is the only verb of its sentence, beside a subject and an object."""
     subject = _before(words, at)
     begin = _begin(words, at)
@@ -104,7 +104,7 @@ def _as_past(words: Sequence[Word], at: int) -> bool:
     )
 
 
-def _before(words: Sequence[Word], at: int) -> int:
+def _before(words: Sequence[TaggedWord], at: int) -> int:
     """The place of the last word before that is no adverb; -1 if there is none."""
     place = at - 1
     while place >= 0 and words[place].tag in _ADVERBS:
@@ -112,5 +112,5 @@ def _before(words: Sequence[Word], at: int) -> int:
     return place
 
 
-def _begin(words: Sequence[Word], at: int) -> int:
+def _begin(words: Sequence[TaggedWord], at: int) -> int:
     return max((place for place in range(at) if words[place].text in ENDS), default=-1) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Word(NamedTuple):
+class TaggedWord(NamedTuple):
     """A word with its fine (Penn) tag."""
 
     text: str
