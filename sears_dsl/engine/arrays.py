@@ -131,6 +131,9 @@ class Heads(NamedTuple):
             that a token of the class satisfies; no words where `remember` looks itself.
         known: bool (classes,): whether that was worked out for a class.
         candidates: int32 (symbols,): room.
+        silent: int64 (any, 3): classes of five tokens in a row (fewer where it ends), and whether
+            it begins there, of which the first begins no instance, whatever follows; without rows
+            where that is not remembered.
     """
 
     slots: Int64Array
@@ -140,6 +143,7 @@ class Heads(NamedTuple):
     follows: UInt64Array
     known: Flags
     candidates: Int32Array
+    silent: Int64Array
 
 
 class ProtectedPlaces(NamedTuple):

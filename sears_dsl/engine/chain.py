@@ -113,19 +113,20 @@ class _Going:
         """Go on with the text that a rule left; False if the rule is left out of this row."""
         if rewrite.rule in self.without:
             return False
-        step = SpanMap(rewrite.edits)
-        places: list[tuple[int, int]] = []
-        for number, span in enumerate(self.intact):
-            place = step.map(*span)
-            if place is None:
-                self.left_out.append((rewrite.rule, number))
-                return False
-            places.append(place)
-        self.intact = places
+        if self.intact or self.protected:
+            step = SpanMap(rewrite.edits)
+            places: list[tuple[int, int]] = []
+            for number, span in enumerate(self.intact):
+                place = step.map(*span)
+                if place is None:
+                    self.left_out.append((rewrite.rule, number))
+                    return False
+                places.append(place)
+            self.intact = places
+            moved = (step.map(start, end) for start, end in self.protected)
+            self.protected = [span for span in moved if span is not None]
         if not self.steps:
             self.original = rewrite.original
-        moved = (step.map(start, end) for start, end in self.protected)
-        self.protected = [span for span in moved if span is not None]
         self.text = rewrite.text
         self.next_rule = rewrite.rule + 1
         self.steps.append((rewrite.rule, rewrite.edits))
@@ -201,7 +202,7 @@ def _round(
     for places, tokens in prepare([row.text for row in going]):
         rows = [going[place] for place in places]
         protected = [row.protected for row in rows]
-        matches = search(program, tokens, extent=scope, protected=protected, jobs=jobs)
+        matches = search(program, tokens, extent=scope, protected=protected, jobs=jobs, again=True)
         next_rules = np.array([row.next_rule for row in rows])
         left = matches.select(matches.rules >= next_rules[matches.rows])
         while len(left):

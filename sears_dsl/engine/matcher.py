@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeGuard, cast
 
 import numpy as np
@@ -37,7 +37,7 @@ from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import FindingTagger, Tagger
+from sears_dsl.tagging.tagger import FindingTagger, RetaggingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
 _FEW_ROWS = 4
@@ -421,7 +421,7 @@ class Matcher:
         """All rules one after another on every unit."""
         return chain_rows(
             texts,
-            prepare=self.prepare,
+            prepare=partial(self.prepare, again=True),
             program=self.program,
             rendering=self.rendering,
             rules=len(self.rules),
@@ -434,7 +434,7 @@ class Matcher:
         )
 
     def prepare(
-        self, texts: Sequence[str], *, prefilter: bool = True
+        self, texts: Sequence[str], *, prefilter: bool = True, again: bool = False
     ) -> Iterator[tuple[list[int], Tokens]]:
         """Tokenize, and tag, the texts that a rule may match.
 
@@ -455,7 +455,12 @@ class Matcher:
                 chosen = texts if len(rows) == len(texts) else [texts[row] for row in rows]
                 with self._alone:
                     tagger = self.tagger
-                    cut = tagger.tag(chosen) if tier == TAGS else tagger.tokenize(chosen)
+                    if tier == TOKENS:
+                        cut = tagger.tokenize(chosen)
+                    elif again and isinstance(tagger, RetaggingTagger):
+                        cut = tagger.tag_again(chosen)
+                    else:
+                        cut = tagger.tag(chosen)
                 yield rows, separated(cut)
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:

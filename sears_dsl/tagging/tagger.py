@@ -65,6 +65,17 @@ class FindingTagger(Protocol):
         """
 
 
+@runtime_checkable
+class RetaggingTagger(Protocol):
+    """A tagger that is sooner done with texts of which it tagged the most just before.
+
+    Optional: rules one after another change little of a text at a time.
+    """
+
+    def tag_again(self, texts: Sequence[str]) -> Tokens:
+        """What `tag` gives."""
+
+
 def identity_of(tagger: Tagger) -> str:
     """Name and version in one line, as manifests and reports state them.
 

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 
 import pytest
 
+from sears_dsl.catalogue import shipped
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.matches import TokenRange
+from sears_dsl.engine.matches import Scope, TokenRange
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
-from sears_dsl.language.loader import parse
+from sears_dsl.language.loader import load, parse
 from sears_dsl.language.rule import Element, Negation, Rule, Tag, Text
 from sears_dsl.language.rule import Literal as Word
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Tokens
 
@@ -105,6 +107,31 @@ def test_a_chain_applies_rules_in_their_order() -> None:
     assert rows[0].original == "A movie is a movie"
     assert rows[1].text is text
     assert rows[1].steps == ()
+
+
+REVIEWS = (
+    "I don't think it's a very good movie, but I can't say that I didn't like it.",
+    "The film isn't bad - \"it is\" what it is, really; you'll love it or you will not.",
+    "What is the color of the tray? It was probably gray. Do not ask me, however!",
+    "THIS MOVIE WASN'T GOOD. However, the actors were great and I'd watch it again.",
+)
+
+
+@pytest.mark.parametrize("scope", ["first", "all"])
+def test_a_chain_of_shipped_rules_is_one_after_another(scope: Scope) -> None:
+    themes = ("contractions/", "discourse/", "synonyms/reviews")
+    rulesets = [load(path) for name, path in shipped().items() if name.startswith(themes)]
+    matcher = compile_rules(rulesets, tagger=FastTagger())
+    naive = compile_rules(rulesets, tagger=FastTagger())
+    # The second time most is known from the first.
+    for rows in (REVIEWS, REVIEWS[::-1]):
+        for row in matcher.chain(rows, scope=scope):
+            text, last, steps = row.original, -1, []
+            while found := [each for each in naive.apply([text], scope=scope) if each.rule > last]:
+                text, last = found[0].text, found[0].rule
+                steps.append((last, found[0].edits))
+            assert (row.text, list(row.steps)) == (text, steps)
+            assert len(steps) > 1
 
 
 def test_protected_spans_move_along_a_chain() -> None:

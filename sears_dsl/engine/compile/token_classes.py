@@ -139,8 +139,15 @@ class HeadsPool:
     def __init__(self) -> None:
         self._idle: list[Heads] = []
 
-    def take(self, tokens: int, classes: Classes, rules: Rules) -> Heads:
-        """Heads for a scan of so many tokens; to be given back."""
+    def take(self, tokens: int, classes: Classes, rules: Rules, *, again: bool) -> Heads:
+        """Heads for a scan of so many tokens; to be given back.
+
+        Args:
+            tokens: how many.
+            classes: of their types.
+            rules: what is looked for.
+            again: whether to remember which tokens begin nothing.
+        """
         pairs = min(_PAIRS, 1 << tokens.bit_length())
         count, words = classes.holds.shape
         if rules.root_edges > _MOST_ROOT_EDGES:
@@ -158,7 +165,10 @@ class HeadsPool:
                 follows=np.zeros((count, words), np.uint64),
                 known=np.zeros(count, np.bool_),
                 candidates=np.empty(len(rules.root), np.int32),
+                silent=np.zeros((0, 3), np.int64),
             )
+        if again and len(heads.silent) < pairs:
+            heads = heads._replace(silent=np.full((pairs, 3), -1, np.int64))
         if len(heads.known) < count:
             follows = np.zeros((2 * count, words), np.uint64)
             known = np.zeros(2 * count, np.bool_)

@@ -39,6 +39,9 @@ from sears_dsl.engine.match.pairs import remember
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 
+# Tokens in a row of which it is remembered that nothing begins with the first.
+SILENT_TOKENS = 5
+
 
 @kernel
 def _grown(array: Any, size: Integer) -> Any:
@@ -120,6 +123,8 @@ def collect(  # noqa: PLR0915, PLR0917
         and not protected
         and most < heads.arena.shape[0] // 4
     )
+    silent = heads.silent
+    recalling = silent.shape[0] > 0 and not everywhere and not protected
     arena = heads.arena
     stack_size = (rules.deepest + 1) * widest + (most if remembering else 0)
     stack_nodes = np.empty(stack_size, np.int32)
@@ -144,6 +149,28 @@ def collect(  # noqa: PLR0915, PLR0917
                     following < 0 or classes.first[kind] & bits[following] == 0
                 ):
                     continue
+            begins = False  # whether an instance begins here
+            farthest = np.int64(place + 1)  # the last place that was looked at
+            if recalling:
+                first_key = (np.int64(kind) << NODE_SHIFT) | np.int64(following + 1)
+                second_key = np.int64(0)
+                third_key = np.int64(place == begin)
+                for ahead in range(2, min(SILENT_TOKENS, int(end - place))):
+                    beyond = np.int64(of_type[type_ids[place + ahead]]) + 1
+                    if ahead < 4:
+                        second_key = (second_key << NODE_SHIFT) | beyond
+                    else:
+                        third_key |= beyond << 1
+                mixed = first_slot(first_key >> NODE_SHIFT, following + 1, 1 << 30)
+                mixed = first_slot(mixed, second_key >> NODE_SHIFT, 1 << 30)
+                mixed = first_slot(mixed, second_key & 0xFFFFFFFF, 1 << 30)
+                recalled = first_slot(mixed, third_key, silent.shape[0])
+                if (
+                    silent[recalled, 0] == first_key
+                    and silent[recalled, 1] == second_key
+                    and silent[recalled, 2] == third_key
+                ):
+                    continue
             if remembering:
                 pair = (np.int64(kind) << NODE_SHIFT) | np.int64(following + 1)
                 slot = first_slot(kind, following + 1, heads.slots.shape[0])
@@ -154,6 +181,7 @@ def collect(  # noqa: PLR0915, PLR0917
                     continue
                 rank = np.int64(place - begin) << ORDER_BITS
                 nodes_at = base + 3 + arena[base]
+                begins = arena[base] > 0
                 for at in range(base + 3, nodes_at):
                     pattern = arena[at]
                     if best[pattern] >> RANK_BITS != stamp:
@@ -163,6 +191,7 @@ def collect(  # noqa: PLR0915, PLR0917
                 if arena[base + 1] == 0:
                     continue
                 third = np.uint64(0)
+                farthest = np.int64(place + 2)
                 if place + 2 < end:
                     third = bits[of_type[type_ids[place + 2]]]
                 if arena[base + 2] == 0 and heads.masks[slot] & third == 0:
@@ -203,6 +232,7 @@ def collect(  # noqa: PLR0915, PLR0917
                         start, stop, row, protection.covered, protection.closed
                     ):
                         continue
+                    begins = True
                     rank = (np.int64(start - begin) << ORDER_BITS) | np.int64(order)
                     if extent != EXTENT_FIRST:
                         if total == hits.shape[0]:
@@ -215,6 +245,7 @@ def collect(  # noqa: PLR0915, PLR0917
                         found += 1
                     elif rank < best[pattern] & RANK:
                         best[pattern] = (stamp << RANK_BITS) | rank
+                farthest = max(farthest, np.int64(after))
                 if after >= end:
                     continue
                 kind = of_type[type_ids[after]]
@@ -248,6 +279,7 @@ def collect(  # noqa: PLR0915, PLR0917
                             place, after + 1, row, protection.covered, protection.closed
                         ):
                             continue
+                        begins = True
                         rank = np.int64(place - begin) << ORDER_BITS
                         if extent != EXTENT_FIRST:
                             if total == hits.shape[0]:
@@ -259,6 +291,10 @@ def collect(  # noqa: PLR0915, PLR0917
                             best[pattern] = (stamp << RANK_BITS) | rank
                             touched[found] = pattern
                             found += 1
+            if recalling and not begins and farthest < place + SILENT_TOKENS:
+                silent[recalled, 0] = first_key
+                silent[recalled, 1] = second_key
+                silent[recalled, 2] = third_key
         if extent == EXTENT_FIRST:
             if total + found > hits.shape[0]:
                 hits = _grown(hits, total + found)

@@ -53,6 +53,7 @@ def search(
     extent: Extent = "first",
     protected: Protected | None = None,
     jobs: int = 1,
+    again: bool = False,
 ) -> Matches:
     """Find the instances of all rules in all rows.
 
@@ -62,6 +63,8 @@ def search(
         extent: which instances of a rule in a row; of rules with a rate ``first`` means all.
         protected: for each row spans of characters in which no instance may be.
         jobs: threads.
+        again: most of the rows was searched just before, or will be soon: it is remembered which
+            tokens begin nothing.
 
     Raises:
         UsageError: an unknown extent, jobs under 1, or protected spans for another number of rows.
@@ -83,6 +86,7 @@ def search(
         extent="all" if extent == "first" and len(program.rated) else extent,
         protected=protected,
         jobs=jobs,
+        again=again,
     )
     if extent == "first" and len(program.rated):
         heads = (np.diff(found.rules, prepend=-1) != 0) | (np.diff(found.rows, prepend=-1) != 0)
@@ -124,6 +128,7 @@ def _searched(
     extent: Extent,
     protected: Protected | None,
     jobs: int,
+    again: bool,
 ) -> Matches:
     """The instances of the rules that paths lead to."""
     row_offsets = _plain(tokens.row_offsets)
@@ -137,7 +142,7 @@ def _searched(
     def scan(block: tuple[int, int]) -> _Hits:
         low, high = block
         rows = (low, high, _EXTENTS[extent], row_offsets, type_ids)
-        heads = pool.take(len(type_ids), classes, program.rules)
+        heads = pool.take(len(type_ids), classes, program.rules, again=again)
         hits, offsets = collect(*rows, classes, program.rules, heads, protection)
         pool.give_back(heads)
         return _Hits(low, hits, offsets, int(count_instances(hits, program.rules)))

@@ -42,6 +42,7 @@ from sears_dsl.tagging.fast.features import (
     folded_case,
     kinds_of_characters,
     mark,
+    mixed,
     neighbour_keys,
     row_casing,
     spelling_key,
@@ -57,6 +58,10 @@ UNCERTAIN = 255
 # Steps of plain Python that a token and a new word cost, for `expect`.
 _STEPS_OF_TOKEN = 25
 _STEPS_OF_WORD = 40
+
+
+# Tags that are remembered by the words around them: 6 MiB.
+_MOST_SAID = 1 << 18
 
 
 class WordSource(Protocol):
@@ -194,16 +199,22 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
 
 
 @kernel
-def _tag_rows(  # noqa: PLR0917 - arrays, in the order in which they are made
+def _tag_rows(  # noqa: PLR0915, PLR0917 - arrays, in the order in which they are made
     row_offsets: Any,
     words: Any,
     contexts: Any,
     classes: Any,
     weights: TaggerTables,
     known: KnownWords,
+    said: Any,
     fine: Any,
 ) -> None:
-    """Tag every row from left to right; contexts and classes are those of the tokens."""
+    """Tag every row from left to right; contexts and classes are those of the tokens.
+
+    All that a tag depends on are five words, the two tags before, the casing of the row, and which
+    half of a pair of quotation marks stands here: ``said`` holds them, and the tag that they had.
+    It has no rows where nothing is to be remembered.
+    """
     keys = np.zeros(NEIGHBOUR_KEYS + TAG_KEYS, np.int64)
     held = np.zeros(NEIGHBOUR_KEYS + TAG_KEYS, np.int64)
     neighbours = keys[:NEIGHBOUR_KEYS]
@@ -240,6 +251,27 @@ def _tag_rows(  # noqa: PLR0917 - arrays, in the order in which they are made
                 casing_after = (
                     np.int64(known.casings[words[place + 1]]) if place + 1 < end else np.int64(0)
                 )
+                if said.shape[0] > 0:
+                    two = np.int64(words[place - 2]) if place > start + 1 else np.int64(-1)
+                    one = np.int64(words[place - 1]) if place > start else np.int64(-1)
+                    next_one = np.int64(words[place + 1]) if place + 1 < end else np.int64(-1)
+                    next_two = np.int64(words[place + 2]) if place + 2 < end else np.int64(-1)
+                    state = (casing_of_row << 14) | (half << 12) | (before << 6) | second
+                    first_key = ((two + 1) << 32) | (one + 1)
+                    second_key = (np.int64(word) << 32) | (next_one + 1)
+                    third_key = ((next_two + 1) << 16) | state
+                    slot = (
+                        mixed(np.int64(121), first_key)
+                        ^ mixed(np.int64(122), second_key)
+                        ^ mixed(np.int64(123), third_key)
+                    ) & np.int64(said.shape[0] - 1)
+                    if (
+                        said[slot, 0] == first_key
+                        and said[slot, 1] == second_key
+                        and said[slot, 2] >> 8 == third_key
+                    ):
+                        best = said[slot, 2] & 255
+            if best == UNCERTAIN:
                 pair = casing_pair(mark_before, half, casing_of_row, casing)
                 triple = casing_triple(casing_before, casing, casing_after, casing_of_row)
                 last_tags = before * (TAGS + 1) + second
@@ -261,6 +293,10 @@ def _tag_rows(  # noqa: PLR0917 - arrays, in the order in which they are made
                 for tag in range(1, TAGS):
                     if scores[tag] > scores[best]:
                         best = np.int64(tag)
+                if said.shape[0] > 0:
+                    said[slot, 0] = first_key
+                    said[slot, 1] = second_key
+                    said[slot, 2] = (third_key << 8) | best
             fine[place] = best
             mark_before = here
             second = before
@@ -300,9 +336,15 @@ class Perceptron:
         self._words: WordSource | None = None
         self._described = 0
         self._known = _room(0)
+        self._said = _nothing_said(0)
 
     def tag(
-        self, row_offsets: Int32Array, words_of_tokens: Int32Array, words: WordSource
+        self,
+        row_offsets: Int32Array,
+        words_of_tokens: Int32Array,
+        words: WordSource,
+        *,
+        again: bool = False,
     ) -> tuple[TagIds, TagIds]:
         """The fine and the coarse tag of each token.
 
@@ -310,6 +352,8 @@ class Perceptron:
             row_offsets: (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1].
             words_of_tokens: (tokens,): numbers in ``words``.
             words: the distinct words, such as a tokenizer's `Words`.
+            again: most of the rows was tagged just before, or will be soon: what is said of five
+                words is remembered. Only one thread at a time may ask for this.
 
         Returns:
             Numbers in `fine` and in `coarse`, uint8 (tokens,) both.
@@ -319,7 +363,12 @@ class Perceptron:
         contexts = known.contexts[words_of_tokens]
         classes = known.classes[words_of_tokens]
         tables = self._tables
-        _tag_rows(row_offsets, words_of_tokens, contexts, classes, tables, known, fine)
+        said = _nothing_said(0)
+        if again:
+            if len(self._said) < min(len(fine), _MOST_SAID):
+                self._said = _nothing_said(min(2 * len(fine), _MOST_SAID))
+            said = self._said
+        _tag_rows(row_offsets, words_of_tokens, contexts, classes, tables, known, said, fine)
         coarse: TagIds = tables.coarse_of[known.groups[words_of_tokens], fine]
         return fine, coarse
 
@@ -341,6 +390,7 @@ class Perceptron:
         with self._lock:
             if self._words is not words:
                 self._words, self._described, self._known = words, 0, _room(0)
+                self._said = _nothing_said(0)
             first, last = self._described, len(words)
             expect(tokens * _STEPS_OF_TOKEN + (last - first) * _STEPS_OF_WORD)
             if last > len(self._known.contexts):
@@ -371,6 +421,11 @@ def _room(words: int) -> KnownWords:
         certain=np.zeros(words, np.uint8),
         groups=np.zeros(words, np.uint8),
     )
+
+
+def _nothing_said(tokens: int) -> Any:
+    """Room to remember the tags of so many tokens."""
+    return np.full((1 << (tokens - 1).bit_length() if tokens else 0, 3), -1, np.int64)
 
 
 def _moved(known: KnownWords, count: int, *, room: int) -> KnownWords:

@@ -65,6 +65,23 @@ def test_a_row_does_not_depend_on_its_company(tagger: FastTagger, texts: list[st
     assert together[::-1] == rows(tagger.tag(texts[::-1]))
 
 
+WORDS = ("the", "The", "saw", "saw", "like", "that", "her", '"', "'s", "IS", "run", "3", ",", "n't")
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), min_size=1, max_size=4), st.data())
+@settings(deadline=None, max_examples=40)
+def test_tagging_again_what_changed_little_gives_the_same(
+    tagger: FastTagger, drawn: list[list[str]], data: st.DataObject
+) -> None:
+    repeating = FastTagger()
+    for _ in range(4):
+        texts = [" ".join(words) for words in drawn]
+        assert rows(repeating.tag_again(texts)) == rows(tagger.tag(texts))
+        for words in filter(None, drawn):
+            place = data.draw(st.integers(0, len(words) - 1))
+            words[place : place + 1] = data.draw(st.lists(st.sampled_from(WORDS), max_size=2))
+
+
 def test_forgetting_changes_nothing(tagger: FastTagger) -> None:
     forgetful = FastTagger()
     forgetful._tokenizer = FastTokenizer(most_chunks=3)
