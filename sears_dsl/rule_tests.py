@@ -4,8 +4,8 @@ In: a `Ruleset` and a tagger. Out: one `RuleTestResult` for each `test` line, in
 A test is about its own rule alone, under scope ``first`` and the unit that the file asks for.
 Where the text pins its tags (``What/PRON/WP``) they are taken from there; the other texts are
 tagged in one batch, and only if there are any, so that a file of pinned tests needs no tagger
-installed. Of a rule whose vectors are not installed, or that wants a paraphraser that was not given,
-no test is run.
+installed. Of a rule whose vectors are not installed, or that wants a paraphraser that was not
+given, no test is run.
 Costs one compilation and one pass over the texts, whatever the number of rules.
 """
 
@@ -106,8 +106,7 @@ def _actual(
     matcher = compile_rules([tested], tagger=tagger, sources=sources)
     tokens = _tokens([test.text for _, test in cases], matcher.tagger)
     found = {
-        (rules[rewrite.rule], rewrite.row): rewrite.text
-        for rewrite in _rewrites(matcher, tokens)
+        (rules[rewrite.rule], rewrite.row): rewrite.text for rewrite in _rewrites(matcher, tokens)
     }
     return {
         (rule, test): found[rule, row]
