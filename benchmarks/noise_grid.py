@@ -42,7 +42,7 @@ from benchmarks.noisy_squad import (
 )
 from benchmarks.record import Row, write_record
 from benchmarks.small_reader import Sure, train
-from sears_dsl.auditing.failures.instances import Feature, Instances
+from sears_dsl.auditing.failures.instances import Feature, LearningRows
 from sears_dsl.auditing.failures.learning import fold_interval, learn, numbers_of
 from sears_dsl.auditing.slicing.computed import Computed, read_slicings
 from sears_dsl.batch.share import Share
@@ -322,7 +322,7 @@ def error_prediction(name: str, found: dict[str, dict[str, Judged]], asked: Samp
     return rows
 
 
-def _instances(of_noise: dict[str, Judged], tests: Sequence[Asked]) -> Instances:
+def _instances(of_noise: dict[str, Judged], tests: Sequence[Asked]) -> LearningRows:
     """The answers of the first reader of each amount, with the features of the paper."""
     columns = {
         "question": [row.question.question for row in tests] * len(AMOUNTS),
@@ -340,11 +340,11 @@ def _instances(of_noise: dict[str, Judged], tests: Sequence[Asked]) -> Instances
         features.append(Feature(slicing, kind, values.values()))
     wrong = [_exact(tests, [one.answer for one in of_noise[amount].sure[0]]) == 0
              for amount in AMOUNTS]  # fmt: skip
-    return Instances(np.concatenate(wrong), np.tile(np.arange(len(tests)), len(AMOUNTS)),
+    return LearningRows(np.concatenate(wrong), np.tile(np.arange(len(tests)), len(AMOUNTS)),
                      tuple(features))  # fmt: skip
 
 
-def _boosted(table: Instances, *, grouped: bool) -> tuple[list[float], list[tuple[str, float]]]:
+def _boosted(table: LearningRows, *, grouped: bool) -> tuple[list[float], list[tuple[str, float]]]:
     """Micro F1 of XGBoost in ten folds as it comes, names as columns of 0 and 1; and gains."""
     from sklearn.model_selection import GroupKFold, KFold
     from xgboost import XGBClassifier
