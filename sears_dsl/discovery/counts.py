@@ -82,7 +82,8 @@ class Closest:
     Attributes:
         rule: its canonical text.
         lacks: ``meaning``, where too many of its rewrites on text fall below τ; ``flips``, where
-            the model bears with it; ``text``, where it acts at too few places to be judged.
+            the model bears with it; ``rate``, where it surely flips more rarely than rewordings of
+            the rows do in general; ``text``, where it acts at too few places to be judged.
         changed: searched rows that it changes.
         asked: how many of them the model was asked about.
         flips: how many of these the model then has wrong.
@@ -90,7 +91,7 @@ class Closest:
     """
 
     rule: str
-    lacks: OneOf["meaning", "flips", "text"]
+    lacks: OneOf["meaning", "flips", "rate", "text"]
     changed: int
     asked: int
     flips: int

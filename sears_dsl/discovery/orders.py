@@ -59,17 +59,17 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     corpus = search.corpus(held_out)
     judgements = _judged(search, right, changes, corpus, tokens)
     tried = _asked(search, right, tokens, judgements.passed, held_out=held_out, base_rate=base_rate)
-    flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
+    flips = tried.counted.count(tried.answers.flips)
     enough = flips >= search.settings.flips(len(right))
     # What flips more rarely than any paraphrase is no rule, however many rows it flips.
-    often = wilson_interval(flips, seen)[1] >= base_rate
+    often = _often_enough(tried, base_rate)
     passed = np.flatnonzero(enough & often)
     return SearchOutcome(
         tried=tried,
         passed=passed,
         base_rate=base_rate,
         base_rows=base_rows,
-        closest=_closest(tried, passed, judgements, changes),
+        closest=_closest(tried, passed, often, judgements, changes),
         known=known,
         counts={
             "known": len(tried.rules) - len(judgements.passed),
@@ -86,6 +86,12 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
             "undecided": judgements.undecided,
         },
     )
+
+
+def _often_enough(tried: Tried, base_rate: float) -> NDArray[np.bool_]:
+    """Of which rules it is not sure that they flip rows more rarely than rewordings do."""
+    flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
+    return np.asarray(wilson_interval(flips, seen)[1] >= base_rate)
 
 
 def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips | None:
@@ -231,7 +237,11 @@ def _inserts_words(rule: Rule) -> bool:
 
 
 def _closest(
-    tried: Tried, passed: NDArray[np.int64], judgements: RuleJudgements, changes: Candidates
+    tried: Tried,
+    passed: NDArray[np.int64],
+    often: NDArray[np.bool_],
+    judgements: RuleJudgements,
+    changes: Candidates,
 ) -> tuple[Closest, ...]:
     """Of the rules that were not found those that lacked least, of each kind some."""
     flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
@@ -239,7 +249,7 @@ def _closest(
     bear = [
         Closest(
             rule=tried.texts[each],
-            lacks="flips",
+            lacks="flips" if often[each] else "rate",
             changed=int(tried.applications.changed[each]),
             asked=int(seen[each]),
             flips=int(flips[each]),

@@ -128,6 +128,10 @@ CASES: dict[str, Discovery] = {
                                        known=known("movie"), closest=CLOSEST),
     "nothing-flips": discovery(funnel=NOTHING),
     "closest-ones": discovery(funnel=NOTHING, closest=CLOSEST, known=known("really")),
+    "flips-too-rarely": discovery(
+        funnel=NOTHING,
+        closest=(replace(close("! -> .", "rate", 432, 3, verdict(60, 60, 0.95)), asked=300),),
+    ),
     "no-candidates": discovery(
         funnel=replace(NOTHING, candidates=0, judged=0, keep_meaning=0, held_out=0, searched=60,
                        right=60, rows=80, known=0, applications=0, distinct_rewrites=0),
@@ -182,10 +186,28 @@ def test_known_flips_stand_on_the_screen_first(name: str, words: tuple[str], tex
     compared(name, printed(out))
 
 
-def test_on_a_narrow_screen_examples_stand_below() -> None:
-    out = screen(width=80)
-    print_discovery(out, CASES["rules-found"], Path("found.sear"))
-    compared("narrow", printed(out))
+LONG = replace(
+    found("movie -> film / (ADJ|DET|NOUN|PROPN|PUNCT) __ (ADP|AUX|CCONJ|PART)"),
+    examples=(
+        Flip("I went there, and I saw this movie with some friends of mine. " + "They did. " * 9,
+             "I went there, and I saw this film with some friends of mine. " + "They did. " * 9,
+             "good", "bad", 0.9),
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_line_of_a_table_is_wider_than_the_screen(width: int) -> None:
+    out = screen(width)
+    rules = (*CASES["rules-found"].rules, LONG)
+    print_known(out, known("movie", "such"))
+    print_discovery(out, discovery(rules=rules), Path("found.sear"))
+    told = printed(out)
+    lines = [
+        line for line in told.splitlines() if "searched" not in line and "the model" not in line
+    ]
+    assert max(map(len, lines)) <= width
+    compared(f"{width}-columns", told)
 
 
 def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.cli.screen.console import counted, excerpt
+from sears_dsl.cli.screen.console import counted
+from sears_dsl.cli.screen.example_table import Example, table_lines
 from sears_dsl.discovery.result.report import percent
 from sears_dsl.discovery.settings import HOLDOUT_FROM
-from sears_dsl.engine.matches import Edit
 from sears_dsl.language.printer import print_rule
 from sears_dsl.statistics import wilson_interval
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     from sears_dsl.discovery.counts import Closest
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.result.found import Discovery, FoundRule
     from sears_dsl.discovery.settings import Settings
 
-# Columns that an example takes at least where it stands beside its rule.
-_LEAST_ROOM = 30
+# Screens that leave out rates.
 _NARROW = 120
 _SHOWN = 10
 _CLOSEST = 3
@@ -102,7 +100,7 @@ def print_known(out: Console, found: KnownFlips, *, so_far: bool = False) -> Non
         f"{len(best):,} of the {acting:,} that change a row"
         + (f", the best {_SHOWN}:" if len(best) > _SHOWN else ":")
     )
-    out.print(_known_table(found, best[:_SHOWN], out.width))
+    out.print(*_known_table(found, best[:_SHOWN], out.width), sep="\n")
     out.print("read by people before; their meaning on these rows is not yet scored")
 
 
@@ -116,26 +114,16 @@ def _no_known_flips(found: KnownFlips, acting: int) -> str:
     )
 
 
-def _known_table(found: KnownFlips, rules: Sequence[int], width: int) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("known rule", "from", "flips", "rate", "example", box=None, pad_edge=False)
-    table.columns[2].justify = table.columns[3].justify = "right"
-    names = [_known_name(found, rule) for rule in rules]
-    sources = [found.known.sources[rule] for rule in rules]
-    room = width - max(map(len, names)) - max(map(len, sources)) - 30
-    for rule, name, source in zip(rules, names, sources, strict=True):
+def _known_table(found: KnownFlips, rules: Sequence[int], width: int) -> Iterator[Text]:
+    rows, examples = [], []
+    for rule in rules:
         flips, changed = int(found.flips_of_rule[rule]), int(found.applications.changed[rule])
-        original, rewritten = found.example(rule)
-        table.add_row(
-            Text(name),
-            Text(source),
-            f"{flips:,} of {changed:,}",
-            percent(flips / changed),
-            _change(original, rewritten, max(_LEAST_ROOM, min(90, room))),
-        )
-    return table
+        source = found.known.sources[rule]
+        rate = percent(flips / changed)
+        rows.append([_known_name(found, rule), source, f"{flips:,} of {changed:,}", rate])
+        examples.append((*found.example(rule), ""))
+    heads = ["known rule", "from", "flips", "rate"]
+    return table_lines(heads, rows, examples, width=width, right=(2, 3))
 
 
 def _known_name(found: KnownFlips, rule: int) -> str:
@@ -283,47 +271,17 @@ def _stages(discovery: Discovery) -> str:
 
 
 def _print_rules(discovery: Discovery, out: Console) -> None:
-    """A line a rule, with its example beside it, or all examples below where there is no room."""
-    longest = max(len(_shown(each)) for each in discovery.rules)
-    room = out.width - longest - (95 if discovery.funnel.held_out else 65)
-    beside = room >= _LEAST_ROOM
-    width = min(90, room if beside else out.width - 20)
-    examples = [_example(each, width) for each in discovery.rules]
-    out.print(_table(discovery, examples if beside else None, narrow=out.width < _NARROW))
-    if not beside:
-        out.print(*filter(None, examples), sep="\n")
+    """A line a rule: flips on the rows that found it, and on those held out; how well it reads.
 
-
-def _shown(found: FoundRule) -> str:
-    return _cut(found.text)
-
-
-def _example(found: FoundRule, width: int) -> Text:
-    """A row that the rule flips, with the change marked; nothing where there is none."""
-    from rich.text import Text
-
-    if not found.examples:
-        return Text("")
-    first = found.examples[0]
-    example = _change(first.original, first.rewritten, width)
-    return example.append(f"  {first.label} → {first.prediction}", style="dim")
-
-
-def _table(discovery: Discovery, examples: Sequence[Text] | None, *, narrow: bool) -> Table:
-    """A line a rule: flips on the rows that found it, and on those held out; how well it reads."""
-    from rich.table import Table
-    from rich.text import Text
-
-    held_out = bool(discovery.funnel.held_out)
+    Its example, a row that it flips, stands beside it, or below where there is no room.
+    """
+    held_out, narrow = bool(discovery.funnel.held_out), out.width < _NARROW
     rate = ["flips"] if narrow else ["flips", "rate (95%)"]
     heads = ["rule", "from", *rate, "S ≥ τ"]
     heads += ["held out", *rate[1:], *([] if narrow else ["S ≥ τ"])] if held_out else []
-    heads += ["example"] if examples else []
-    table = Table(*heads, box=None, pad_edge=False)
-    for column in table.columns[:-1]:
-        column.no_wrap = True
-    for number, each in enumerate(discovery.rules):
-        cells = [_shown(each), each.source or "new"]
+    rows, examples = [], []
+    for each in discovery.rules:
+        cells = [_cut(each.text), each.source or "new"]
         cells += _rate(each.flips, each.asked, each.interval)[: len(rate)]
         if each.judged is None:
             cells.append(percent(each.at_tau / each.asked) if each.asked else "")
@@ -334,9 +292,17 @@ def _table(discovery: Discovery, examples: Sequence[Text] | None, *, narrow: boo
             cells += _rate(held.flips, held.changed, held.interval)[: len(rate)]
             if not narrow:
                 cells.append(percent(held.at_tau / held.changed) if held.changed else "")
-        shown = examples[number : number + 1] if examples else []
-        table.add_row(*map(Text, cells), *shown)
-    return table
+        rows.append(cells)
+        examples.append(_example(each))
+    out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
+
+
+def _example(found: FoundRule) -> Example | None:
+    """A row that the rule flips, and what becomes of the answer."""
+    if not found.examples:
+        return None
+    first = found.examples[0]
+    return first.original, first.rewritten, f"  {first.label} → {first.prediction}"
 
 
 def _rate(flips: int, asked: int, interval: tuple[float, float]) -> list[str]:
@@ -418,6 +384,8 @@ def _borne(discovery: Discovery) -> Iterator[str]:
 def _came_close(each: Closest, discovery: Discovery) -> str:
     """A rule that was not found, and what it lacked."""
     flips = f"flips {each.flips:,} of {counted(each.asked, 'row')}"
+    if each.asked < each.changed:
+        flips += f" asked about, of {each.changed:,} that it changes"
     if each.judged is None:
         read = "was read by people before"
     else:
@@ -429,6 +397,12 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
         case "flips":
             wanted = counted(discovery.minimum_flips, "flip")
             return f"{rule}: {read}, but it {flips}; {wanted} are wanted"
+        case "rate":
+            return (
+                f"{rule}: {read}, and it {flips} ({percent(each.flips / each.asked)}): surely more "
+                f"rarely than rewordings of these rows do in general "
+                f"({percent(discovery.base_rate)}), so that it is no bug of its own"
+            )
         case "text":
             places = each.judged.places if each.judged else each.changed
             return f"{rule}: acts in {counted(places, 'text')}, too few to judge it"
@@ -491,10 +465,6 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
 
 
 # ---------------------------------------------------------------- small things
-
-
-def _change(original: str, rewritten: str, width: int) -> Text:
-    return excerpt(original, [Edit(0, len(original), original, rewritten)], width=width)
 
 
 def _cut(rule: str) -> str:

@@ -269,7 +269,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         f"than a paraphrase that keeps the meaning does ({percent(manifest.base_rate)} of "
         f"{manifest.base_rows:,} rows are flipped by one).",
         *_cautions(manifest),
-        *_closest(discovery.closest),
+        *_closest(discovery.closest, discovery.base_rate),
         "",
         "## How they were found",
         "",
@@ -367,16 +367,18 @@ def _cautions(manifest: Manifest) -> list[str]:
     return lines
 
 
-def _closest(closest: Sequence[Closest]) -> list[str]:
+def _closest(closest: Sequence[Closest], base_rate: float) -> list[str]:
     """Rules that were not found, and what they lacked."""
     if not closest:
         return []
+    rate = f"flips as often as rewordings do in general ({percent(base_rate)})"
     lines = ["", "## What came closest", "", "| rule | lacks | accepted on text | flips / asked |"]
     lines += ["|---|---|---:|---:|"]
     for each in closest:
         text = "" if each.judged is None else f"{each.judged.accepted} / {each.judged.sampled}"
         flips = f"{each.flips} / {each.asked}" if each.asked else ""
-        lines.append(f"| `{_escaped(each.rule)}` | {each.lacks} | {text} | {flips} |")
+        lacks = rate if each.lacks == "rate" else each.lacks
+        lines.append(f"| `{_escaped(each.rule)}` | {lacks} | {text} | {flips} |")
     return lines
 
 

@@ -8,12 +8,14 @@ may be wrong.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.judge.mistakes.agreement import disagreements
 from sears_dsl.judge.mistakes.persons import REFLEXIVES
-from sears_dsl.judge.mistakes.verb_forms import form_of, wrong_forms
+from sears_dsl.judge.mistakes.verb_forms import form_of, may_be_wrong_after, wrong_forms
 from sears_dsl.judge.mistakes.words import TaggedWord
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
@@ -36,13 +38,16 @@ def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
         >>> mistakes(tagger.tokenize(texts), tagger)
         {1: [2], 2: [2]}
     """
-    asks = np.array([_may_be_wrong(kind.text) for kind in tokens.types], np.bool_)
-    rows = _rows_with(tokens, asks[tokens.type_ids]) if asks.any() else []
+    words = [kind.text for kind in tokens.types]
+    asks = np.array([_may_be_wrong(word) for word in words], np.bool_)[tokens.type_ids]
+    rows = [row for row in _rows_with(tokens, asks) if _wants_tags(tokens, row, asks, words)]
+    if not rows:
+        return {}
     tagged = tagger.tag([tokens.texts[row] for row in rows])
     found = {}
     for at, row in enumerate(rows):
-        words = [TaggedWord(token.text, token.fine) for token in tagged.row(at)]
-        places = sorted({*disagreements(words), *wrong_forms(words)})
+        text = [TaggedWord(token.text, token.fine) for token in tagged.row(at)]
+        places = sorted({*disagreements(text), *wrong_forms(text)})
         if places:
             found[row] = places
     return found
@@ -50,6 +55,14 @@ def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
 
 def _may_be_wrong(word: str) -> bool:
     return word.lower() in REFLEXIVES or bool(form_of(word))
+
+
+def _wants_tags(tokens: Tokens, row: int, asks: NDArray[np.bool_], words: Sequence[str]) -> bool:
+    """Whether a text has a word that may be wrong beside the words that it has before it."""
+    low, high = tokens.row_offsets[row], tokens.row_offsets[row + 1]
+    own = [words[kind].lower() for kind in tokens.type_ids[low:high].tolist()]
+    places = np.flatnonzero(asks[low:high]).tolist()
+    return any(own[at] in REFLEXIVES or may_be_wrong_after(own[:at], own[at]) for at in places)
 
 
 def _rows_with(tokens: Tokens, chosen: NDArray[np.bool_]) -> list[int]:

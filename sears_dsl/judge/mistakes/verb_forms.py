@@ -20,6 +20,8 @@ _CLAUSES = frozenset(
     ("what", "whatever", "who", "whoever", "which", "that", "where", "how", "all", "everything",
      "anything", "nothing", "something")
 )  # fmt: skip
+# So many words before a verb hold what asks for a form, adverbs between.
+_NEAR = 4
 _ADVERBS = frozenset(("RB", "RBR"))
 
 
@@ -40,6 +42,23 @@ def form_of(word: str) -> str:
     if "VBN" in tags and tags.isdisjoint(("VBD", "VB", "VBP")):
         return "participle"
     return ""
+
+
+def may_be_wrong_after(before: Sequence[str], word: str) -> bool:
+    """Whether a verb may be in the wrong form after words: it looks at the last ones alone.
+
+    Args:
+        before: the words before it in the text, in lower case.
+        word: in lower case.
+
+    Example:
+        >>> may_be_wrong_after(["she", "has"], "wrote"), may_be_wrong_after(["she"], "wrote")
+        (True, False)
+    """
+    near = set(before[-_NEAR:])
+    if form_of(word) == "past":
+        return not near.isdisjoint(HAVE | BE | _BEFORE_NOUNS)
+    return bool(near) and before[-1] not in AUXILIARIES
 
 
 def wrong_forms(words: Sequence[TaggedWord]) -> list[int]:
