@@ -248,6 +248,7 @@ def audit(
     max_rows_flipped: float | str | None = None,
     gates: Sequence[str] = (),
     tolerance: float | str | None = None,
+    draws: int = 1,
     oracle: AnyOracle | None = None,
     judge_by: Literal["rate", "evidence", "proof"] = "rate",
     min_support: int = 20,
@@ -292,6 +293,8 @@ def audit(
             ``"robust:tag:negation=5%"`` or, of one template, ``"robust:template:ID=5%"``.
         tolerance: τ: judge semantic robustness; accuracy on what the rules make of the rows may
             fall by this much.
+        draws: how often the noise of rules that draw is drawn anew; the result says mean and worst
+            of the draws, and robustness is about all of them.
         oracle: what rejects rewrites before the model is asked: a function of a list of rewrites,
             dictionaries from column to text, that says of each whether it is kept;
             ``module:function``; or the journal of a reviewer.
@@ -408,6 +411,7 @@ def audit(
                     label=used_label(data, label), also=tuple(also), comparison=comparison,
                     scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
                     sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
+                    draws=draws,
                 ),
                 columns=columns,
                 sentences=sentences,

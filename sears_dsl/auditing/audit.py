@@ -38,7 +38,7 @@ from sears_dsl.auditing.template_answers import (
     template_notes,
     with_templates,
 )
-from sears_dsl.auditing.totals import accuracy_p_value, flips_alone, together
+from sears_dsl.auditing.totals import accuracy_p_value, flips_alone, over_draws, together
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, judge
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.discovery.result.report import package_versions
@@ -103,6 +103,7 @@ def audit(
     gates: Gates = Gates(),  # noqa: B008 - a frozen value
     columns: Mapping[str, Sequence[Any] | Computed] | None = None,
     sentences: TemplateAnswers | None = None,
+    later: Sequence[Effects] = (),
 ) -> AuditDocument:
     r"""Count, judge and explain.
 
@@ -112,6 +113,7 @@ def audit(
         gates: what is demanded.
         columns: what to slice by: further columns, a value for each row, and what is computed.
         sentences: what the model says of the sentences of templates; None where there are none.
+        later: what the rules that draw do in further draws.
 
     Raises:
         UsageError: a gate is for no rule, or a column is of another length.
@@ -148,7 +150,11 @@ def audit(
         for effect, judgement, flips in zip(effects.rules, judgements, alone, strict=True)
     )
     robust = robustness(
-        effects, gates=gates, tolerance=circumstances.tolerance, seed=circumstances.seed
+        effects,
+        gates=gates,
+        tolerance=circumstances.tolerance,
+        seed=circumstances.seed,
+        later=later,
     )
     if sentences is not None:
         robust = with_templates(robust, sentences, effects, gates=gates)
@@ -194,6 +200,8 @@ def audit(
         versions=package_versions(),
         robustness=robust,
         columns=column_accuracies(effects, plain),
+        draws=1 + len(later),
+        drawn=over_draws(effects, later),
         fillers=None if sentences is None else filler_grid(sentences),
         oracle=circumstances.oracle,
     )

@@ -29,7 +29,7 @@ from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share
 from sears_dsl.auditing.slicing.slices import SliceResult
 from sears_dsl.auditing.template_answers import FillerGrid
-from sears_dsl.auditing.totals import Together
+from sears_dsl.auditing.totals import DrawnRule, Together
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
@@ -263,6 +263,8 @@ class AuditDocument(_Record):
     versions: dict[str, str]
     robustness: Robustness | None = None
     columns: tuple[ColumnAccuracy, ...] = ()
+    draws: int = 1
+    drawn: tuple[DrawnRule, ...] = ()
     fillers: FillerGrid | None = None
     oracle: str | None = None
 

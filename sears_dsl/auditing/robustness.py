@@ -183,7 +183,12 @@ class ColumnAccuracy:
 
 
 def robustness(
-    effects: Effects, *, gates: Gates, tolerance: float | None, seed: int = 0
+    effects: Effects,
+    *,
+    gates: Gates,
+    tolerance: float | None,
+    seed: int = 0,
+    later: Sequence[Effects] = (),
 ) -> Robustness | None:
     r"""How robust the model is to all rules, to each tag and to each rule.
 
@@ -192,6 +197,7 @@ def robustness(
         gates: what is demanded; decides how it is judged, and with how many rows.
         tolerance: τ; None for that of `TOLERANCE` where a gate asks about robustness.
         seed: of the bootstrap.
+        later: what the rules that draw do in further draws; their rewrites count beside the first.
 
     Returns:
         None where nobody wants to know.
@@ -220,16 +226,20 @@ def robustness(
     chosen = TOLERANCE if tolerance is None else tolerance
     labels = labels_of(effects)
     right_answers = _right_answers(effects, labels)
+    further = _by_rule(later)
     records = tuple(
         _record(about, name, members, effects, right_answers,
-                gates=gates, tolerance=chosen, seed=seed)
+                gates=gates, tolerance=chosen, seed=seed, later=further)
         for about, name, members in _selections(effects)
     )  # fmt: skip
     return Robustness(
         tolerance=chosen,
         labels=len(labels) or None,
         records=records,
-        gates=tuple(_gate(each, effects, right_answers, gates, seed) for each in demanded),
+        gates=tuple(
+            _gate(each, effects, right_answers, gates=gates, seed=seed, later=further)
+            for each in demanded
+        ),
     )
 
 
@@ -313,6 +323,15 @@ def _selections(effects: Effects) -> Iterator[tuple[About, str, list[RuleEffect]
         yield "rule", each.id, [each]
 
 
+def _by_rule(later: Sequence[Effects]) -> dict[str, list[RuleEffect]]:
+    """The effects of further draws by the ids of the rules."""
+    found: dict[str, list[RuleEffect]] = {}
+    for effects in later:
+        for each in effects.rules:
+            found.setdefault(each.id, []).append(each)
+    return found
+
+
 def _right_answers(effects: Effects, labels: Sequence[str]) -> dict[str, Flags]:
     """Of each label the rows for which it is right."""
     of_rows = np.array([of_row[0] for of_row in effects.data.labels or ()], object)
@@ -337,14 +356,17 @@ def _record(
     gates: Gates,
     tolerance: float,
     seed: int,
+    later: Mapping[str, list[RuleEffect]],
 ) -> RobustnessRecord:
-    rows = _joined([each.rows for each in members], np.int64)
-    correct = _joined([each.as_expected for each in members], np.bool_)
-    group = np.repeat(np.arange(len(members)), [len(each) for each in members])
+    drawn = [(rule, each) for rule, first in enumerate(members)
+             for each in (first, *later.get(first.id, ()))]  # fmt: skip
+    rows = _joined([each.rows for _, each in drawn], np.int64)
+    correct = _joined([each.as_expected for _, each in drawn], np.bool_)
+    group = np.repeat([rule for rule, _ in drawn], [len(each) for _, each in drawn])
     found = semantic_robustness(effects.right, rows, correct, seed=seed)
     answers = list(right)
     constant = constant_answer(
-        [_joined([_as_constant(each, label, right[label]) for each in members], np.bool_)
+        [_joined([_as_constant(each, label, right[label]) for _, each in drawn], np.bool_)
          for label in answers],
         list(map(writable, answers)), rows, group,
     )  # fmt: skip
@@ -384,11 +406,17 @@ def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
 
 
 def _gate(
-    gate: Gate, effects: Effects, right: Mapping[str, Flags], gates: Gates, seed: int
+    gate: Gate,
+    effects: Effects,
+    right: Mapping[str, Flags],
+    *,
+    gates: Gates,
+    seed: int,
+    later: Mapping[str, list[RuleEffect]],
 ) -> RobustnessGate:
     members = [each for each in effects.rules if len(each) and gate.is_about(each)]
     record = _record("rule", gate.selector, members, effects, right,
-                     gates=gates, tolerance=gate.rate, seed=seed)  # fmt: skip
+                     gates=gates, tolerance=gate.rate, seed=seed, later=later)  # fmt: skip
     outcome, reason = judged_gate(gate, record, gates)
     return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
 

@@ -25,11 +25,12 @@ from sears_dsl.batch.provenance import FoundScoring, found_scoring
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.effects.oracle import Oracle, sentences_kept
-from sears_dsl.effects.rule_effects import OnStage, rule_effects
+from sears_dsl.effects.rule_effects import Effects, OnStage, rule_effects
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.noise.needs import unit_of
 from sears_dsl.generating.table import Generated, generated
+from sears_dsl.language.check_noise import draws
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
@@ -57,6 +58,7 @@ class AuditChoices:
         sure_from: confidence from which on the model counts as sure.
         examples: how many to keep of each rule.
         tolerance: τ of semantic robustness; None where nobody wants to know.
+        draws: how often the noise of rules that draw is drawn anew.
     """
 
     label: str | None = None
@@ -70,6 +72,7 @@ class AuditChoices:
     sure_from: float = SURE_FROM
     examples: int = 10
     tolerance: float | None = None
+    draws: int = 1
 
 
 def compile_and_check(rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger) -> Matcher:
@@ -220,6 +223,12 @@ def audit_rules(
         seed=choices.seed,
         on_stage=on_stage,
     )
+    later = [
+        _drawn_again(
+            matcher, data, predictor, oracle=oracle, choices=choices, draw=draw, on_stage=on_stage
+        )
+        for draw in range(1, choices.draws)
+    ]
     own_tau = None if scorer is None else scorer.tau
     circumstances = Circumstances(
         rulesets=tuple(rulesets),
@@ -250,8 +259,38 @@ def audit_rules(
             on_stage=on_stage,
         )
     return audit(
-        effects, circumstances=circumstances, gates=gates, columns=columns, sentences=answers
+        effects,
+        circumstances=circumstances,
+        gates=gates,
+        columns=columns,
+        sentences=answers,
+        later=later,
     )
+
+
+def _drawn_again(
+    matcher: Matcher,
+    data: LabelledRows,
+    predictor: CachedPredictor,
+    *,
+    oracle: Oracle | None,
+    choices: AuditChoices,
+    draw: int,
+    on_stage: OnStage,
+) -> Effects:
+    """What the rules that draw do in another draw; the model remembers what it was asked before."""
+    effects = rule_effects(
+        matcher,
+        data,
+        predictor,
+        oracle=oracle,
+        comparison=choices.comparison,
+        scope=choices.scope,
+        unit=choices.unit,
+        draw=draw,
+        on_stage=on_stage,
+    )
+    return replace(effects, rules=tuple(each for each in effects.rules if draws(each.rule)))
 
 
 def sentences_of(

@@ -144,3 +144,58 @@ def _overlaps(rules: Sequence[RuleEffect]) -> tuple[Overlap, ...]:
     ]
     found.sort(key=lambda each: (-each.both, each.either, each.first, each.second))
     return tuple(found[:_OVERLAPS])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnRule:
+    """A rule that draws, over several draws: the same rows with other noise.
+
+    Attributes:
+        id: of the rule.
+        rule: its canonical text.
+        rates: of each draw the share of tested rows on which the model does not do as expected;
+            None where none was tested.
+        mean: of the draws; None where nothing was tested.
+        worst: the highest of them.
+        any_draw: rows that fail in at least one draw, of those tested in any.
+    """
+
+    id: str
+    rule: str
+    rates: tuple[float | None, ...]
+    mean: float | None
+    worst: float | None
+    any_draw: Share
+
+
+def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, ...]:
+    """What the rules that draw do in several draws; nothing where there is one draw.
+
+    Args:
+        effects: the first draw.
+        later: the others, of the rules that draw.
+    """
+    found = []
+    for first in effects.rules:
+        others = [each for draw in later for each in draw.rules if each.id == first.id]
+        if not others:
+            continue
+        drawn = (first, *others)
+        tested = np.zeros(len(effects.right), np.bool_)
+        failed = np.zeros(len(effects.right), np.bool_)
+        for each in drawn:
+            tested[each.rows[each.tested]] = True
+            failed[each.rows[each.failed]] = True
+        rates = [share_of(int(e.failed.sum()), int(e.tested.sum())).rate for e in drawn]
+        known = [rate for rate in rates if rate is not None]
+        found.append(
+            DrawnRule(
+                id=first.id,
+                rule=first.text,
+                rates=tuple(rates),
+                mean=sum(known) / len(known) if known else None,
+                worst=max(known, default=None),
+                any_draw=share_of(int(failed.sum()), int(tested.sum())),
+            )
+        )
+    return tuple(found)

@@ -200,6 +200,7 @@ def rule_effects(
     scope: Scope = "first",
     unit: Unit | None = None,
     seed: int = 0,
+    draw: int = 0,
     on_stage: OnStage = lambda stage, done, total: None,
 ) -> Effects:
     r"""Apply each rule by itself to each row and ask the model about what comes out.
@@ -214,7 +215,8 @@ def rule_effects(
         comparison: how an answer is compared with a label.
         scope: rewrite the ``first`` instance in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        seed: of the draw.
+        seed: of the draw of what is scored.
+        draw: which of several draws of the rules' noise, from 0.
         on_stage: told how far each stage is.
 
     Raises:
@@ -240,7 +242,8 @@ def rule_effects(
     on_stage("applying rules", 0, len(matcher.rules))
     protected = None if data.guards is None else data.guards.protected
     kept = guarded(
-        matcher.apply(data.texts, scope=scope, unit=unit, protected=protected), data.guards
+        matcher.apply(data.texts, scope=scope, unit=unit, protected=protected, draw=draw),
+        data.guards,
     )
     rewrites, rejected = kept.rewrites, Counter[int]()
     if oracle is not None:

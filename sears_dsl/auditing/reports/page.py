@@ -16,7 +16,7 @@ from sears_dsl.auditing.reports.charts import axis, bars, interval_bar, overlap_
 from sears_dsl.auditing.reports.confidence import confidence_section
 from sears_dsl.auditing.reports.filler_parts import fillers_section
 from sears_dsl.auditing.reports.page_rules import rule_details, rule_table
-from sears_dsl.auditing.reports.robustness_parts import robustness_section
+from sears_dsl.auditing.reports.robustness_parts import draws_section, robustness_section
 from sears_dsl.auditing.reports.sheet import css_class, escaped, page_of, rate_with_interval, table
 from sears_dsl.auditing.shares import Share, told
 from sears_dsl.auditing.slicing.slices import SliceResult
@@ -57,6 +57,7 @@ def audit_page(document: AuditDocument) -> str:
             rule_table(document),
             _silent(document),
             robustness_section(document),
+            draws_section(document),
             fillers_section(document),
             "<h2>Every rule in detail</h2>",
             rule_details(document),

@@ -22,12 +22,18 @@ from sears_dsl.auditing.robustness import (
     points,
 )
 from sears_dsl.auditing.shares import share_of
+from sears_dsl.auditing.totals import DrawnRule
 
 Quoted: TypeAlias = Callable[[str], str]
 
 _TAUS = (0.0, 0.05, 0.1, 0.2, 0.5)
 # audit.json has all of them.
 _SHOWN = 60
+_DRAWS_HEADS = ("rule", "mean", "worst", "each draw", "rows that fail in any draw (95%)")
+_DRAWS_READING = (
+    "The share of tested rows on which the model does not do as the rule expects, with its noise "
+    "drawn anew each time. The other tables are of the first draw; semantic robustness is of all."
+)
 _HEADS = (
     "rules", "verdict", "rows", "p", "p′", "gap (95%)", "smallest τ", "pooled [mean of rules]",
     "locally robust rows (95%)", "always the same answer [mean of rules]",
@@ -62,6 +68,52 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
     for column in document.columns:
         yield f"By {code_cell(column.column)}: {_column(column, code_cell)}"
         yield ""
+
+
+def draws_markdown(document: AuditDocument) -> Iterator[str]:
+    """Lines of Markdown about several draws of noise."""
+    if not document.drawn:
+        return
+    yield f"## Over {document.draws} draws"
+    yield ""
+    yield f"| {' | '.join(_DRAWS_HEADS)} |"
+    yield "|---|" + "---:|" * (len(_DRAWS_HEADS) - 1)
+    for each in document.drawn[:_SHOWN]:
+        cells = (f"{code_cell(each.rule)}<br>{code_cell(each.id)}", *_draws_cells(each))
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield from _left_out(len(document.drawn))
+    yield f"{_DRAWS_READING} "
+    yield ""
+
+
+def draws_section(document: AuditDocument) -> str:
+    """HTML about several draws of noise; empty where there is one draw."""
+    if not document.drawn:
+        return ""
+    title = f"Over {document.draws} draws"
+    heads = (_DRAWS_HEADS[0], *(f">{escaped(head)}" for head in _DRAWS_HEADS[1:]))
+    rows = [
+        f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
+        f"{escaped(each.id)}</span></td>"
+        + "".join(f'<td class="n">{escaped(cell)}</td>' for cell in _draws_cells(each))
+        + "</tr>"
+        for each in document.drawn[:_SHOWN]
+    ]
+    return (
+        f'<h2>{title}</h2><p class="muted">{escaped(_DRAWS_READING)}</p>'
+        f"{table(heads, rows, caption=title)}"
+    )
+
+
+def _draws_cells(drawn: DrawnRule) -> tuple[str, ...]:
+    share = drawn.any_draw
+    return (
+        percent(drawn.mean),
+        percent(drawn.worst),
+        ", ".join(map(percent, drawn.rates)),
+        f"{share.count:,} of {share.total:,} ({percent(share.low)}–{percent(share.high)})",
+    )
 
 
 def robustness_section(document: AuditDocument) -> str:
@@ -121,6 +173,15 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
                     f"{record.local.count:,} of {record.rows:,} rows"
                 )
             yield record.verdict, sentence
+    for each in document.drawn:
+        yield (
+            "",
+            (
+                f"{each.id} over {document.draws} draws: fails {percent(each.mean)} of the rows in "
+                f"the mean, {percent(each.worst)} in the worst draw; {each.any_draw.count:,} of "
+                f"{each.any_draw.total:,} rows in any"
+            ),
+        )
     for column in document.columns:
         yield "", f"by {column.column}: {_column(column, repr)}"
 

@@ -73,6 +73,9 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--tolerance", callback=_rate, metavar="RATE",
               help="Judge semantic robustness: accuracy on what the rules make of the rows may "
               "fall by this much.")  # fmt: skip
+@click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+              help="Draw the noise of rules that draw so many times: mean and worst of the "
+              "draws.")  # fmt: skip
 @oracle_option
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
               show_default=True, help="A rule fails when its rate is above the limit; when there "
@@ -224,7 +227,7 @@ def _choices(options: dict[str, Any], choice: PartsChoice) -> AuditChoices:
         **{
             name: options[name]
             for name in ("label", "also", "scope", "unit", "score_at_most", "seed",
-                         "sure_from", "examples", "tolerance")
+                         "sure_from", "examples", "tolerance", "draws")
         },
     )  # fmt: skip
 
