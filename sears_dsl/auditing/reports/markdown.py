@@ -6,7 +6,7 @@ break a table or become markup; every number is that of the document. Costs noth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
@@ -31,13 +31,7 @@ def audit_markdown(document: AuditDocument) -> str:
         "",
         *_summary(document),
         "",
-        "## Rules",
-        "",
-        "| rule | expects | verdict | fails | 95% | q | flips | confidence | S ≥ τ | example |",
-        "|---|---|---|---:|---:|---:|---:|---:|---:|---|",
-        *map(_rule, records[:_RULES_SHOWN]),
-        "",
-        *_left_out(len(records)),
+        *(_rules(records) if document.rules else ()),
         *robustness_markdown(document),
         *draws_markdown(document),
         *fillers_markdown(document),
@@ -58,6 +52,16 @@ def audit_markdown(document: AuditDocument) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _rules(records: Sequence[RuleRecord]) -> Iterator[str]:
+    yield "## Rules"
+    yield ""
+    yield "| rule | expects | verdict | fails | 95% | q | flips | confidence | S ≥ τ | example |"
+    yield "|---|---|---|---:|---:|---:|---:|---:|---:|---|"
+    yield from map(_rule, records[:_RULES_SHOWN])
+    yield ""
+    yield from _left_out(len(records))
+
+
 def _left_out(rules: int) -> list[str]:
     more = rules - _RULES_SHOWN
     return [f"{more:,} more rules are in audit.json.", ""] if more > 0 else []
@@ -70,6 +74,8 @@ def _summary(document: AuditDocument) -> Iterator[str]:
         yield f"- {markdown_text(reason)}"
     if document.verdict.reasons:
         yield ""
+    if not document.rules:
+        return
     counts = document.verdict.counts
     whole = document.together
     yield (

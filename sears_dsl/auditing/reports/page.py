@@ -49,19 +49,11 @@ def audit_page(document: AuditDocument) -> str:
             "<main>",
             _verdict(document),
             _tiles(document),
-            _summary(document),
-            "<h2>Rules</h2>",
-            '<p class="muted">The dot is the share of tested rows on which the model does not do '
-            "as the rule expects; the line is its 95% interval, the dashed mark the limit. A rule "
-            "is tested on the rows that it changes and that the model has right.</p>",
-            rule_table(document),
-            _silent(document),
+            *(_rules(document) if document.rules else ()),
             robustness_section(document),
             draws_section(document),
             fillers_section(document),
-            "<h2>Every rule in detail</h2>",
-            rule_details(document),
-            *confidence_section(document),
+            *(_details(document) if document.rules else ()),
             *_slices(document),
             _overlap(document),
             _reading(document),
@@ -70,6 +62,24 @@ def audit_page(document: AuditDocument) -> str:
         )
     )
     return page_of(f"Audit of {title}: {document.verdict.outcome}", body)
+
+
+def _rules(document: AuditDocument) -> Iterator[str]:
+    yield _summary(document)
+    yield "<h2>Rules</h2>"
+    yield (
+        '<p class="muted">The dot is the share of tested rows on which the model does not do '
+        "as the rule expects; the line is its 95% interval, the dashed mark the limit. A rule "
+        "is tested on the rows that it changes and that the model has right.</p>"
+    )
+    yield rule_table(document)
+    yield _silent(document)
+
+
+def _details(document: AuditDocument) -> Iterator[str]:
+    yield "<h2>Every rule in detail</h2>"
+    yield rule_details(document)
+    yield from confidence_section(document)
 
 
 def _header(document: AuditDocument, title: str) -> str:
@@ -87,13 +97,14 @@ def _verdict(document: AuditDocument) -> str:
     reasons = "".join(f"<li>{escaped(reason)}</li>" for reason in shown)
     reasons += f"<li>and {more} more</li>" if more else ""
     counts = ", ".join(f"{count} {name}" for name, count in verdict.counts.items() if count)
+    rules = f"{len(document.rules):,} {_plural(len(document.rules), 'rule')}"
+    told_rules = f"<p>{rules}: {escaped(counts)}.</p>" if document.rules else ""
     listed = f"<ul>{reasons}</ul>" if reasons and verdict.outcome != "measured" else ""
     return (
         f'<section class="card verdict {css_class(verdict.outcome)}">'
         f'<div class="sign" aria-hidden="true">{_SIGNS[verdict.outcome]}</div><div>'
         f"<h2>{_TITLES[verdict.outcome]}</h2><p>{escaped(conclusion(document))}</p>"
-        f"<p>{len(document.rules):,} {_plural(len(document.rules), 'rule')}: {escaped(counts)}.</p>"
-        f"{listed}</div></section>"
+        f"{told_rules}{listed}</div></section>"
     )
 
 
@@ -103,6 +114,8 @@ def _plural(count: int, noun: str) -> str:
 
 def _tiles(document: AuditDocument) -> str:
     whole = document.together
+    if not document.rules:
+        return f'<div class="tiles">{"".join(_tiles_without_rules(document))}</div>'
     tiles = []
     if whole.accuracy is not None:
         accuracy = whole.accuracy
@@ -131,6 +144,23 @@ def _tiles(document: AuditDocument) -> str:
     )
     tiles.append(_sure_tile(document))
     return f'<div class="tiles">{"".join(tiles)}</div>'
+
+
+def _tiles_without_rules(document: AuditDocument) -> Iterator[str]:
+    """Templates alone: accuracy, its mean over templates, and what the constant answer has."""
+    accuracy = document.together.accuracy
+    if accuracy is not None:
+        before = accuracy.before
+        note = f"{_counted(before)}, 95% {told(before.low)}–{told(before.high)}"
+        yield _tile(told(before.rate), "accuracy", note)
+    for column in document.columns:
+        label = f"accuracy in the mean over {column.values:,} values of {column.column}"
+        yield _tile(told(column.mean), label, "each counts alike, however many rows it has")
+        if column.constant is not None:
+            constant = column.constant
+            beside = f"{told(constant.mean)} in that mean: a model that knows nothing"
+            label = f"for always answering “{constant.answer}”"
+            yield _tile(told(constant.rate), label, beside)
 
 
 def _sure_tile(document: AuditDocument) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -252,6 +252,23 @@ def _accuracy_by_template(document: AuditDocument) -> Table:
     return table
 
 
+def _together(document: AuditDocument) -> Iterator[str]:
+    """What the rules do together."""
+    from sears_dsl.auditing.shares import told
+
+    flipped = document.together.flipped
+    yield (
+        f"{flipped.count:,} of {counted(flipped.total, 'right row')} that rules change are flipped "
+        f"by any rule ({told(flipped.rate)})"
+    )
+    accuracy = document.together.accuracy
+    if accuracy is not None:
+        yield (
+            f"accuracy {told(accuracy.before.rate)}; {told(accuracy.worst.rate)} against the worst "
+            f"rule for each row"
+        )
+
+
 def _print_audit(document: AuditDocument, output: Path) -> None:
     """The decision and the rules, worst first."""
     from rich.table import Table
@@ -281,17 +298,9 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     out.print(table if document.rules else _accuracy_by_template(document))
     if len(records) > _RULES_SHOWN:
         out.print(f"and {len(records) - _RULES_SHOWN:,} more rules", style="dim")
-    flipped = document.together.flipped
-    out.print(
-        f"{flipped.count:,} of {counted(flipped.total, 'right row')} that rules change are flipped "
-        f"by any rule ({told(flipped.rate)})"
-    )
-    accuracy = document.together.accuracy
-    if accuracy is not None:
-        out.print(
-            f"accuracy {told(accuracy.before.rate)}; {told(accuracy.worst.rate)} against the worst "
-            f"rule for each row"
-        )
+    if document.rules:
+        for line in _together(document):
+            out.print(line)
     for verdict, sentence in robustness_lines(document):
         style = {"not robust": "bold red", "not judged": "yellow", "": ""}.get(verdict, "green")
         out.print(Text.assemble((f"{verdict}, " if verdict else "", style), sentence))
