@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import call
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -261,3 +263,12 @@ def test_files_without_templates_and_ids_that_meet_are_refused() -> None:
 def test_sets_of_sets_and_of_imports_have_their_members() -> None:
     rules = parse('set A = a | "b c"\nset B = @A | d\ntemplate "{B}"\n  label: l\n')
     assert generated([rules]).columns["text"] == ["a", "b c", "d"]
+
+
+def test_the_command_counts_tests_of_rules_and_of_templates(tmp_path: Path) -> None:
+    (tmp_path / "both.sear").write_text(
+        'set A = x | y\nrule film: movie -> film\n  test "movie" => "film"\n'
+        'template t: "{A} z"\n  label: p\n  test "x z" => "p"\n  test "z" => none\n'
+    )
+    done = call("test", "both.sear", folder=tmp_path)
+    assert done.stdout == "3 tests of 1 rule and 1 template: 3 ok, 0 not ok\n"

@@ -40,6 +40,7 @@ def test_command(
     run (vectors or translation models that the rule needs are not installed).
     """
     from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.language.printer import template_ids
     from sears_dsl.rule_tests import run_tests
 
     rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
@@ -75,9 +76,17 @@ def test_command(
             click.echo(f"  text      {result.test.text}")
             click.echo(f"  expected  {_told(result.test.expected)}")
             click.echo(f"  actual    {_told(result.actual)}")
-        rules_tested = len({(ruleset.path, result.rule_id) for ruleset, result in results})
+        tested = {(ruleset.path, result.rule_id) for ruleset, result in results}
+        of_templates = {
+            (ruleset.path, name)
+            for ruleset, _ in results
+            for name in template_ids(ruleset.templates)
+            if name not in ruleset.rule_ids
+        }
+        kinds = [(len(tested - of_templates), "rule"), (len(tested & of_templates), "template")]
+        of = " and ".join(counted(number, noun) for number, noun in kinds if number)
         click.echo(
-            f"{counted(len(results), 'test')} of {counted(rules_tested, 'rule')}: "
+            f"{counted(len(results), 'test')} of {of or '0 rules'}: "
             f"{len(results) - len(failed) - not_run:,} ok, {len(failed):,} not ok"
             + (f", {not_run:,} not run: what their rules look words or texts up in is not "
                "installed (sears-dsl[noise], sears-dsl[discovery])" if not_run else "")
