@@ -21,7 +21,7 @@ from sears_dsl.api.given import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Bars, Result, drawn_name, joined
+from sears_dsl.api.results import Bars, Result, RulesetsResult, drawn_name
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_audit, need_discovery
@@ -42,7 +42,7 @@ AS_FOUND = "as found"
 """Of an audit where nobody chooses: the scorer that scored the rules when they were found."""
 
 
-class AuditResult(Result):
+class AuditResult(RulesetsResult):
     """What rules do to a model.
 
     Attributes:
@@ -58,15 +58,6 @@ class AuditResult(Result):
     def rules(self) -> tuple[RuleRecord, ...]:
         """Each rule with its numbers, in the order of the rulesets."""
         return self.document.rules
-
-    @property
-    def ruleset(self) -> Ruleset:
-        """The rules in one ruleset.
-
-        Raises:
-            UsageError: several rulesets that cannot stand in one; see `rulesets`.
-        """
-        return joined(self.rulesets)
 
     @property
     def verdict(self) -> Verdict:

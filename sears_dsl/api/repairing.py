@@ -22,7 +22,7 @@ from sears_dsl.api.given import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Bars, Result, joined
+from sears_dsl.api.results import Bars, RulesetsResult
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
 
 
-class RepairResult(Result):
+class RepairResult(RulesetsResult):
     """What training on rewritten rows did.
 
     Attributes:
@@ -68,15 +68,6 @@ class RepairResult(Result):
     def rules(self) -> tuple[RuleRepair, ...]:
         """Each rule with what became of its rewrites."""
         return self.repair.rules
-
-    @property
-    def ruleset(self) -> Ruleset:
-        """The rules in one ruleset.
-
-        Raises:
-            UsageError: several rulesets that cannot stand in one; see `rulesets`.
-        """
-        return joined(self.rulesets)
 
     @property
     def passed(self) -> bool:

@@ -63,6 +63,21 @@ class Result(ABC):
         return html_table(self.columns, caption=self.summary)
 
 
+class RulesetsResult(Result):
+    """A result about the rules of some rulesets."""
+
+    rulesets: tuple[Ruleset, ...]
+
+    @property
+    def ruleset(self) -> Ruleset:
+        """The rules in one ruleset.
+
+        Raises:
+            UsageError: several rulesets that cannot stand in one; see `rulesets`.
+        """
+        return reduce(add, self.rulesets)
+
+
 class TableResult(Result):
     """A result that is its rows, and written as such."""
 
@@ -76,15 +91,6 @@ class TableResult(Result):
         from sears_dsl.data.dataset import format_of, write_columns
 
         write_columns(self.columns, Path(path), format_of(str(path), reading=False))
-
-
-def joined(rulesets: Sequence[Ruleset]) -> Ruleset:
-    """Several rulesets as one.
-
-    Raises:
-        UsageError: they cannot stand in one.
-    """
-    return reduce(add, rulesets)
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:

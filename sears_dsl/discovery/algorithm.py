@@ -157,7 +157,6 @@ def discover(
     )
     tried, passed = outcome.tried, outcome.passed
     texts = tuple(tried.texts[each] for each in passed)
-    source = search.paraphraser
     return Discovery(
         data=data,
         settings=settings,
@@ -174,27 +173,44 @@ def discover(
         question_limit_reached=tried.answers.cut or search.questions.left == 0,
         base_rate=outcome.base_rate,
         base_rows=outcome.base_rows,
-        funnel=Funnel(
-            rows=len(data.rows),
-            unasked=len(data.rows) - right.asked,
-            right=len(right),
-            held_out=len(held),
-            searched=len(searched),
-            too_long=(
-                sum(source.too_long(searched.texts)) if isinstance(source, BoundedSource) else 0
-            ),
-            applications=len(tried.applications),
-            distinct_rewrites=len(np.unique(tried.applications.rewrites)),
-            passing=len(passed),
-            collapsed=len(selection.collapsed),
-            selected=len(selection.rules),
-            rows_flipped=int(coverage.covered(selection.rules).sum()),
-            rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
-            held_out_flipped=held_out_flipped,
-            questions=search.questions.asked,
-            question_limit=search.questions.most,
-            **outcome.counts,
+        funnel=_funnel(
+            search, outcome, right, searched, coverage=coverage, selection=selection,
+            held_out=len(held), held_out_flipped=held_out_flipped,
         ),
+    )  # fmt: skip
+
+
+def _funnel(
+    search: Search,
+    outcome: SearchOutcome,
+    right: RightRows,
+    searched: RightRows,
+    *,
+    coverage: Coverage,
+    selection: RuleSelection,
+    held_out: int,
+    held_out_flipped: int | None,
+) -> Funnel:
+    """All the counts on the way."""
+    tried, passed, source = outcome.tried, outcome.passed, search.paraphraser
+    return Funnel(
+        rows=len(search.data.rows),
+        unasked=len(search.data.rows) - right.asked,
+        right=len(right),
+        held_out=held_out,
+        searched=len(searched),
+        too_long=(sum(source.too_long(searched.texts)) if isinstance(source, BoundedSource) else 0),
+        applications=len(tried.applications),
+        distinct_rewrites=len(np.unique(tried.applications.rewrites)),
+        passing=len(passed),
+        collapsed=len(selection.collapsed),
+        selected=len(selection.rules),
+        rows_flipped=int(coverage.covered(selection.rules).sum()),
+        rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
+        held_out_flipped=held_out_flipped,
+        questions=search.questions.asked,
+        question_limit=search.questions.most,
+        **outcome.counts,
     )
 
 

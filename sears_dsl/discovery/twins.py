@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import Applications
+from sears_dsl.engine.rewrite.shown_edits import common_ends
 from sears_dsl.language.rule import Literal, Piece, Rule, Tag, TagCopy, Text
 
 OVERLAP = 0.8
@@ -144,11 +145,8 @@ def _core(rule: Rule) -> _Core:
     """The words that a rule replaces and those that it writes, without what it only copies."""
     old = [_named(element.body) for element in rule.antecedent]
     new = [_written(piece) for piece in rule.consequent]
-    while old and new and old[0] == new[0]:
-        del old[0], new[0]
-    while old and new and old[-1] == new[-1]:
-        del old[-1], new[-1]
-    return tuple(old), tuple(new)
+    front, back = common_ends(old, new)
+    return tuple(old[front : len(old) - back]), tuple(new[front : len(new) - back])
 
 
 def words_replaced(rule: Rule) -> tuple[str, ...]:

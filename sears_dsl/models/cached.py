@@ -3,8 +3,8 @@
 In: rows. Out: one label a row, those of the model behind. Always holds: the model is asked for a
 row at most once (once more where its confidence is wanted later), in the order in which rows were
 first seen; a batch that was answered is kept before the next one is asked for, so that a model that
-fails, a deadline or a killed process loses one batch at most, one a connection where a model is
-asked side by side. Costs some microseconds a row on top of the model.
+fails, too little time or a killed process loses one batch at most, one a connection where a model
+is asked side by side. Costs some microseconds a row on top of the model.
 """
 
 from __future__ import annotations
@@ -41,23 +41,6 @@ _BATCH_SIZE = 64
 # Where time is limited: rows of the first batch, and seconds below which batches grow.
 _FIRST_BATCH = 1
 _QUICK = 0.5
-
-
-class DeadlineReached(ModelError):  # noqa: N818 - the plan came true, nothing went wrong
-    """The time for asking a model is over; what was answered is kept.
-
-    Attributes:
-        done: distinct rows of the call that have their prediction.
-        total: distinct rows of the call.
-    """
-
-    def __init__(self, model: str, done: int, total: int) -> None:
-        super().__init__(
-            f"the time was over when {model} had answered {done} of {total} rows",
-            help="give it more time; where there is a cache on disk, the answers are kept",
-        )
-        self.done = done
-        self.total = total
 
 
 class CachedPredictor:
@@ -139,33 +122,19 @@ class CachedPredictor:
             told.append(f"{texts} refused by the model: left out, and no flip")
         return told
 
-    def predict(
-        self,
-        rows: Sequence[Row],
-        *,
-        deadline: float | None = None,
-        on_progress: OnAnswered | None = None,
-    ) -> list[str]:
+    def predict(self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None) -> list[str]:
         """One label for each row.
 
         Args:
             rows: what to ask about.
-            deadline: no batch is begun at or after this time of ``time.monotonic()``.
             on_progress: called before the first batch and after each one.
 
         Raises:
             ModelError: the model failed; batches before it are kept.
-            DeadlineReached: the time is over and rows are missing; batches before are kept.
             CacheError: the file of predictions cannot be used.
         """
-        in_time = None if deadline is None else (lambda: time.monotonic() < deadline)
-        labels = self.predict_in_time(rows, in_time=in_time, on_progress=on_progress)
-        known = [label for label in labels if label is not None]
-        if len(known) < len(labels):
-            keys = dict.fromkeys(map(row_key, rows))
-            done = sum(key in self._labels for key in keys)
-            raise DeadlineReached(self.identity, done, len(keys))
-        return known
+        labels = self.predict_in_time(rows, on_progress=on_progress)
+        return [label for label in labels if label is not None]
 
     def predict_in_time(
         self,
@@ -287,19 +256,13 @@ class CachedPredictor:
 
     def _missing(self, keys: list[str]) -> list[str]:
         """The keys without a label, after a look into the store."""
-        missing = [key for key in keys if key not in self._labels]
-        if self._store is not None and missing:
-            self._labels.update(self._store.get(self.identity, missing))
-            missing = [key for key in missing if key not in self._labels]
-        return missing
+        stored = None if self._store is None else self._store.get
+        return _unknown(keys, self._labels, stored, self.identity)
 
     def _missing_answers(self, keys: list[str]) -> list[str]:
         """The keys about whose confidence nobody asked, after a look into the store."""
-        missing = [key for key in keys if key not in self._answers]
-        if self._store is not None and missing:
-            self._answers.update(self._store.get_answers(self.identity, missing))
-            missing = [key for key in missing if key not in self._answers]
-        return missing
+        stored = None if self._store is None else self._store.get_answers
+        return _unknown(keys, self._answers, stored, self.identity)
 
     def _ask(self, rows: list[Row]) -> list[str]:
         labels = self.predictor.predict(rows)
@@ -330,6 +293,20 @@ class CachedPredictor:
                 f"{self.identity} was asked for {asked} predictions and gave {given}",
                 help="a predictor gives one label for each row, in order",
             )
+
+
+def _unknown(
+    keys: list[str],
+    known: dict[str, _Given],
+    stored: Callable[[str, list[str]], Mapping[str, _Given]] | None,
+    identity: str,
+) -> list[str]:
+    """The keys that are not known, after a look into what is stored."""
+    missing = [key for key in keys if key not in known]
+    if stored is not None and missing:
+        known.update(stored(identity, missing))
+        missing = [key for key in missing if key not in known]
+    return missing
 
 
 def _batches(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.errors import CacheError, ModelError, UsageError
-from sears_dsl.models.cached import CachedPredictor, DeadlineReached
+from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
 from sears_dsl.models.store import PredictionStore
 
@@ -85,21 +85,19 @@ def test_a_slow_model_is_stopped_between_batches_and_goes_on_later() -> None:
     def wait(done: int, _: int) -> None:
         time.sleep(0 if done < 3 else max(0.0, end - time.monotonic()))
 
-    with pytest.raises(DeadlineReached) as stop:
-        model.predict(rows(*"abcdefgh"), deadline=end, on_progress=wait)
-    assert stop.value.done == 3
-    assert stop.value.total == 8
+    stopped = model.predict_in_time(
+        rows(*"abcdefgh"), in_time=lambda: time.monotonic() < end, on_progress=wait
+    )
+    assert stopped == [*"ABC", *[None] * 5]
     assert len(recorder.batches) == 3
     assert model.predict(rows(*"abcdefgh")) == list("ABCDEFGH")
     assert len(recorder.batches) == 8
 
 
-def test_a_deadline_that_is_over_does_not_matter_where_all_is_known() -> None:
+def test_a_time_that_is_over_does_not_matter_where_all_is_known() -> None:
     model = CachedPredictor(Recorder())
     model.predict(rows("a"))
-    assert model.predict(rows("a"), deadline=0.0) == ["A"]
-    with pytest.raises(DeadlineReached, match="0 of 1 rows"):
-        model.predict(rows("b"), deadline=0.0)
+    assert model.predict_in_time(rows(*"ab"), in_time=lambda: False) == ["A", None]
 
 
 @given(st.lists(st.sampled_from("abcdefgh")), st.integers(0, 5), st.integers(1, 5))

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import Applications
+from sears_dsl.engine.rewrite.shown_edits import common_ends
 
 QuestionAboutRows: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 """Says of rewrites, by number, whether each keeps the meaning."""
@@ -218,10 +219,5 @@ def _changed_words(original: str, rewritten: str) -> tuple[tuple[str, ...], tupl
         (('movie',), ('film',))
     """
     old, new = original.split(" "), rewritten.split(" ")
-    shorter = min(len(old), len(new))
-    first = last = 0
-    while first < shorter and old[first] == new[first]:
-        first += 1
-    while last < shorter - first and old[-1 - last] == new[-1 - last]:
-        last += 1
-    return tuple(old[first : len(old) - last]), tuple(new[first : len(new) - last])
+    front, back = common_ends(old, new)
+    return tuple(old[front : len(old) - back]), tuple(new[front : len(new) - back])

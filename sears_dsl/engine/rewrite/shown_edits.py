@@ -34,8 +34,7 @@ def narrowed(edit: Edit) -> Edit:
         Edit(start=0, end=5, old='great', new='big')
     """
     old, new = _words(edit.old), _words(edit.new)
-    front = _common(old, new)
-    back = _common(reversed(old[front:]), reversed(new[front:]))
+    front, back = common_ends(old, new)
     start = edit.start + sum(map(len, old[:front]))
     taken = "".join(old[front : len(old) - back])
     given = "".join(new[front : len(new) - back])
@@ -87,6 +86,17 @@ _WORD = re.compile(r"""[^\s.,;:!?()\[\]{}"“”…—]+|.""", re.DOTALL)
 def _words(text: str) -> list[str]:
     """The text in words, blanks and marks, so that joining gives it back."""
     return _WORD.findall(text)
+
+
+def common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """How many parts two sequences begin with alike, and with how many others they end alike.
+
+    Example:
+        >>> common_ends(["a", "good", "film"], ["a", "bad", "bad", "film"])
+        (1, 1)
+    """
+    front = _common(old, new)
+    return front, _common(reversed(old[front:]), reversed(new[front:]))
 
 
 def _common(left: Iterable[str], right: Iterable[str]) -> int:
