@@ -122,10 +122,17 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
     assert _printed(stderr) == []
 
 
+def _a_rule(folder: Path) -> Path:
+    """One that needs no tags, and so no weights of a tagger."""
+    (folder / "a.sear").write_text("movie -> film\n")
+    return folder / "a.sear"
+
+
 @pytest.mark.parametrize(
-    "arguments", ["--help", "rules", "explain contractions 'It is not so.'", "check contractions"]
+    "arguments", ["--help", "rules", "explain {rules} 'A movie.'", "check contractions"]
 )
-def test_a_reader_that_went_away_is_no_failed_gate(arguments: str) -> None:
+def test_a_reader_that_went_away_is_no_failed_gate(tmp_path: Path, arguments: str) -> None:
+    arguments = arguments.format(rules=_a_rule(tmp_path))
     done = subprocess.run(
         ["bash", "-c", f"{SEARS} {arguments} | true; echo ${{PIPESTATUS[0]}}"],
         capture_output=True,
@@ -137,9 +144,10 @@ def test_a_reader_that_went_away_is_no_failed_gate(arguments: str) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
 @pytest.mark.parametrize(
-    "arguments", ["--help", "rules", "explain contractions 'It is not so.'", "check contractions"]
+    "arguments", ["--help", "rules", "explain {rules} 'A movie.'", "check contractions"]
 )
-def test_a_full_disk_behind_what_is_printed_is_one_line(arguments: str) -> None:
+def test_a_full_disk_behind_what_is_printed_is_one_line(tmp_path: Path, arguments: str) -> None:
+    arguments = arguments.format(rules=_a_rule(tmp_path))
     done = subprocess.run(
         ["bash", "-c", f"{SEARS} {arguments} > /dev/full"],
         check=False,

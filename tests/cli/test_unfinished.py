@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -361,14 +362,25 @@ def grown(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("*.partial/*.sqlite3-wal"))
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, bytes]]:
+    """What a command writes that nothing interrupts; it runs once."""
+
+    @functools.cache
+    def written(command: str) -> dict[str, bytes]:
+        folder = bad_luck(tmp_path_factory.mktemp("whole") / command)
+        process = begun(folder, command)
+        assert process.communicate(timeout=600)
+        assert process.returncode in (0, 1)
+        return outputs(folder)
+
+    return written
+
+
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(
-    tmp_path: Path, command: str
+    tmp_path: Path, command: str, whole: Callable[[str], dict[str, bytes]]
 ) -> None:
-    whole = bad_luck(tmp_path / "whole")
-    process = begun(whole, command)
-    assert process.communicate(timeout=600)
-    assert process.returncode in (0, 1)
     killed = bad_luck(tmp_path / "killed")
     kills = 0
     process, seen = begun(killed, command, "--resume"), 0
@@ -382,14 +394,14 @@ def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(
         time.sleep(0.02)
     process.communicate()
     assert kills > 1
-    assert outputs(killed) == outputs(whole)
+    assert outputs(killed) == whole(command)
     assert not list(killed.glob("*.partial"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
-def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
-    whole = bad_luck(tmp_path / "whole")
-    begun(whole, "audit").communicate(timeout=600)
+def test_a_full_disk_is_a_sentence_and_loses_nothing(
+    tmp_path: Path, whole: Callable[[str], dict[str, bytes]]
+) -> None:
     folder = bad_luck(tmp_path / "full")
     # No file may grow beyond so many blocks of 1024 bytes.
     process = begun(folder, "audit", first="trap '' XFSZ; ulimit -f 24")
@@ -400,7 +412,7 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
     process = begun(folder, "audit", "--resume")
     _, told = process.communicate(timeout=600)
     assert process.returncode in (0, 1), told
-    assert outputs(folder) == outputs(whole)
+    assert outputs(folder) == whole("audit")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders that are in use cannot be removed there")

@@ -292,3 +292,17 @@ def test_cores_are_those_that_a_container_may_use(
     assert free == len(os.sched_getaffinity(0))
     counted = usable_cores(groups=tmp_path, membership=tmp_path / "cgroup")
     assert counted == (free if cores is None else min(free, cores))
+
+
+def test_a_script_without_a_main_guard_can_use_processes(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from sears_dsl.errors import SearsError\n"
+        "from sears_dsl.runtime.processes import Children\n"
+        "children = Children('operator:itemgetter', (1,), jobs=2, error=SearsError, doing='is')\n"
+        "print(children.ask(['abc', 'xyz']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=600
+    )
+    assert (done.stdout, done.stderr) == ("['b', 'y']\n", "")

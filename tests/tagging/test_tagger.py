@@ -284,22 +284,6 @@ def test_processes_change_nothing(spacy_tagger: SpacyTagger) -> None:
     assert list(tagged.texts) == texts
 
 
-def test_a_script_without_a_main_guard_can_use_processes(tmp_path: Path) -> None:
-    pytest.importorskip("spacy", reason="spaCy is not installed")
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from sears_dsl.tagging.loading import load_tagger\n"
-        "tagger = load_tagger('spacy', jobs=2)\n"
-        "texts = [f'{k} is it.' + ' ' * 10_000 for k in range(30)]\n"
-        "print(len(tagger.tag(texts).starts))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=600
-    )
-    assert done.stdout == "120\n"
-    assert done.stderr == ""
-
-
 def test_a_model_that_fails_in_the_processes_is_an_error_not_a_wait(tmp_path: Path) -> None:
     pytest.importorskip("spacy", reason="spaCy is not installed")
     model = tmp_path / "model"
