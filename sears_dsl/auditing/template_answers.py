@@ -36,6 +36,7 @@ from sears_dsl.auditing.semantic import (
     sentence_robustness,
 )
 from sears_dsl.auditing.verdicts import JudgementOutcome
+from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.rule_effects import Effects, OnStage
 from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated
 from sears_dsl.language.printer import template_ids
@@ -96,7 +97,7 @@ def template_answers(
     if data.texts == texts:
         return TemplateAnswers(table=table, templates=templates, right=effects.right, before=None)
     on_stage("asking about sentences", 0, len(texts))
-    answers = predictor.predict([{data.column: text} for text in texts])
+    answers = AskedModel(predictor).labels([{data.column: text} for text in texts])
     right = [
         answer != REFUSED and answers_equal(answer, label, comparison=comparison)
         for answer, label in zip(answers, table.columns[LABEL], strict=True)
