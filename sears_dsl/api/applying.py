@@ -77,6 +77,7 @@ def apply(
     from sears_dsl.batch.provenance import tagger_findings
     from sears_dsl.batch.share import TextShare
     from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.paraphrasing.rewording import sources_of
 
     with in_python(column="column"):
         if isinstance(dataset, str) and not Path(dataset).exists():
@@ -85,7 +86,7 @@ def apply(
                 help="give texts as a list: sears.apply([text], rules)",
             )
         rulesets = rulesets_of(ruleset)
-        matcher = compile_rules(rulesets, tagger=tagger, seed=seed)
+        matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets), seed=seed)
         for finding in tagger_findings(rulesets, lambda: matcher.tagger):
             remark(finding.render())
         return apply_to(

@@ -212,6 +212,7 @@ def augment(
     from sears_dsl.data.sources import frame_of
     from sears_dsl.data.table import read_table
     from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.augmented import PROVENANCE
     from sears_dsl.repair.choice import Amount
     from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
@@ -226,7 +227,7 @@ def augment(
         data = read_once(data)
         rulesets = rulesets_of(rules)
         chosen = tagger_of(tagger, rulesets)
-        matcher = compile_rules(rulesets, tagger=chosen, seed=seed)
+        matcher = compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
         table = read_table(data)
         columns = columns_of(table, text=text, label=used_label(data, label), id_column=id_column)
         done, record = augment_table(
@@ -331,6 +332,7 @@ def fix(
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.data.table import read_table
     from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.choice import Amount
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import RepairSettings
@@ -357,7 +359,7 @@ def fix(
             gate = RepairGate(fall=min_fall, margin=margin, support=min_support)
         rulesets = rulesets_of(rules)
         chosen = tagger_of(tagger, rulesets)
-        matcher = compile_rules(rulesets, tagger=chosen, seed=seed)
+        matcher = compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
         table = read_table(training)
         columns = columns_of(table, text=text, label=named)
         rows = read_labelled(

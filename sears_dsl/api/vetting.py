@@ -277,6 +277,7 @@ def vet(
         need_discovery()
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.vetting.oracle import open_oracle
     from sears_dsl.vetting.review.reading import TemplateSession
     from sears_dsl.vetting.running import (
@@ -306,7 +307,7 @@ def vet(
         show = shown(on_progress)
         sitting = None
         if not of_templates:
-            compile_rules([ruleset], tagger=chosen)
+            compile_rules([ruleset], tagger=chosen, sources=sources_of([ruleset]))
             rows = labelled_rows(
                 read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
                 limit=limit,

@@ -35,6 +35,7 @@ from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Comparison
+from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def compile_and_check(rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagg
         CompileError: the tagger is for another language.
         UsageError: a gate is for no rule and no template.
     """
-    matcher = compile_rules(rulesets, tagger=tagger)
+    matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets))
     gates.check(
         zip(matcher.rule_ids, matcher.rules, strict=True),
         [

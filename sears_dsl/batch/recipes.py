@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.noise.lookalikes import lookalikes_identity
+from sears_dsl.engine.noise.needs import sources_for
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.language.check_noise import draws
@@ -81,7 +82,8 @@ class RulesetRecipe:
     def identity(self) -> Mapping[str, str]:
         """A hash of all rules, sets and options, and the tagger with its version.
 
-        Of rules that draw also the seed, and the table of look-alikes with its version.
+        Of rules that draw also the seed, and the table of look-alikes with its version; of those
+        that look words up the vectors, with their rows and hash.
         """
         named = {
             "rules": rules_digest(self.rulesets),
@@ -89,8 +91,10 @@ class RulesetRecipe:
         }
         if any(draws(rule) for ruleset in self.rulesets for rule in ruleset.rules):
             named |= {"seed": str(self.seed), "lookalikes": lookalikes_identity()}
-        if self.vectors is not None:
-            named["vectors"] = load_vectors(self.vectors).identity
+        scoped = [(rule, ruleset) for ruleset in self.rulesets for rule in ruleset.rules]
+        vectors = sources_for(scoped, self.sources())[0].vectors
+        if vectors is not None:
+            named["vectors"] = vectors.identity
         return named
 
 

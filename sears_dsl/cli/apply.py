@@ -19,7 +19,7 @@ from sears_dsl.cli.options.shared import (
     tagger_option,
     unit_option,
 )
-from sears_dsl.cli.options.tagger import warn_of_chain, warn_of_tagger
+from sears_dsl.cli.options.tagger import tell_of_paraphrases, warn_of_chain, warn_of_tagger
 from sears_dsl.cli.screen.console import (
     as_json_object,
     console,
@@ -125,7 +125,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if options["mode"] == "chain":
         warnings += warn_of_chain(rulesets, quiet=quiet)
     request = ApplyRequest(
-        recipe=_recipe_for(rulesets)(
+        recipe=_recipe_for(rulesets, quiet=quiet)(
             rulesets,
             tagger=options["tagger"],
             cached=not options["no_cache"],
@@ -165,20 +165,14 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         _print_report(report, request, show=options["show"], unit=_unit(rulesets, options["unit"]))
 
 
-def _recipe_for(rulesets: Sequence[Ruleset]) -> type[RulesetRecipe]:
-    """How the rules are compiled; what paraphrases cost is said before they are looked for."""
+def _recipe_for(rulesets: Sequence[Ruleset], *, quiet: bool) -> type[RulesetRecipe]:
+    """How the rules are compiled."""
     from sears_dsl.batch.recipes import RulesetRecipe
-    from sears_dsl.engine.noise.needs import looks_up
 
-    if not any(looks_up(rule, "paraphrase") for ruleset in rulesets for rule in ruleset.rules):
+    if not tell_of_paraphrases(rulesets, quiet=quiet):
         return RulesetRecipe
     from sears_dsl.paraphrasing.rewording import RewordingRecipe
 
-    click.echo(
-        "paraphrases: each distinct text is translated and back by models, some sentences a "
-        "second; --limit tries a few rows",
-        err=True,
-    )
     return RewordingRecipe
 
 

@@ -25,6 +25,7 @@ from sears_dsl.interop.foreign import imported
 from sears_dsl.language.printer import print_rule, print_template
 from sears_dsl.language.rule import Expectation
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger
 
 TestKind: TypeAlias = Literal["INV", "DIR", "MFT"]
@@ -103,7 +104,7 @@ def rule_cases(
         >>> cases.rule_id, cases.kind, cases.cases
         ('film', 'INV', (Case(row=0, original='A movie .', rewritten='A film .'),))
     """
-    matcher = compile_rules(rulesets, tagger=tagger)
+    matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets))
     rewrites = matcher.apply(texts, scope=scope)
     if oracle is not None:
         rows = LabelledRows(tuple({"text": text} for text in texts), "text", None, "texts")

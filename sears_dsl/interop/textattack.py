@@ -22,6 +22,7 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.interop.foreign import imported
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger
 
 WhichInstances: TypeAlias = Literal["first", "every"]
@@ -100,7 +101,8 @@ def rule_transformation(
     """
     if instances not in ("first", "every"):
         raise UsageError(f"there is no {instances!r} of instances", help="choose first or every")
-    matcher = compile_rules(list(map(_keeping_the_label, rulesets)), tagger=tagger)
+    kept = list(map(_keeping_the_label, rulesets))
+    matcher = compile_rules(kept, tagger=tagger, sources=sources_of(kept))
     if not matcher.rules and any(ruleset.rules for ruleset in rulesets):
         raise UsageError(
             "after each of these rules the label should change, so none of them can attack a model",

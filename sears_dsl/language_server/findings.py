@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise.needs import stand_ins
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
 from sears_dsl.generating.findings import template_findings
 from sears_dsl.language.loader import parse
@@ -45,7 +46,7 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
         found += of_templates
         yield _own(found, path)
     try:
-        compile_rules([ruleset], tagger=tagger)
+        compile_rules([ruleset], tagger=tagger, sources=stand_ins(ruleset))
     except RuleSyntaxError as error:
         yield _own([*found, *error.diagnostics], path)
 

@@ -8,12 +8,14 @@ translations for each distinct text, some sentences a second.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.engine.noise.sources import Sources
+from sears_dsl.engine.noise.needs import looks_up
+from sears_dsl.engine.noise.sources import Sources, Vectors
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.plugins import identity_of_source
 from sears_dsl.paraphrasing.remembered import ParaphraseSource
 
@@ -62,13 +64,33 @@ class BestParaphrases:
         ]
 
 
+def reword(rulesets: Iterable[Ruleset]) -> bool:
+    """Whether rules of some rulesets write paraphrases."""
+    return any(looks_up(rule, "paraphrase") for ruleset in rulesets for rule in ruleset.rules)
+
+
+def sources_of(rulesets: Iterable[Ruleset], vectors: Vectors | None = None) -> Sources:
+    """Where a run with these rulesets looks words and texts up; no model is loaded before that.
+
+    Args:
+        rulesets: of the run.
+        vectors: that the run names; None: those that the rules name.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> sources_of([parse("movie -> film")]).paraphrases is None
+        True
+    """
+    return Sources(vectors=vectors, paraphrases=BestParaphrases() if reword(rulesets) else None)
+
+
 @dataclass(frozen=True, slots=True)
 class RewordingRecipe(RulesetRecipe):
     """Rulesets to compile, with rules among them that write paraphrases."""
 
     def sources(self) -> Sources:
         """The vectors that are named, and a paraphraser."""
-        return Sources(vectors=RulesetRecipe.sources(self).vectors, paraphrases=BestParaphrases())
+        return sources_of(self.rulesets, RulesetRecipe.sources(self).vectors)
 
     def identity(self) -> Mapping[str, str]:
         """What `RulesetRecipe.identity` gives, and that of the paraphraser."""

@@ -275,6 +275,23 @@ def test_a_line_with_a_typing_error_never_surprises_the_parser(data: st.DataObje
     findings(line)
 
 
+NOTATION = (
+    "{", "}", "{{", "%", "(", ")", "(25%)", "(2", "<unit>", "@", "@S", "$1", "$0", ".typo", ".swap",
+    ".upper", ".neighbor", "rate:", "seed:", "label:", "\n  ", "\n", " -> ", "template ", '"', "S",
+    "who:", "?", " ", "25%", "0", "movie", "set S = ", " | ", "option unit = ", "é", "=> none",
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(st.sampled_from(NOTATION), max_size=30).map("".join))
+@example('template "A film."\n  label:\n')
+def test_notation_of_noise_and_templates_in_any_order_gives_rules_or_findings(text: str) -> None:
+    if not findings(f"set S = good | nice\n{text}"):
+        ruleset = parse(f"set S = good | nice\n{text}")
+        assert parse(ruleset.format()).templates == ruleset.templates
+        assert parse(ruleset.format()).rules == ruleset.rules
+
+
 def test_hostile_lines_are_refused_quickly() -> None:
     started = time.process_time()
     assert findings("a" * 1_000_000 + " -> b") == ["E114"]

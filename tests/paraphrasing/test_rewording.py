@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
+import sears_dsl as sears
 from sears_dsl.catalogue import load
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
-from sears_dsl.paraphrasing.rewording import BestParaphrases, RewordingRecipe
+from sears_dsl.paraphrasing.rewording import BestParaphrases, RewordingRecipe, sources_of
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
@@ -23,9 +24,11 @@ class Known:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.calls = 0
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         self.asked += sentences
+        self.calls += 1
         known = {"It is good.": ["It is good!", "It's fine."], "She left.": ["she left"]}
         return [known.get(each, []) for each in sentences]
 
@@ -39,6 +42,7 @@ def test_the_best_that_differs_in_a_word_is_written_sentence_by_sentence() -> No
     assert [each.text for each in done] == ["It's fine. She left. It's fine.", "It's fine."]
     assert done.unrenderable[0] == 1
     assert sorted(source.asked) == ["It is good.", "She left."]
+    assert source.calls == 1
 
 
 def test_a_unit_with_something_protected_stays() -> None:
@@ -47,6 +51,17 @@ def test_a_unit_with_something_protected_stays() -> None:
     matcher = compile_rules([rules], tagger=FastTagger(), sources=sources)
     [done] = matcher.apply(["It is good. It is good."], protected=[[(0, 2)]])
     assert done.text == "It is good. It's fine."
+
+
+def test_functions_bring_a_paraphraser_where_rules_need_one() -> None:
+    rows = [{"text": "The film is very good and I liked it a lot.", "label": "good"}]
+    rules = parse(f"rule say: {RULE}")
+    _, rewritten = sears.augment(rows, rules, label="label")
+    assert rewritten["source_rule"] == "say"
+    assert rewritten["text"] != rows[0]["text"]
+    [applied] = sears.apply([rows[0]["text"]], rules)
+    assert applied["rewritten"] == rewritten["text"]
+    assert sources_of([parse("movie -> film")]).paraphrases is None
 
 
 def test_without_a_paraphraser_rules_do_not_compile_but_a_recipe_brings_one() -> None:

@@ -50,6 +50,7 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     from sears_dsl.data.protection import Protection
     from sears_dsl.data.table import Table
     from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.choice import Amount
     from sears_dsl.repair.running import AugmentationChoices, augment_table
     from sears_dsl.runtime.writing import write_atomically
@@ -62,7 +63,9 @@ def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: An
     form = format_of(str(output), options["output_format"], reading=False)
     amount = Amount.parse(options["amount"])
     recipe, tagger = recipe_and_tagger(rules, options)
-    matcher = compile_rules(recipe.rulesets, tagger=tagger, seed=options["seed"])
+    matcher = compile_rules(
+        recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=options["seed"]
+    )
     table = read_rows(data, options)
     columns = chosen_columns(table, options)
     choices = AugmentationChoices(

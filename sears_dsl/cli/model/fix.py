@@ -240,11 +240,14 @@ def _experiment(
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.models.store import PredictionStore
+    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.origin import check_origin
     from sears_dsl.repair.trainers import ExperimentInputs
 
     recipe, tagger = recipe_and_tagger(rules, options)
-    matcher = compile_rules(recipe.rulesets, tagger=tagger, seed=options["seed"])
+    matcher = compile_rules(
+        recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=options["seed"]
+    )
     training = read_rows(options["training"], options)
     columns = chosen_columns(training, options)
     held_out = _read_held_out(columns, protection, options)

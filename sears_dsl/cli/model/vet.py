@@ -102,9 +102,14 @@ def vet_command(rules: str, **options: Any) -> None:
     options["tagger"] = chosen_tagger([place.ruleset], options["tagger"], quiet=options["quiet"])
     if not of_templates:
         from sears_dsl.engine.matcher import compile_rules
+        from sears_dsl.paraphrasing.rewording import sources_of
 
         # Before rows are read and the model is asked, not an hour later.
-        compile_rules([place.ruleset], tagger=load_tagger(options["tagger"]))
+        compile_rules(
+            [place.ruleset],
+            tagger=load_tagger(options["tagger"]),
+            sources=sources_of([place.ruleset]),
+        )
     listening, remark = listen(options["port"])
     if remark:
         click.echo(remark, err=True)

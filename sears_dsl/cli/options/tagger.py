@@ -1,6 +1,7 @@
-"""Which tagger a command takes, and warnings about one that the rules were not validated with.
+"""Which tagger a command takes, and what is to be said of the rules before they run.
 
-In: rulesets, what ``--tagger`` says. Out: the name of a tagger; warnings on standard error. Always
+In: rulesets, what ``--tagger`` says. Out: the name of a tagger; on standard error warnings about
+one that the rules were not validated with, about their order, and what paraphrases cost. Always
 holds: what a person names is taken, of what a file names only a tagger that is installed; warnings
 change neither output nor exit code.
 """
@@ -34,6 +35,7 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
 
     chosen = tagger_for(rulesets) if named is None else named
     warn_of_tagger(rulesets, chosen, quiet=quiet)
+    tell_of_paraphrases(rulesets, quiet=quiet)
     return chosen
 
 
@@ -46,6 +48,20 @@ def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> li
     for finding in () if quiet else findings:
         click.echo(finding.render(), err=True)
     return findings
+
+
+def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
+    """Whether rules write paraphrases; what these cost is said before they are looked for."""
+    from sears_dsl.paraphrasing.rewording import reword
+
+    found = reword(rulesets)
+    if found and not quiet:
+        click.echo(
+            "paraphrases: each distinct text is translated and back by models, some sentences a "
+            "second",
+            err=True,
+        )
+    return found
 
 
 def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:

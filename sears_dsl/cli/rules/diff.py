@@ -166,13 +166,16 @@ def _row_differences(
     """Rows that a rule of the two versions rewrites differently, by its id in the new one."""
     from sears_dsl.data.dataset import Dataset, default_column, require_column
     from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.tagging.cache import TagCache
     from sears_dsl.tagging.loading import load_tagger, needs_cache
 
     found: list[dict[str, object]] = []
     with TagCache() if needs_cache(tagger) else nullcontext() as cache:
         chosen = load_tagger(tagger, cache=cache)
-        matchers = [compile_rules([ruleset], tagger=chosen) for ruleset in (old, new)]
+        matchers = [
+            compile_rules([each], tagger=chosen, sources=sources_of([each])) for each in (old, new)
+        ]
         dataset = Dataset(data, format_name=form)
         name = column or default_column(dataset.first, where=data)
         require_column(dataset.names, name, where=data)

@@ -111,16 +111,11 @@ def _record(rulesets: list[Ruleset], name: str) -> None:
 
 def _sources_for(rulesets: list[Ruleset]) -> Sources:
     """A paraphraser where a rule asks for one and its models are installed."""
-    from sears_dsl.engine.noise.needs import looks_up
-    from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
+    from sears_dsl.engine.noise.sources import NO_SOURCES
+    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.runtime.extras import has_discovery
 
-    asked = any(looks_up(rule, "paraphrase") for each in rulesets for rule in each.rules)
-    if not asked or not has_discovery():
-        return NO_SOURCES
-    from sears_dsl.paraphrasing.rewording import BestParaphrases
-
-    return Sources(paraphrases=BestParaphrases())
+    return sources_of(rulesets) if has_discovery() else NO_SOURCES
 
 
 def _told(text: str | None) -> str:

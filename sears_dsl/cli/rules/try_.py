@@ -31,6 +31,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     """
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.language.loader import parse
+    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.tagging.loading import load_tagger
 
     if Path(rule).is_file():
@@ -42,7 +43,9 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     if not ruleset.rules:
         raise UsageError("there is no rule to try", help="sears try 'movie -> film' 'A movie.'")
     chosen = load_tagger(tagger)
-    compile_rules([ruleset], tagger=chosen)  # finds what only the tokenizer tells
+    compile_rules(
+        [ruleset], tagger=chosen, sources=sources_of([ruleset])
+    )  # finds what only the tokenizer tells
     for finding in ruleset.warnings:
         click.echo(finding.render() + "\n", err=True)
     explained = (explained_in(text, [ruleset], chosen) for text in _lines(texts))

@@ -62,7 +62,7 @@ def sources_for(
     if sources.paraphrases is None:
         wanting = [pair for pair in rules if looks_up(pair[0], "paraphrase")]
         if wanting:
-            advice = "`sears apply` brings one; in Python: sources=Sources(paraphrases=...)"
+            advice = "commands bring one; in Python: sources=Sources(paraphrases=...)"
             message = "`.paraphrase` and no paraphraser in the run"
             missing.append(_finding("E353", message, advice, wanting[0]))
     return sources, missing

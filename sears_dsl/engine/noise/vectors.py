@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -164,14 +164,21 @@ def load_vectors(name: str | None = None) -> WordVectors:
                 f"the vectors {name} are not installed",
                 help=f"pip install {package}, or name others: --vectors FILE",
             )
-        folder = Path(spec.origin).parent
-        return _glove(folder, name) if name.startswith("glove") else _encoder(folder, name)
+        return _read(name, Path(spec.origin).parent, 0)
     path = Path(name)
     if not path.is_file():
         raise DataError(
             f"there are no vectors {name}",
             help=f"name a file, or one of {', '.join(VECTORS)}",
         )
+    return _read(name, path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _read(name: str, path: Path, _changed: int) -> WordVectors:
+    """The vectors of a package's folder or of a file, once as long as the file stays as it is."""
+    if name in VECTORS:
+        return _glove(path, name) if name.startswith("glove") else _encoder(path, name)
     return _read_binary(path) if path.suffix == ".bin" else _read_text(path)
 
 
@@ -182,7 +189,7 @@ def _glove(folder: Path, name: str) -> WordVectors:
     [index] = (folder / "data").glob("*.parquet")
     words = parquet.read_table(index).column("index").to_pylist()
     table = np.load(array, mmap_mode="r", allow_pickle=False)
-    return WordVectors(words, np.asarray(table), identity=_identity(name, array))
+    return WordVectors(words, np.asarray(table), identity=_identity(name, len(words), array))
 
 
 def _encoder(folder: Path, name: str) -> WordVectors:
@@ -198,21 +205,23 @@ def _encoder(folder: Path, name: str) -> WordVectors:
     pieces = (folder / "model" / "vocab.txt").read_text("utf-8").splitlines()
     whole = [at for at, word in enumerate(pieces) if word.isalpha()]
     words = [pieces[at] for at in whole]
-    return WordVectors(words, table[whole], identity=_identity(name, file))
+    return WordVectors(words, table[whole], identity=_identity(name, len(words), file))
 
 
-def _identity(name: str, file: Path) -> str:
+def _identity(name: str, rows: int, file: Path) -> str:
+    """Name, number of words and hash."""
     digest = sha256()
     with file.open("rb") as stream:
         while block := stream.read(1 << 20):
             digest.update(block)
-    return f"{name} {digest.hexdigest()[:16]}"
+    return f"{name}, {rows:,} words, sha256 {digest.hexdigest()}"
 
 
 def _read_text(path: Path) -> WordVectors:
     """A word and its numbers a line; a first line of two whole numbers is a header."""
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
+    lines: dict[str, int] = {}
     for number, word, numbers in _lines(path):
         try:
             row = np.array(numbers, _FLOAT)
@@ -220,11 +229,18 @@ def _read_text(path: Path) -> WordVectors:
             raise _bad_line(path, number, "has something that is no number") from error
         if rows and len(row) != len(rows[0]):
             raise _bad_line(path, number, f"has {len(row)} numbers, those before {len(rows[0])}")
+        if not np.isfinite(row).all():
+            raise _bad_line(path, number, f"has a number of {word!r} that is none")
+        if lines.setdefault(word, number) != number:
+            raise _bad_line(
+                path, number, f"has {word!r} again, which stands in line {lines[word]:,}"
+            )
         words.append(word)
         rows.append(row)
     if not rows or not len(rows[0]):
         raise DataError(f"{path} holds no vectors", help="a line is a word and its numbers")
-    return WordVectors(words, np.stack(rows), identity=_identity(path.name, path))
+    identity = _identity(path.name, len(words), path)
+    return WordVectors(words, np.stack(rows), identity=identity)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
@@ -244,7 +260,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
 
 
 def _bad_line(path: Path, number: int, what: str) -> DataError:
-    return DataError(f"{path}, line {number:,} {what}", help="a line is a word and its numbers")
+    return DataError(
+        f"{path}, line {number:,} {what}", help="a line is a word, once, and its numbers"
+    )
 
 
 def _read_binary(path: Path) -> WordVectors:
@@ -266,4 +284,4 @@ def _read_binary(path: Path) -> WordVectors:
         words.append(raw[place:space].decode("utf-8", "replace").lstrip("\n"))
         table[row] = np.frombuffer(raw[space + 1 : stop], _FLOAT)
         place = stop
-    return WordVectors(words, table, identity=_identity(path.name, path))
+    return WordVectors(words, table, identity=_identity(path.name, len(words), path))

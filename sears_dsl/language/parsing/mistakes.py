@@ -513,6 +513,7 @@ def _repetition(bare: str, position: int) -> str:
 
 _VALUES_OF_KEYS = {
     "expect": "expect: same",
+    "label": "label: positive",
     "rate": "rate: 25%",
     "seed": "seed: 7",
     "severity": "severity: high",

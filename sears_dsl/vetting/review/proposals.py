@@ -22,6 +22,7 @@ from sears_dsl.discovery.filtering.narrowing import (
 )
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.printer import print_rule
+from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.vetting.review.trials import Trials
 from sears_dsl.vetting.review.workbench import Workbench
 
@@ -83,7 +84,9 @@ def proposals(
     of_row = dict(zip(done.rows[rewrites].tolist(), pairs, strict=True))
     written = bench.effects.rules[rule]
     scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
-    sites = sites_of(compile_rules([scoped], tagger=bench.tagger), bench.tokens)
+    sites = sites_of(
+        compile_rules([scoped], tagger=bench.tagger, sources=sources_of([scoped])), bench.tokens
+    )
     acts = np.isin(sites.rows, done.rows[rewrites])
     sites = Sites(*(column[acts] for column in sites))
     verdicts = np.array([_verdict(marks.get(of_row[row])) for row in sites.rows.tolist()], np.int64)

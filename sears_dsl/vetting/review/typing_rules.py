@@ -19,6 +19,7 @@ from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger
 
 _LONGEST = 2_000
@@ -92,7 +93,8 @@ class RuleReader:
             rules = [rule for rule in parsed.rules if self._is_here(rule)]
             if len(rules) != 1 or len(parsed.sets) != len(self._ruleset.sets):
                 return _no_rule()
-            compile_rules([replace(self._ruleset, rules=tuple(rules))], tagger=self._tagger)
+            scoped = replace(self._ruleset, rules=tuple(rules))
+            compile_rules([scoped], tagger=self._tagger, sources=sources_of([scoped]))
         except RuleSyntaxError as error:
             return Typed(None, "", tuple(self._moved(error.diagnostics)))
         warnings = tuple(self._moved(parsed.warnings))

@@ -33,6 +33,7 @@ from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Comparison, Row, answers_equal
+from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
@@ -246,7 +247,7 @@ class Workbench:
             RuleSyntaxError: a rule that cannot be compiled.
         """
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
-        matcher = compile_rules([scoped], tagger=self.tagger)
+        matcher = compile_rules([scoped], tagger=self.tagger, sources=sources_of([scoped]))
         done = applications_of(
             matcher, self.tokens, guards=self.data.guards,
             keep=None if self.oracle is None else self._kept,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
@@ -37,6 +39,14 @@ def test_the_nearest_word_is_written_in_the_casing_of_the_word(file: Path) -> No
     done = matcher.apply(texts, scope="all")
     assert [each.text for each in done] == ["bush house", "Bush", "BUSH", "the bush"]
     assert done.unrenderable[0] == 3  # house, the, nothing
+
+
+def test_manifests_name_the_vectors_with_rows_and_hash(file: Path) -> None:
+    rules = parse(f"option vectors = {file}\n{RULE}")
+    named = RulesetRecipe((rules,), tagger="pinned", vectors=str(file)).identity()["vectors"]
+    digest = sha256(file.read_bytes()).hexdigest()
+    assert named == f"four.txt, 6 words, sha256 {digest}"
+    assert RulesetRecipe((rules,), tagger="pinned").identity()["vectors"] == named
 
 
 def test_a_rate_passes_over_words_without_neighbours(file: Path) -> None:
@@ -76,8 +86,9 @@ def test_word2vec_binary_files_are_read(tmp_path: Path) -> None:
     [
         ("a 1 0\nb 1\n", "line 2 has 1 numbers, those before 2"),
         ("a 1 x\n", "line 1 has something that is no number"),
-        ("a 1 0\na 0 1\n", "'a' stands twice"),
-        ("a 1 nan\n", "the vector of 'a' has a number that is none"),
+        ("a 1 0\nb 1 1\na 0 1\n", "line 3 has 'a' again, which stands in line 1"),
+        ("a 1 0\nb 1 nan\n", "line 2 has a number of 'b' that is none"),
+        ("2 2\na 1 0\nb 1 0 1\n", "line 3 has 3 numbers, those before 2"),
         ("", "holds no vectors"),
     ],
 )
