@@ -9,6 +9,7 @@ for slips in words with letters outside ASCII.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -20,9 +21,11 @@ from sears_dsl.engine.noise import kernels
 from sears_dsl.engine.noise.characters import Given, changed, has_place, keys_beside
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
 from sears_dsl.engine.noise.lookalikes import lookalikes
+from sears_dsl.engine.noise.needs import looks_up
+from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.columns import RewriteColumns
 from sears_dsl.engine.rewrite.windows import characters_of
-from sears_dsl.language.rule import TYPING_KINDS, Noise
+from sears_dsl.language.rule import TYPING_KINDS, Noise, Rule, RuleScope
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import Tokens
 
@@ -121,6 +124,37 @@ def noisy_columns(
     if unable:
         unrenderable[rule] += unable
     return _columns(rule, texts, tokens, matches, found)
+
+
+def look_up_together(
+    rules: Sequence[tuple[Rule, RuleScope]], tokens: Tokens, matches: Matches, sources: Sources
+) -> None:
+    """Look up together what functions of rules will ask for one by one.
+
+    Args:
+        rules: all of a program.
+        tokens: the rows.
+        matches: of rules that draw.
+        sources: asked, and remember what was found.
+    """
+    for rule in np.unique(matches.rules).tolist():
+        tree, _ = rules[rule]
+        neighbors, paraphrases = looks_up(tree, "neighbor"), looks_up(tree, "paraphrase")
+        if not (neighbors or paraphrases):
+            continue
+        own = matches.select(matches.rules == rule)
+        firsts = tokens.row_offsets[own.rows].astype(np.int64)
+        starts, ends = firsts + own.starts, firsts + own.ends
+        if neighbors:
+            words = np.concatenate(
+                [tokens.type_ids[one:end] for one, end in zip(starts, ends, strict=True)]
+            )
+            sources.learn_words([tokens.types[kind].text for kind in np.unique(words).tolist()])
+        # Under a rate most of the texts would be looked up for nothing, and each takes long.
+        if paraphrases and tree.metadata.rate is None:
+            places = zip(own.rows.tolist(), tokens.starts[starts].tolist(),
+                         tokens.ends[ends - 1].tolist(), strict=True)  # fmt: skip
+            sources.learn_texts([tokens.texts[row][one:end] for row, one, end in places])
 
 
 class _New(NamedTuple):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +24,10 @@ from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
 from sears_dsl.engine.noise.kernels import try_instances
-from sears_dsl.engine.noise.needs import looks_up
-from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.batch_noise import (
     bases,
     has_kernel,
+    look_up_together,
     noisy_columns,
     unit_keys,
     unit_offsets,
@@ -37,9 +35,9 @@ from sears_dsl.engine.rewrite.batch_noise import (
 from sears_dsl.engine.rewrite.columns import RewriteColumns
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered, in_place
 from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
-from sears_dsl.engine.rewrite.slots import Written, write_formats
+from sears_dsl.engine.rewrite.slots import unchanged, write_formats
 from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
-from sears_dsl.engine.rewrite.templates import RenderingTemplate, RenderingTemplates
+from sears_dsl.engine.rewrite.templates import Forms, RenderingTemplate, RenderingTemplates
 from sears_dsl.engine.rewrite.unit_rendering import UnitRenderer
 from sears_dsl.engine.rewrite.windows import (
     Characters,
@@ -127,7 +125,7 @@ class Rendering:
             if len(matches) <= _FEW and not (protected is not None and any(protected)):
                 return self._one_by_one(tokens, matches, unrenderable)
             return self._undrawn(tokens, matches, protected, unrenderable, extent)
-        self._look_up(tokens, matches.select(drawn), drawing.sources)
+        look_up_together(self._rules, tokens, matches.select(drawn), drawing.sources)
         parts: list[RewriteColumns] = []
         left = drawn.copy()
         if compiles():
@@ -163,27 +161,6 @@ class Rendering:
                 self._drawn[rule] = draws(tree) or is_unit(tree)
             kinds = self._drawn[rules]
         return kinds > 0
-
-    def _look_up(self, tokens: Tokens, matches: Matches, sources: Sources) -> None:
-        """Look up together what functions of these rules will ask for one by one."""
-        for rule in np.unique(matches.rules).tolist():
-            tree, _ = self._rules[rule]
-            neighbors, paraphrases = looks_up(tree, "neighbor"), looks_up(tree, "paraphrase")
-            if not (neighbors or paraphrases):
-                continue
-            own = matches.select(matches.rules == rule)
-            firsts = tokens.row_offsets[own.rows].astype(np.int64)
-            starts, ends = firsts + own.starts, firsts + own.ends
-            if neighbors:
-                words = np.concatenate(
-                    [tokens.type_ids[one:end] for one, end in zip(starts, ends, strict=True)]
-                )
-                sources.learn_words([tokens.types[kind].text for kind in np.unique(words).tolist()])
-            # Under a rate most of the texts would be looked up for nothing, and each takes long.
-            if paraphrases and tree.metadata.rate is None:
-                places = zip(own.rows.tolist(), tokens.starts[starts].tolist(),
-                             tokens.ends[ends - 1].tolist(), strict=True)  # fmt: skip
-                sources.learn_texts([tokens.texts[row][one:end] for row, one, end in places])
 
     def _rated(
         self,
@@ -386,7 +363,7 @@ class Rendering:
 
     # ------------------------------------------------------------ inside
 
-    def _forms(self, tokens: Tokens, matches: Matches) -> _Forms:
+    def _forms(self, tokens: Tokens, matches: Matches) -> Forms:
         """What the matches become, each form of them written once."""
         windows = self._templates.windows(matches, tokens.row_offsets)
         characters = characters_of(tokens.texts)
@@ -397,7 +374,7 @@ class Rendering:
         outcomes = np.full(len(matches), _REPLACED, np.int8)
         new_ids = told.numbers
         if told.texts:
-            outcomes[_unchanged(told, tokens, matches)] = _SILENT
+            outcomes[unchanged(told, tokens, matches)] = _SILENT
         rest = np.flatnonzero(~told.done)
         some = matches.select(rest)
         keys, lows, highs = (column[rest] for column in windows)
@@ -415,7 +392,7 @@ class Rendering:
         become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
         outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
         outcomes[rest[self._reaching(tokens, some, become, characters)]] = _PLACED
-        return _Forms(self._templates, windows.templates, outcomes, new_ids, texts)
+        return Forms(self._templates, windows.templates, outcomes, new_ids, texts)
 
     def _reaching(
         self,
@@ -480,42 +457,6 @@ def _names_of(rule: Rule, whole: TokenRange) -> dict[str, TokenRange]:
     return {} if name is None else {name: whole}
 
 
-def _unchanged(told: Written, tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
-    """The matches for which a format told what stands there already."""
-    done = np.flatnonzero(told.done)
-    some = matches.select(done)
-    base, numbers = tokens.row_offsets[some.rows], told.numbers[done]
-    starts = tokens.starts[base + some.starts]
-    ends = tokens.ends[base + some.ends - 1]
-    lengths = np.fromiter(map(len, told.texts), np.int32, len(told.texts))
-    alike = np.flatnonzero(lengths[numbers] == ends - starts)
-    columns = (some.rows[alike], starts[alike], ends[alike], numbers[alike])
-    same = [
-        tokens.texts[row][start:end] == told.texts[number]
-        for row, start, end, number in zip(*(c.tolist() for c in columns), strict=True)
-    ]
-    return done[alike[np.array(same, np.bool_)]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Forms:
-    """What matches become.
-
-    Attributes:
-        templates: all that there are so far.
-        template_ids: which of them renders each match.
-        outcomes: int8 (matches,): see `_SILENT` and the others.
-        new_ids: int32 (matches,): the number of the new text, -1 where there is none.
-        texts: new texts and their numbers.
-    """
-
-    templates: Sequence[RenderingTemplate]
-    template_ids: Int32Array
-    outcomes: NDArray[np.int8]
-    new_ids: Int32Array
-    texts: dict[str, int]
-
-
 class _Span(NamedTuple):
     """The characters of a match, and where the token before ends (-1: there is none).
 
@@ -533,7 +474,7 @@ class _Edits:
     """The edits that matches make; each match makes one or none."""
 
     def __init__(
-        self, tokens: Tokens, matches: Matches, forms: _Forms, protected: Protected | None
+        self, tokens: Tokens, matches: Matches, forms: Forms, protected: Protected | None
     ) -> None:
         self.tokens = tokens
         self.protected = protected
@@ -553,7 +494,7 @@ class _Edits:
         self.texts = forms.texts
         self._place(forms)
 
-    def _place(self, forms: _Forms) -> None:
+    def _place(self, forms: Forms) -> None:
         """Edits that depend on the text around them, and on the edits before them in the group."""
         placed = np.logical_or.reduceat(forms.outcomes == _PLACED, self.groups)
         sizes = np.diff(self.groups, append=len(self.matches))

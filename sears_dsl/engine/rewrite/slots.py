@@ -335,3 +335,20 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
             values[place + 2] = before
             place += 2
     return values, offsets, done
+
+
+def unchanged(told: Written, tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
+    """The matches for which a format told what stands there already."""
+    done = np.flatnonzero(told.done)
+    some = matches.select(done)
+    base, numbers = tokens.row_offsets[some.rows], told.numbers[done]
+    starts = tokens.starts[base + some.starts]
+    ends = tokens.ends[base + some.ends - 1]
+    lengths = np.fromiter(map(len, told.texts), np.int32, len(told.texts))
+    alike = np.flatnonzero(lengths[numbers] == ends - starts)
+    columns = (some.rows[alike], starts[alike], ends[alike], numbers[alike])
+    same = [
+        tokens.texts[row][start:end] == told.texts[number]
+        for row, start, end, number in zip(*(c.tolist() for c in columns), strict=True)
+    ]
+    return done[alike[np.array(same, np.bool_)]]

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import LEFT
 from sears_dsl.engine.compile.program import Program
@@ -253,3 +255,22 @@ def _written(rule: Rule) -> tuple[object, ...]:
             case _:
                 pieces.append(piece)
     return tuple(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """What matches become.
+
+    Attributes:
+        templates: all that there are so far.
+        template_ids: which of them renders each match.
+        outcomes: int8 (matches,): what came of each, by the numbers of `batch_rendering`.
+        new_ids: int32 (matches,): the number of the new text, -1 where there is none.
+        texts: new texts and their numbers.
+    """
+
+    templates: Sequence[RenderingTemplate]
+    template_ids: Int32Array
+    outcomes: NDArray[np.int8]
+    new_ids: Int32Array
+    texts: dict[str, int]
