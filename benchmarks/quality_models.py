@@ -137,15 +137,16 @@ class FineTuned:
     """MiniLM with its upper layers trained further, and a head."""
 
     def __init__(
-        self, texts: Sequence[str], labels: Sequence[str], *, epochs: int = 1, frozen: int = 4
-    ) -> None:
+        self, texts: Sequence[str], labels: Sequence[str], *, epochs: int = 1, frozen: int = 4,
+        seed: int = 0,
+    ) -> None:  # fmt: skip
         files = known("minilm")
         if files is None:
             raise SystemExit("quality_models: the sentence encoder is not installed")
         folder = str(files.installed())
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         self._labels = sorted(set(labels))
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         encoder: Any = AutoModel.from_pretrained(folder, local_files_only=True)
         for part in (encoder.embeddings, *encoder.encoder.layer[:frozen]):
             part.requires_grad_(False)

@@ -1,0 +1,158 @@
+"""What the nets learn from and are asked: SST-2, sentences of templates in two halves, judged ones.
+
+In: the public data and the shipped templates. Out: `Rows`, texts with 0 (negative) or 1 (positive),
+and `Bed`s, rows with the template or source of each. Always holds: twins (two templates of one
+frame with opposite labels) are in the same half, and the two templates that the paper prints of a
+phenomenon count as twins; what augments training is of the half that is not asked about; no judged
+sentence stands in SST-2's training part. Costs a second.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import sears_dsl
+from benchmarks.record import data_file
+
+PHENOMENA = ("negation", "mixed", "sarcasm")
+Phenomenon = Literal["negation", "mixed", "sarcasm"]
+
+# How the judged sentences call the phenomena; their labels go from 0 to 4, and 2 is neither.
+_JUDGED = {"negation": ("negated",), "mixed": ("mixed",), "sarcasm": ("sarcasm", "irony")}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Texts with their labels, 0 or 1."""
+
+    texts: tuple[str, ...]
+    labels: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def with_more(self, more: Rows) -> Rows:
+        """These rows and others behind them."""
+        return Rows(self.texts + more.texts, self.labels + more.labels)
+
+    def spread(self, most: int | None) -> Rows:
+        """At most so many of them, evenly; None for all.
+
+        Example:
+            >>> Rows(("a", "b", "c", "d"), (0, 1, 0, 1)).spread(2).texts
+            ('a', 'c')
+        """
+        if most is None or len(self) <= most:
+            return self
+        places = [number * len(self) // most for number in range(most)]
+        return Rows(
+            tuple(self.texts[each] for each in places), tuple(self.labels[each] for each in places)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Bed:
+    """Sentences of one phenomenon, a template after the other.
+
+    Attributes:
+        phenomenon: one of `PHENOMENA`.
+        templates: template → its sentences.
+    """
+
+    phenomenon: str
+    templates: dict[str, Rows]
+
+
+@cache
+def training_sentences() -> Rows:
+    """SST-2's training sentences."""
+    return _labelled_lines("sst2/stsa.binary.train")
+
+
+@cache
+def test_sentences() -> Rows:
+    """SST-2's development sentences, on which nothing here was chosen; the test part is absent."""
+    return _labelled_lines("sst2/stsa.binary.dev")
+
+
+@cache
+def training_phrases() -> Rows:
+    """Phrases of SST-2's training sentences."""
+    with data_file("sst2/glue_train_phrases.tsv").open(encoding="utf-8") as file:
+        lines = [line.rstrip("\n").split("\t") for line in file][1:]
+    return Rows(tuple(text.strip() for text, _ in lines), tuple(int(label) for _, label in lines))
+
+
+@cache
+def judged_sentences(phenomenon: str) -> Rows:
+    """Sentences of SST in which people saw the phenomenon (Barnes et al. 2019)."""
+    rows = []
+    with data_file("sst2/sentiment-not-solved-sst.txt").open(encoding="utf-8") as file:
+        for line in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            _, _, _, label, text, kinds = line
+            if any(name in kinds for name in _JUDGED[phenomenon]) and label != "2":
+                rows.append((text, int(int(label) > 2)))
+    return Rows(tuple(text for text, _ in rows), tuple(label for _, label in rows))
+
+
+@cache
+def template_halves(phenomenon: str) -> tuple[Bed, Bed]:
+    """The templates of a phenomenon: those to train on, and the others with the paper's own."""
+    own = sears_dsl.generate(f"phenomena/{phenomenon}").columns
+    printed = sears_dsl.generate("paper/semantic-robustness").columns
+    templates = _by_template(own)
+    names = list(templates)
+    of_paper = {
+        name: rows for name, rows in _by_template(printed).items() if name.startswith(phenomenon)
+    }
+    twins = [names[first : first + 2] for first in range(0, len(names), 2)]
+    first = {name: templates[name] for pair in twins[::2] for name in pair}
+    second = {name: templates[name] for pair in twins[1::2] for name in pair}
+    return Bed(phenomenon, first), Bed(phenomenon, second | of_paper)
+
+
+def augmenting(bed: Bed, rows: int) -> Rows:
+    """So many rows of a bed: its templates take turns, and their sentences come again."""
+    templates = list(bed.templates.values())
+    texts, labels = [], []
+    for number in range(rows):
+        turn, which = divmod(number, len(templates))
+        chosen = templates[which]
+        texts.append(chosen.texts[turn % len(chosen)])
+        labels.append(chosen.labels[turn % len(chosen)])
+    return Rows(tuple(texts), tuple(labels))
+
+
+def constant_answer(beds: Sequence[Rows]) -> tuple[float, float]:
+    """What the better of the two constant answers scores: over all rows, and as a mean over parts.
+
+    Example:
+        >>> constant_answer([Rows(("a", "b", "c"), (0, 0, 0)), Rows(("d",), (1,))])
+        (0.75, 0.5)
+    """
+    positive = [sum(rows.labels) / len(rows) for rows in beds]
+    pooled = sum(sum(rows.labels) for rows in beds) / sum(map(len, beds))
+    mean = sum(positive) / len(positive)
+    return max(pooled, 1 - pooled), max(mean, 1 - mean)
+
+
+def _labelled_lines(name: str) -> Rows:
+    with data_file(name).open(encoding="utf-8") as file:
+        lines = [line.rstrip("\n").split(" ", 1) for line in file]
+    return Rows(tuple(text for _, text in lines), tuple(int(label) for label, _ in lines))
+
+
+def _by_template(columns: dict[str, list[str]]) -> dict[str, Rows]:
+    found: dict[str, list[tuple[str, int]]] = {}
+    for name, text, label in zip(
+        columns["template"], columns["text"], columns["label"], strict=True
+    ):
+        found.setdefault(name, []).append((text, int(label == "positive")))
+    return {
+        name: Rows(tuple(text for text, _ in rows), tuple(label for _, label in rows))
+        for name, rows in found.items()
+    }
