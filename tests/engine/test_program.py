@@ -153,8 +153,17 @@ def test_blocks_and_threads_do_not_change_the_result() -> None:
 
 
 @pytest.mark.parametrize("most_types", [2, 4, 1_000])
-def test_what_was_learnt_of_other_batches_changes_no_instance(most_types: int) -> None:
-    program = build("good movie -> x\n!is (NOUN|a) -> y\n/m.*/ !movie -> z\n[lemma=be] -> u")
+@pytest.mark.parametrize(
+    "written",
+    [
+        "good movie -> x\n!is (NOUN|a) -> y\n/m.*/ !movie -> z\n[lemma=be] -> u",
+        "option case = exact\ngood movie -> x\nNOUN a -> y\nADJ -> z",
+    ],
+)
+def test_what_was_learnt_of_other_batches_changes_no_instance(
+    written: str, most_types: int
+) -> None:
+    program = build(written)
     rules = (program.predicates, program.symbols, program.rules)
     texts = ["a good movie", "is a movie good", "x y z", "", "movies a ?", "was it a film"]
     drawn = random.Random(0)

@@ -2,9 +2,10 @@
 
 In: the distinct token types of batch after batch. Out: `Classes`, and `Heads` to remember pairs of
 them in. Always holds: a class keeps its number as long as its `_Known` lives; what is told of a
-type does not depend on what came before. A type is decided once, however many batches have it;
-beyond `most_types` all is forgotten. Costs a dictionary look-up for each distinct type of a
-batch, and what `Predicates.satisfied` costs for those that are new. Threads may share one.
+type does not depend on what came before. A type is decided once, however many batches have it, but
+where rules ask for words and tags alone, which takes no longer than to remember it; beyond
+`most_types` all is forgotten. Costs a dictionary look-up for each distinct type of a batch, and
+what `Predicates.satisfied` costs for those that are new. Threads may share one.
 """
 
 from __future__ import annotations
@@ -57,13 +58,20 @@ class TokenClasses:
         self._rules = rules
         self._most_types = most_types
         self._words = (len(rules.root) + 63) >> 6
+        # Where each test is one look-up, a type is decided sooner than it is remembered.
+        self._is_quick = all(
+            key[0] in ("text", "lower", "coarse", "fine") for key in predicates.keys
+        )
         self._alone = threading.Lock()
         self._known = _Known(self._words)
 
     def of(self, types: Sequence[TokenType]) -> tuple[Classes, HeadsPool]:
         """The classes of the types of a batch, and what is remembered of pairs of them."""
         with self._alone:
-            numbers = self._known.numbers(types)
+            if self._is_quick:
+                numbers = np.full(len(types), -1, np.int32)
+            else:
+                numbers = self._known.numbers(types)
             if numbers.min(initial=0) < 0:
                 numbers = self._learn(types, numbers)
             known = self._known
@@ -75,7 +83,7 @@ class TokenClasses:
         if len(self._known.class_of) + len(new) > self._most_types:
             self._known = _Known(self._words)
             new = list(range(len(types)))
-        unseen = [types[place] for place in new]
+        unseen = types if len(new) == len(types) else [types[place] for place in new]
         group_of, offsets, ids = self._predicates.satisfied(unseen, symbols=self._symbols)
         expect(len(ids))
         if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
@@ -84,7 +92,8 @@ class TokenClasses:
         if self._known.is_full(len(offsets) - 1):  # of this batch alone
             self._known = _Known(0)
         of_group = self._known.add(offsets, ids, self._rules)
-        self._known.class_of.update(zip(unseen, of_group[group_of].tolist(), strict=True))
+        if not self._is_quick:
+            self._known.class_of.update(zip(unseen, of_group[group_of].tolist(), strict=True))
         numbers[new] = of_group[group_of]
         return numbers
 
