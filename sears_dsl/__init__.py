@@ -12,8 +12,8 @@ when it is first used.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # `typing` alone takes most of what importing this takes
 if TYPE_CHECKING:
     from sears_dsl.api.applying import apply
     from sears_dsl.api.auditing import AuditResult, ComparisonResult, audit, compare

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from sears_dsl.cli.commands import sears
 from sears_dsl.engine.warming import warm_up
 
 HEAVY = ("numba", "pandas", "pyarrow", "pydantic", "scipy", "spacy", "torch")
@@ -50,3 +52,17 @@ def test_many_rows_load_the_compiler_and_no_other_tagger(tmp_path: Path) -> None
     loaded = _loaded(tmp_path, "questions/wh-words", 5_000)
     assert "numba" in loaded
     assert not loaded.intersection({"pandas", "pyarrow", "pydantic", "spacy", "torch"})
+
+
+def test_help_loads_no_command_and_lists_what_they_say() -> None:
+    program = "import sys; from sears_dsl.cli import main; main(); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--help"], capture_output=True, text=True, check=True
+    )
+    told, loaded = done.stdout.rsplit("\n", 2)[:2]
+    own = {name for name in loaded.split() if name.startswith("sears_dsl.cli.")}
+    assert own == {"sears_dsl.cli.main", "sears_dsl.cli.commands"}
+    context = click.Context(sears, info_name="sears", max_content_width=100)
+    formatter = context.make_formatter()
+    click.Group.format_commands(sears, context, formatter)
+    assert formatter.getvalue() in told
