@@ -277,8 +277,8 @@ def discover(
         rules: most rules to select.
         delta: share of a rule's rows that may fall below τ.
         tau: S from which on texts count as equivalent; None for the scorer's own.
-        minimum_flips: rules that flip fewer rows are left; None is 3, and 2 of fewer than 200 rows
-            that are searched.
+        minimum_flips: rules that flip fewer rows are left; None is 3, 2 of fewer than 200 rows
+            that are searched, and 2 for known rules.
         minimum_frequency: share of rows that a rule's left side must be in.
         propose_from: in the paper's order what rules generalize.
         known: rules that people have read, which are tried first: files, folders, shipped names.

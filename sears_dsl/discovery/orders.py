@@ -59,10 +59,9 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     corpus = search.corpus(held_out)
     judgements = _judged(search, right, changes, corpus, tokens)
     tried = _asked(search, right, tokens, judgements.passed, held_out=held_out, base_rate=base_rate)
-    flips = tried.counted.count(tried.answers.flips)
-    enough = flips >= search.settings.flips(len(right))
-    # What flips more rarely than any paraphrase is no rule, however many rows it flips.
-    often = _often_enough(tried, base_rate)
+    flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
+    least, often_enough = _wanted(search, tried.rules, searched=len(right), base_rate=base_rate)
+    enough, often = flips >= least, wilson_interval(flips, seen)[1] >= often_enough
     passed = np.flatnonzero(enough & often)
     return SearchOutcome(
         tried=tried,
@@ -86,12 +85,6 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
             "undecided": judgements.undecided,
         },
     )
-
-
-def _often_enough(tried: Tried, base_rate: float) -> NDArray[np.bool_]:
-    """Of which rules it is not sure that they flip rows more rarely than rewordings do."""
-    flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
-    return np.asarray(wilson_interval(flips, seen)[1] >= base_rate)
 
 
 def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips | None:
@@ -201,7 +194,8 @@ def _asked(
             for each in np.flatnonzero(known.writable).tolist()
         ]  # fmt: skip
     done = _applied(search, right, rules, tokens)
-    acting = np.flatnonzero(done.changed >= search.settings.flips(len(right)))
+    least, often_enough = _wanted(search, rules, searched=len(right), base_rate=base_rate)
+    acting = np.flatnonzero(done.changed >= least)
     rules, done = [rules[each] for each in acting.tolist()], done.select(acting)
     left, kept = search.questions.left, 0
     if held_out is not None and left is not None:
@@ -210,10 +204,24 @@ def _asked(
     with search.questions.at_most(None if left is None else left - kept):
         answers = ask_in_rounds(
             done, right, search.asker(right, shown="asking about rules", stage="rules"),
-            minimum_flips=search.settings.flips(len(right)), base_rate=base_rate,
+            minimum_flips=least[acting], base_rate=often_enough[acting],
             seed=search.settings.seed,
         )  # fmt: skip
     return Tried(rules=rules, applications=done, answers=answers)
+
+
+def _wanted(
+    search: Search, rules: Sequence[TriedRule], *, searched: int, base_rate: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """How many rows each rule has to flip, and which share of its rows.
+
+    What flips more rarely than any paraphrase is no new rule, however many rows it flips: as likely
+    the paraphrases among its rewrites flip as the rule. A known rule's rewrites people accepted.
+    """
+    known = np.array([bool(each.source) for each in rules], np.bool_)
+    settings = search.settings
+    least = np.where(known, settings.known_flips(searched), settings.flips(searched))
+    return least, np.where(known, 0.0, base_rate)
 
 
 def _applied(

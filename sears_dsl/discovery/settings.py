@@ -20,6 +20,10 @@ HOLDOUT, HOLDOUT_FROM = 0.3, 100
 FEW_ROWS = 200
 """Searched rows of fewer than which a rule has to flip one row less."""
 
+KNOWN_FLIPS = 2
+"""How many rows a known rule has to flip where nobody says: people have accepted its rewrites, so
+that each of these flips is a mistake of the model, however rare."""
+
 QUESTIONS_A_ROW = 20
 """Most questions to the model for each right row, all of them counted, where nobody says."""
 
@@ -40,7 +44,7 @@ class Settings:
         tau: S from which on two texts count as equivalent; None for the scorer's own.
         delta: the share of a rule's rows that may fall below τ.
         minimum_flips: rules that flip fewer rows are not looked at; None is 3, and where meaning
-            comes first 2 of fewer than 200 rows that are searched.
+            comes first 2 of fewer than 200 rows that are searched, and 2 for known rules.
         minimum_frequency: the share of right rows that an antecedent has to be in.
         propose_from: in the paper's order what rules generalize. A change that flips no row where
             the search proposed it may flip others, so ``paraphrases`` finds more, for more
@@ -158,6 +162,15 @@ class Settings:
             return self.minimum_flips
         few = self.order == "meaning" and searched < FEW_ROWS
         return MINIMUM_FLIPS - 1 if few else MINIMUM_FLIPS
+
+    def known_flips(self, searched: int) -> int:
+        """How many of so many searched rows a rule that people have accepted has to flip.
+
+        Example:
+            >>> Settings().known_flips(500), Settings(minimum_flips=6).known_flips(500)
+            (2, 6)
+        """
+        return self.flips(searched) if self.minimum_flips is not None else KNOWN_FLIPS
 
     def questions(self, right: int) -> int | None:
         """How many questions the model may be asked where it has so many rows right.

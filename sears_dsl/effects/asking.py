@@ -64,8 +64,8 @@ def ask_in_rounds(
     right: RightRows,
     ask: Ask,
     *,
-    minimum_flips: int,
-    base_rate: float = 0.0,
+    minimum_flips: int | NDArray[np.int64],
+    base_rate: float | NDArray[np.float64] = 0.0,
     seed: int = 0,
     on_round: Callable[[Answers], None] = lambda _: None,
 ) -> Answers:
@@ -75,8 +75,9 @@ def ask_in_rounds(
         applications: what the rules make of the right rows.
         right: the rows.
         ask: asks the model.
-        minimum_flips: how many rows a rule has to flip.
-        base_rate: how often a paraphrase that keeps the meaning flips its row.
+        minimum_flips: how many rows a rule has to flip; one number, or one a rule.
+        base_rate: how often a paraphrase that keeps the meaning flips its row, which a rule has to
+            reach; one number, or one a rule.
         seed: of the order of the rows.
         on_round: told what is known after each round.
 

@@ -446,3 +446,27 @@ def test_known_rules_come_first_and_count_as_people_read_them() -> None:
     assert [(each.text, each.source) for each in found.rules] == [("story -> dog", "mine/dogs")]
     assert found.rules[0].judged is None
     assert found.funnel.rows_flipped == 40
+
+
+def test_a_rule_that_people_accepted_needs_fewer_flips_than_a_new_one() -> None:
+    """Of 250 rows two flip by *good → fine*, known, and two by *good → nice*, new."""
+    texts = [f"This {noun} is good number {n} ." for n in range(125) for noun in ("story", "play")]
+
+    def model(some: Sequence[str]) -> list[str]:
+        rare = [("nice" in each or "fine" in each) and " 7 " in each for each in some]
+        return [
+            "0" if flips or "piece" in text else "1" for flips, text in zip(rare, some, strict=True)
+        ]
+
+    found = discover(
+        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
+        CallablePredictor(model),
+        paraphraser=Says(good="nice", play="piece"),
+        scorer=Meaning(),
+        tagger=TAGGER,
+        settings=Settings(holdout=0),
+        known=KnownRules.of({"mine": parse("good -> fine")}, tagger=TAGGER),
+    )
+    assert {(each.text, each.flips) for each in found.rules} == {
+        ("play -> piece", 125), ("good -> fine", 2),
+    }  # fmt: skip

@@ -47,8 +47,8 @@ _SOON = 5.0
 @click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True,
               help="Share of a rule's rows that may fall below tau.")  # fmt: skip
 @click.option("--minimum-flips", type=click.IntRange(min=1),
-              help="Leave rules that flip fewer rows. By default 3, and 2 of fewer than 200 rows "
-              "that are searched.")  # fmt: skip
+              help="Leave rules that flip fewer rows. By default 3, 2 of fewer than 200 rows "
+              "that are searched, and 2 for known rules.")  # fmt: skip
 @click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005, show_default=True,
               help="Share of rows that a rule's left side must be in.")  # fmt: skip
 @click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),

@@ -265,8 +265,7 @@ def _stages(discovery: Discovery) -> str:
     return (
         f"their {counted(funnel.paraphrases, 'paraphrase')} give {candidates}: {funnel.judged:,} "
         f"act in enough text to be judged, {funnel.keep_meaning:,} keep the meaning there; of "
-        f"these and the known ones {passing} and {flip} {discovery.minimum_flips} rows or "
-        "more"
+        f"these and the known ones {passing} and {flip} enough rows"
     )
 
 
@@ -395,8 +394,11 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
     rule = _cut(each.rule)
     match each.lacks:
         case "flips":
-            wanted = counted(discovery.minimum_flips, "flip")
-            return f"{rule}: {read}, but it {flips}; {wanted} are wanted"
+            least = discovery.flips_wanted(known=each.judged is None)
+            wanted = counted(least, "flip")
+            return (
+                f"{rule}: {read}, but it {flips}; {wanted} {'is' if least == 1 else 'are'} wanted"
+            )
         case "rate":
             return (
                 f"{rule}: {read}, and it {flips} ({percent(each.flips / each.asked)}): surely more "
@@ -443,7 +445,7 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
 
 
 def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
-    funnel, wanted = discovery.funnel, discovery.minimum_flips
+    funnel, wanted = discovery.funnel, discovery.flips_wanted(known=each.judged is None)
     rule = _cut(each.rule)
     if each.lacks == "flips" and each.flips:
         rows = ceil((funnel.rows - funnel.unasked) * wanted / each.flips)

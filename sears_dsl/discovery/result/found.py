@@ -188,10 +188,10 @@ class Discovery:
     question_limit_reached: bool
     funnel: Funnel
 
-    @property
-    def minimum_flips(self) -> int:
-        """How many rows a rule had to flip."""
-        return self.settings.flips(self.funnel.searched)
+    def flips_wanted(self, *, known: bool) -> int:
+        """How many rows a rule had to flip, one that was known before or a new one."""
+        searched = self.funnel.searched
+        return self.settings.known_flips(searched) if known else self.settings.flips(searched)
 
     @property
     def questions(self) -> int:
