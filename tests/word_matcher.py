@@ -68,6 +68,7 @@ class WordMatcher:
         scope: str = "first",
         protected: Spans | None = None,
         unit: str = "text",
+        draw: int = 0,
         jobs: int = 1,
     ) -> Rewrites:
         found = Rewrites()
@@ -88,6 +89,7 @@ class WordMatcher:
         intact: Spans | None = None,
         without: Sequence[Collection[int]] | None = None,
         unit: str = "text",
+        draw: int = 0,
         jobs: int = 1,
     ) -> list[ChainedRow]:
         rows = []

@@ -30,6 +30,7 @@ def apply(
     id_column: str | None = None,
     share: str = "100%",
     with_originals: bool = False,
+    draws: int = 1,
     seed: int = 0,
     tagger: Tagger | None = None,
 ) -> Any:
@@ -53,6 +54,8 @@ def apply(
             that what ``"10%"`` takes, ``"25%"`` takes too.
         with_originals: mode chain: the rows as they were come first, then all rows once more as the
             rules leave them, with ``~rewritten`` behind their ids.
+        draws: each row comes so many times, with other draws of what rules draw, and with a column
+            ``draw`` that numbers them from 0; a list of texts gives dictionaries then.
         seed: of that number, and of what rules draw.
         tagger: None for the default one.
 
@@ -102,4 +105,5 @@ def apply(
             id_column=id_column,
             share=TextShare.parse(share, seed=seed),
             with_originals=with_originals,
+            draws=draws,
         )

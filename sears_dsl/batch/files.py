@@ -126,9 +126,10 @@ def apply_file(
     plan = plan_of(request, dataset)
     form = output_format(request, dataset)
     alike = form.name == dataset.format.name or (form.binary and dataset.format.binary)
-    # Twice the rows are written anew: what one row ends with, the next one may not begin after.
-    doubles = not request.with_originals or form.binary or form.name == "squad"
-    patched = request.mode == "chain" and alike and doubles
+    # Several times the rows are written anew: what one row ends with, the next one may not begin
+    # after, and text has no place for another column.
+    once = not request.with_originals and request.draws == 1
+    patched = request.mode == "chain" and alike and (once or form.binary or form.name == "squad")
     names = output_names(request.mode, plan, dataset)
     with_header = request.mode == "chain" and not patched and form.name in _WITH_HEADER
     task = BatchTask(

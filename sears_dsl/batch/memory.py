@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sears_dsl.batch.drawing import repeated, require_draws
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, TextMatcher, Touched
@@ -18,7 +19,7 @@ from sears_dsl.batch.requests import kept_columns
 from sears_dsl.batch.share import TextShare
 from sears_dsl.batch.tally import Tally
 from sears_dsl.batch.workers import renamed
-from sears_dsl.data.batches import Batch
+from sears_dsl.data.batches import DRAW, Batch
 from sears_dsl.data.dataset import Dataset, IdLedger, default_column, require_column, row_ids
 from sears_dsl.data.frames import Copies, MemoryFrame, NewRows, memory_frame
 from sears_dsl.data.sources import frame_of
@@ -45,6 +46,7 @@ def apply_to(
     id_column: str | None = None,
     share: TextShare = TextShare(),  # noqa: B008 - a frozen value
     with_originals: bool = False,
+    draws: int = 1,
     tally: Tally | None = None,
 ) -> Any:
     """Apply compiled rules to a dataset.
@@ -68,6 +70,8 @@ def apply_to(
         share: which texts are rewritten; the others stay as they are.
         with_originals: mode chain: the rows as they were come first, then all rows once more as the
             rules leave them, with `ADDED` to their ids.
+        draws: each row comes so many times, with other draws of what rules draw, and with a column
+            ``draw`` that numbers them from 0; a list of texts gives dictionaries then.
         tally: is added the counts of what was done.
 
     Returns:
@@ -91,6 +95,7 @@ def apply_to(
         >>> [record["rewritten"] for record in apply_to(["a movie", "it"], Film())]
         ['a film']
     """
+    require_draws(draws, with_originals=with_originals)
     in_file = isinstance(dataset, (str, os.PathLike))
     frame = frame_of(dataset) if in_file else memory_frame(dataset)
     wanted = _names("column", column)
@@ -101,10 +106,7 @@ def apply_to(
     ledger = IdLedger(_WHERE)
     records: dict[str, list[Any]] = {}
     rows: list[int] = []
-    changes: dict[int, Mapping[str, Any]] = {}
-    dropped: set[int] = set()
-    copied: list[tuple[int, Mapping[str, Any]]] = []
-    columns_of: dict[str, list[Any]] = {}
+    chained = _ChainedRows(with_originals=with_originals, draws=draws)
     for batch in frame.batches():
         if plan is None:
             columns = wanted or _default(frame, batch)
@@ -114,63 +116,91 @@ def apply_to(
             plan = Plan(
                 columns=columns,
                 id_column=ids,
-                keep=kept_columns(kept, frame.names, columns, ids),
+                keep=kept_columns(kept, frame.names, columns, ids, draws=draws),
                 scope=scope,
                 unit=unit,
                 protect=protected,
                 spans=(*spans, *_format_spans(dataset)),
                 on_touched=on_touched,
                 share=share,
+                draws=draws,
             )
             _require(frame, batch, plan)
         if mode == "each":
             if plan.id_column is not None:
                 ledger.add(row_ids(batch, plan.id_column), first=batch.first)
-            each = rewrite_each(matcher, batch, plan)
+            each = rewrite_each(matcher, repeated(batch, draws, numbered=False), plan)
             done = each.tally
-            rows += (each.rows + batch.first).tolist()
+            rows += (each.rows // draws + batch.first).tolist()
             for name, values in each.columns.items():
                 records.setdefault(name, []).extend(values)
         elif mode == "chain":
-            changed = rewrite_chain(matcher, replace(batch, groups={}), plan)
-            done = changed.tally
-            if with_originals:
-                new = renamed(batch, changed.values, plan.id_column, as_text=True)
-                copied += [
-                    (batch.first + row, new.get(row, {}))
-                    for row in range(batch.rows)
-                    if row not in changed.dropped
-                ]
-            changes.update((batch.first + row, new) for row, new in changed.values.items())
-            dropped.update(batch.first + row for row in changed.dropped)
+            done = chained.add(matcher, batch, plan)
         else:
             raise UsageError(f"there is no mode {mode!r}", help="write each or chain")
-        if with_originals:
-            for name, of_batch in batch.columns.items():
-                columns_of.setdefault(name, []).extend(of_batch)
         counts.add(done)
     if with_originals and mode != "chain":
         raise UsageError(
             "mode each writes the original beside each rewritten text",
             help="leave out --with-originals, or --mode chain",
         )
-    if with_originals:
-        return frame.extended(_copies(copied, columns_of))
     if mode == "chain":
-        return frame.rewritten(changes, dropped)
+        return chained.dataset(frame)
     sources = {name: name for name in plan.keep} if plan is not None else {}
     if plan is not None and plan.id_column is not None:
         sources["id"] = plan.id_column
     return frame.records(NewRows(records, rows, sources))
 
 
-def _copies(
-    copied: Sequence[tuple[int, Mapping[str, Any]]], columns: Mapping[str, Sequence[Any]]
-) -> Copies:
-    """Rows once more, with what is new in them."""
-    names = {name: None for _, new in copied for name in new}
-    changed = {name: [new.get(name, columns[name][row]) for row, new in copied] for name in names}
-    return Copies([row for row, _ in copied], changed, {})
+class _ChainedRows:
+    """What mode chain makes of the rows of a dataset, batch by batch."""
+
+    def __init__(self, *, with_originals: bool, draws: int) -> None:
+        self._with_originals = with_originals
+        self._draws = draws
+        self._several = with_originals or draws > 1
+        self._changes: dict[int, Mapping[str, Any]] = {}
+        self._dropped: set[int] = set()
+        # Of rows that come more than once: the row, what is new in it, and the draw.
+        self._copied: list[tuple[int, Mapping[str, Any], int]] = []
+        self._columns: dict[str, list[Any]] = {}
+        self._rows = 0
+
+    def add(self, matcher: TextMatcher, batch: Batch, plan: Plan) -> Tally:
+        """Rewrite the rows of the next batch."""
+        drawn = repeated(replace(batch, groups={}), self._draws, numbered=True)
+        changed = rewrite_chain(matcher, drawn, plan)
+        self._rows += batch.rows
+        if not self._several:
+            first = batch.first
+            self._changes.update((first + row, new) for row, new in changed.values.items())
+            self._dropped.update(first + row for row in changed.dropped)
+            return changed.tally
+        values = changed.values
+        if self._with_originals:
+            values = renamed(batch, values, plan.id_column, as_text=True)
+        for row in range(drawn.rows):
+            if row not in changed.dropped:
+                of_row, draw = divmod(row, self._draws)
+                self._copied.append((batch.first + of_row, values.get(row, {}), draw))
+        for name, of_batch in batch.columns.items():
+            self._columns.setdefault(name, []).extend(of_batch)
+        return changed.tally
+
+    def dataset(self, frame: MemoryFrame) -> Any:
+        """The rows as a dataset of the kind that they came in."""
+        if not self._several:
+            return frame.rewritten(self._changes, self._dropped)
+        names = {name: None for _, new, _ in self._copied for name in new}
+        changed = {
+            name: [new.get(name, self._columns[name][row]) for row, new, _ in self._copied]
+            for name in names
+        }
+        copies = Copies([row for row, _, _ in self._copied], changed, {})
+        if self._draws > 1:
+            of_copies = [draw for _, _, draw in self._copied]
+            copies = copies._replace(added={DRAW: [0] * self._rows + of_copies}, only_new=True)
+        return frame.extended(copies)
 
 
 def _names(option: str, given: object) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from sears_dsl.batch.drawing import draws_of
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.batch.plan import (
     ChainedText,
@@ -58,11 +59,12 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
     Raises:
         DataError: a value that is no text; with ``on_touched`` error, a span that was touched.
     """
-    tally = Tally(rows=batch.rows)
+    tally = Tally(rows=batch.rows // batch.copies)
     columns = [_Column(matcher, batch, plan, name) for name in plan.rewritten]
     for column in columns:
-        count_texts(tally, matcher, column.texts, missing=column.missing)
-        count_unrenderable(tally, matcher.rule_ids, column.unrenderable)
+        count_texts(tally, matcher, column.texts, missing=column.missing, copies=batch.copies)
+        for drawn in column.drawn:
+            count_unrenderable(tally, matcher.rule_ids, drawn)
     if len(columns) > 1 and any(column.leaves_out for column in columns):
         _agree(columns)
     touched: dict[int, str] = {}
@@ -110,7 +112,8 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
     tally.records = batch.rows - len(dropped)
     if touched or misplaced or absent:
         touched = {row: why for row, why in touched.items() if row not in misplaced}
-        tally.give_reasons(touched, misplaced, absent, row_ids(batch, plan.id_column))
+        ids = row_ids(batch, plan.id_column)
+        tally.give_reasons(touched, misplaced, absent, ids, batch.copies)
     return Changed(values, frozenset(dropped), tally)
 
 
@@ -124,7 +127,7 @@ class _Column:
         results: for each what the matcher gave.
         misplaced: rows with a span that does not stand where it says, and which.
         leaves_out: whether rules are left out where they would touch a span.
-        unrenderable: instances that could not be rendered, by rule.
+        drawn: what the matcher gave for each draw at first.
     """
 
     def __init__(self, matcher: TextMatcher, batch: Batch, plan: Plan, name: str) -> None:
@@ -160,9 +163,12 @@ class _Column:
         ]
         if self._specs:
             self._look_at_spans()
-        chained = self._chain(range(len(self.texts)))
-        self.unrenderable = chained
-        self.results: list[ChainedText] = list(chained)
+        self.drawn: list[Sequence[ChainedText]] = []
+        found: dict[int, ChainedText] = {}
+        for places, chained in self._chain(range(len(self.texts))):
+            self.drawn.append(chained)
+            found.update(zip(places, chained, strict=True))
+        self.results = [found[place] for place in range(len(self.texts))]
 
     @cached_property
     def place_of(self) -> dict[int, int]:
@@ -185,7 +191,15 @@ class _Column:
                 for row in rows:
                     self.misplaced.setdefault(row, f"{why}, in a row that shares its text")
 
-    def _chain(self, places: Sequence[int]) -> Sequence[ChainedText]:
+    def _chain(
+        self, places: Sequence[int]
+    ) -> Iterator[tuple[Sequence[int], Sequence[ChainedText]]]:
+        """The rules on the texts at some places, draw by draw."""
+        for draw, among in draws_of(self._batch, [self.rows[place][0] for place in places]):
+            of_draw = [places[number] for number in among]
+            yield of_draw, self._chain_draw(draw, of_draw)
+
+    def _chain_draw(self, draw: int, places: Sequence[int]) -> Sequence[ChainedText]:
         every = len(places) == len(self.texts)
 
         def chosen(values: Sequence[Any]) -> Sequence[Any]:
@@ -198,12 +212,14 @@ class _Column:
             intact=chosen(self._intact) if self.leaves_out else None,
             without=chosen(self.without) if any(self.without) else None,
             unit=self._plan.unit,
+            draw=draw,
         )
 
     def chain_again(self, places: Sequence[int]) -> None:
         """Apply the rules again where others are left out than before."""
-        for place, result in zip(places, self._chain(places), strict=True):
-            self.results[place] = result
+        for of_draw, chained in self._chain(places):
+            for place, result in zip(of_draw, chained, strict=True):
+                self.results[place] = result
 
     @property
     def changed(self) -> Iterator[int]:

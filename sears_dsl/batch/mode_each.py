@@ -17,6 +17,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.batch.drawing import draws_of
 from sears_dsl.batch.guarding import require_all_intact
 from sears_dsl.batch.plan import (
     Plan,
@@ -32,7 +33,7 @@ from sears_dsl.batch.plan import (
     spans_of,
 )
 from sears_dsl.batch.tally import Tally, TallyExample
-from sears_dsl.data.batches import Batch
+from sears_dsl.data.batches import DRAW, Batch
 from sears_dsl.data.cells import JsonColumn, Repeated
 from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids
@@ -51,9 +52,9 @@ class Records:
     """What mode each gives for a batch.
 
     Attributes:
-        columns: ``id``, ``rule``, ``column`` (where several are rewritten), ``original``,
-            ``rewritten``, ``edits`` (lists of [start, end, old, new]), and the columns that are
-            kept; in the order of rows, columns, rules.
+        columns: ``id``, ``draw`` (where there are several), ``rule``, ``column`` (where several
+            are rewritten), ``original``, ``rewritten``, ``edits`` (lists of [start, end, old,
+            new]), and the columns that are kept; in the order of rows, draws, columns, rules.
         rows: for each record the row of the batch.
         tally: the counts.
     """
@@ -69,25 +70,31 @@ def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
     Raises:
         DataError: a value that is no text; with ``on_touched`` error, a span that would be touched.
     """
-    tally = Tally(rows=batch.rows)
+    tally = Tally(rows=batch.rows // batch.copies)
     parts: list[RewriteColumns] = []
     spans = _Spans(batch, plan, matcher.rule_ids)
     for column in plan.rewritten:
         texts = present_texts(batch, column)
         missing = batch.rows - len(texts.texts)
         texts = texts.taken(plan.share)
-        count_texts(tally, matcher, texts.texts, missing=missing)
+        count_texts(tally, matcher, texts.texts, missing=missing, copies=batch.copies)
         protected = protected_spans(batch, plan, column, texts)
-        rewrites = matcher.apply(
-            texts.texts, scope=plan.scope, protected=protected.spans, unit=plan.unit
-        )
-        if protected.spans is not None:
-            require_all_intact(rewrites, protected.spans, matcher.rule_ids)
-            spans.unprotected(protected)
-        count_unrenderable(tally, matcher.rule_ids, rewrites)
-        part = _as_columns(rewrites)
-        part = replace(part, rows=np.asarray(texts.rows, np.int32)[part.rows])
-        parts.append(spans.carried(column, texts, part))
+        spans.unprotected(protected)
+        drawn: list[RewriteColumns] = []
+        for draw, among in draws_of(batch, texts.rows):
+            of_draw, intact = texts, protected.spans
+            if batch.copies > 1:
+                of_draw = texts.at(among)
+                intact = intact and [intact[place] for place in among]
+            rewrites = matcher.apply(
+                of_draw.texts, scope=plan.scope, protected=intact, unit=plan.unit, draw=draw
+            )
+            if intact is not None:
+                require_all_intact(rewrites, intact, matcher.rule_ids)
+            count_unrenderable(tally, matcher.rule_ids, rewrites)
+            part = _as_columns(rewrites)
+            drawn.append(replace(part, rows=np.asarray(of_draw.rows, np.int32)[part.rows]))
+        parts.append(spans.carried(column, texts, RewriteColumns.merged(drawn)))
     found = RewriteColumns.merged(parts)
     _count(tally, found, matcher.rule_ids)
     spans.count(tally)
@@ -95,6 +102,7 @@ def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
     rules, rule_of = dense(found.rules.astype(np.int64), len(matcher.rule_ids))
     columns: dict[str, Sequence[Any]] = {
         "id": _taken(batch, plan.id_column, rows, row_of),
+        **({DRAW: (found.rows % batch.copies).tolist()} if batch.copies > 1 else {}),
         "rule": Repeated([matcher.rule_ids[rule] for rule in rules.tolist()], rule_of.tolist()),
     }
     texts_of = row_of
@@ -197,7 +205,7 @@ class _Spans:
             touched.setdefault(row, why)
         if touched or self._misplaced or self._absent:
             ids = row_ids(self._batch, self._plan.id_column)
-            tally.give_reasons(touched, self._misplaced, self._absent, ids)
+            tally.give_reasons(touched, self._misplaced, self._absent, ids, self._batch.copies)
 
 
 def _as_columns(rewrites: Sequence[Rewrite]) -> RewriteColumns:

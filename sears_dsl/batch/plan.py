@@ -65,6 +65,7 @@ class TextMatcher(Protocol):
         scope: Scope = "first",
         protected: Sequence[Sequence[tuple[int, int]]] | None = None,
         unit: Unit | None = None,
+        draw: int = 0,
     ) -> Sequence[Rewrite]:
         """Every rule on every text, by row and then by rule; has ``unrenderable``."""
         ...
@@ -78,6 +79,7 @@ class TextMatcher(Protocol):
         intact: Sequence[Sequence[tuple[int, int]]] | None = None,
         without: Sequence[Collection[int]] | None = None,
         unit: Unit | None = None,
+        draw: int = 0,
     ) -> Sequence[ChainedText]:
         """All rules one after another on every text.
 
@@ -104,6 +106,7 @@ class Plan:
             rewrite is not written, under keep and drop alike.
         keep: other columns that records of mode each carry.
         share: which texts are rewritten; the others stay as they are.
+        draws: each row is worked on so many times, with other draws of what rules draw.
 
     Names that are given twice count once.
 
@@ -120,6 +123,7 @@ class Plan:
     on_touched: Touched = "keep"
     keep: tuple[str, ...] = ()
     share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
+    draws: int = 1
 
     def __post_init__(self) -> None:
         for name in ("columns", "protect", "spans", "keep"):
@@ -161,6 +165,10 @@ class Texts:
         places = [place for place, text in enumerate(self.texts) if share.takes(text)]
         if len(places) == len(self.texts):
             return self
+        return self.at(places)
+
+    def at(self, places: Sequence[int]) -> Texts:
+        """Those at some places."""
         return Texts([self.texts[place] for place in places], [self.rows[p] for p in places])
 
 
@@ -307,10 +315,16 @@ def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
     return DataError(f"{place}: {error.message}", help=error.help)
 
 
-def count_texts(tally: Tally, matcher: TextMatcher, texts: Sequence[str], *, missing: int) -> None:
-    """Count the texts of a column, and those in which rules may miss characters in parts."""
+def count_texts(
+    tally: Tally, matcher: TextMatcher, texts: Sequence[str], *, missing: int, copies: int
+) -> None:
+    """Count the texts of a column, and those in which rules may miss characters in parts.
+
+    Of copies that stand together each text counts once.
+    """
+    texts = texts[::copies]
     tally.characters += sum(map(len, texts))
-    tally.missing += missing
+    tally.missing += missing // copies
     if getattr(matcher, "composed", False):
         tally.decomposed += sum(not unicodedata.is_normalized("NFC", text) for text in texts)
 

@@ -15,10 +15,11 @@ from hashlib import blake2b
 from typing import Any
 
 from sears_dsl import __version__
+from sears_dsl.batch.drawing import require_draws, require_no_draw
 from sears_dsl.batch.plan import Mode, Plan, Touched
 from sears_dsl.batch.share import TextShare
 from sears_dsl.batch.workers import BatchTask, MatcherRecipe
-from sears_dsl.data.batches import Format, ReadOptions
+from sears_dsl.data.batches import DRAW, Format, ReadOptions
 from sears_dsl.data.dataset import (
     Dataset,
     default_column,
@@ -64,6 +65,8 @@ class ApplyRequest:
         share: which texts are rewritten; the others stay as they are.
         with_originals: mode chain: the rows as they were come first, then all rows once more as the
             rules leave them, with `ADDED` to their ids.
+        draws: each row comes so many times, with other draws of what rules draw, and with a column
+            ``draw`` that numbers them from 0; of one draw there is no such column.
     """
 
     recipe: MatcherRecipe
@@ -85,6 +88,7 @@ class ApplyRequest:
     resume: bool = False
     share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
     with_originals: bool = False
+    draws: int = 1
 
 
 def check_paths(request: ApplyRequest) -> None:
@@ -93,6 +97,7 @@ def check_paths(request: ApplyRequest) -> None:
         raise UsageError(f"{request.jobs} jobs cannot work", help="--jobs is 1 or more")
     if request.reading.limit is not None and request.reading.limit < 0:
         raise UsageError(f"a limit of {request.reading.limit} rows", help="--limit is 0 or more")
+    require_draws(request.draws, with_originals=request.with_originals)
     reads, writes = request.input, request.output
     if request.resume and (reads == STANDARD_STREAM or is_stream(writes)):
         raise UsageError(
@@ -143,9 +148,14 @@ def plan_of(request: ApplyRequest, dataset: Dataset) -> Plan:
         protect=request.protect,
         spans=spans,
         on_touched=request.on_touched,
-        keep=() if nothing else kept_columns(request.keep, names, columns, id_column),
+        keep=()
+        if nothing
+        else kept_columns(request.keep, names, columns, id_column, draws=request.draws),
         share=request.share,
+        draws=request.draws,
     )
+    if request.draws > 1 and request.mode == "chain":
+        require_no_draw(names)
     if not nothing:
         pointed = (spec.text_column for spec in spans)
         for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
@@ -154,7 +164,12 @@ def plan_of(request: ApplyRequest, dataset: Dataset) -> Plan:
 
 
 def kept_columns(
-    wanted: Sequence[str], names: Sequence[str], rewritten: Sequence[str], id_column: str | None
+    wanted: Sequence[str],
+    names: Sequence[str],
+    rewritten: Sequence[str],
+    id_column: str | None,
+    *,
+    draws: int = 1,
 ) -> tuple[str, ...]:
     """The columns that records are to carry.
 
@@ -178,9 +193,10 @@ def kept_columns(
         else:
             kept += [part.strip() for part in name.split(",")]
     kept = [name for name in kept if name != id_column or name != "id"]
-    clashing = [name for name in kept if name in _RECORD_COLUMNS]
+    taken = (*_RECORD_COLUMNS, DRAW) if draws > 1 else _RECORD_COLUMNS
+    clashing = [name for name in kept if name in taken]
     if clashing:
-        others = " ".join(f"--keep {name}" for name in kept if name not in _RECORD_COLUMNS)
+        others = " ".join(f"--keep {name}" for name in kept if name not in taken)
         raise UsageError(
             f"--keep {clashing[0]}: the output has a column of that name already",
             help=f"give the column another name{f', or write {others}' if others else ''}",
@@ -207,9 +223,15 @@ def output_format(request: ApplyRequest, dataset: Dataset) -> Format:
             "a SQuAD file can be written only from a SQuAD file in chain mode",
             help="write jsonl",
         )
-    if request.mode == "chain" and form.name == "txt" and len(dataset.names) > 1:
+    if form.name == "squad" and request.draws > 1:
         raise UsageError(
-            f"plain text holds one column, not {', '.join(dataset.names)}",
+            "a SQuAD file has no place for the column 'draw', which tells the draws apart",
+            help="write jsonl, a row a question: --output-format jsonl",
+        )
+    names = (*dataset.names, *((DRAW,) if request.draws > 1 else ()))
+    if request.mode == "chain" and form.name == "txt" and len(names) > 1:
+        raise UsageError(
+            f"plain text holds one column, not {', '.join(names)}",
             help="write csv, tsv or jsonl",
         )
     return form
@@ -217,10 +239,12 @@ def output_format(request: ApplyRequest, dataset: Dataset) -> Format:
 
 def output_names(mode: Mode, plan: Plan, dataset: Dataset) -> tuple[str, ...]:
     """The columns of the output."""
+    drawn = (DRAW,) if plan.draws > 1 else ()
     if mode == "chain":
-        return dataset.names
+        return (*dataset.names, *drawn)
     several = len(plan.rewritten) > 1
-    return (*(name for name in _RECORD_COLUMNS if several or name != "column"), *plan.keep)
+    own = ("id", *drawn, *(name for name in _RECORD_COLUMNS if name != "id"))
+    return (*(name for name in own if several or name != "column"), *plan.keep)
 
 
 def manifest_of(request: ApplyRequest, task: BatchTask, dataset: Dataset) -> dict[str, Any]:

@@ -115,8 +115,16 @@ class Tally:
         misplaced: Mapping[int, str],
         absent: Mapping[int, str],
         ids: Sequence[str],
+        copies: int = 1,
     ) -> None:
-        """Keep why rows of a batch were not rewritten, or not by all rules, or not protected."""
+        """Keep why rows of a batch were not rewritten, or not by all rules, or not protected.
+
+        Of the copies of a row the first speaks for all.
+        """
+        touched, misplaced, absent = (
+            {row - row % copies: why for row, why in sorted(found.items(), reverse=True)}
+            for found in (touched, misplaced, absent)
+        )
         self.touched, self.misplaced, self.absent = len(touched), len(misplaced), len(absent)
         first = sorted({**absent, **touched, **misplaced}.items())[:_KEPT_REASONS]
         self.reasons = [(ids[row], why) for row, why in first]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
+from sears_dsl.batch.drawing import repeated
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, TextMatcher
@@ -89,6 +90,7 @@ class BatchTask:
             if isinstance(form, Columnar):
                 own = [*self.plan.keep, self.plan.id_column or ""]
                 batch = replace(batch, columns=form.typed(batch.columns, own))
+            batch = repeated(batch, self.plan.draws, numbered=False)
             records = rewrite_each(matcher, batch, self.plan)
             # A part without rows still tells the types of its columns.
             written = records.tally.records or form.binary
@@ -96,6 +98,7 @@ class BatchTask:
             return part, records.tally
         if not self.patched:
             batch = replace(batch, groups={})  # each row is written with a text of its own
+        batch = repeated(batch, self.plan.draws, numbered=True)
         changed = rewrite_chain(matcher, batch, self.plan)
         values, written = changed.values, changed.tally.records
         if self.with_originals:

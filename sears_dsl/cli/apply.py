@@ -78,6 +78,9 @@ _FEW_REASONS = 3
 @click.option("--with-originals", is_flag=True,
               help="mode chain: write the rows as they were, and after them all rows as the rules "
               "leave them, with ~rewritten behind their ids.")  # fmt: skip
+@click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+              help="Take each row so many times, each with another draw of what rules draw; a "
+              "column draw numbers them from 0.")  # fmt: skip
 @click.option("--vectors", metavar="NAME|FILE",
               help="Where .neighbor looks words up: glove-6b-50d, minilm, or a file of "
               "vectors.")  # fmt: skip
@@ -155,6 +158,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         resume=options["resume"],
         share=TextShare.parse(options["share"], seed=options["seed"]),
         with_originals=options["with_originals"],
+        draws=options["draws"],
     )
     watched = not quiet and sys.stderr.isatty()
     report = _with_progress(request) if watched else apply_file(request)
@@ -206,6 +210,7 @@ def _as_dict(
         "tagger": request.recipe.identity()["tagger"],
         "warnings": list(map(as_json_object, warnings)),
         "rows": tally.rows,
+        "draws": request.draws,
         "changed": tally.changed,
         "records": tally.records,
         "missing": tally.missing,
@@ -267,8 +272,9 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit
     tally = report.tally
     silent = len(report.silent)
     target = "standard output" if request.output == "-" else request.output
+    draws = f" and drawn {request.draws:,} times" if request.draws > 1 else ""
     out.print(
-        f"{counted(tally.rows, 'row')} read, {tally.changed:,} changed by "
+        f"{counted(tally.rows, 'row')} read{draws}, {tally.changed:,} changed by "
         f"{counted(len(fired), 'rule')} ({silent:,} silent), "
         f"{counted(tally.records, 'row')} written to {target}"
     )

@@ -13,6 +13,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
+#: The column that tells the copies of a row apart, where rules draw anew for each of them.
+DRAW = "draw"
 #: Row in the batch → column → new value.
 Changes: TypeAlias = Mapping[int, Mapping[str, Any]]
 
@@ -28,6 +30,8 @@ class Batch:
         source: what the format that read the batch needs to write it back unchanged.
         groups: text column → for each row, which of the batch's distinct texts it shares (the
             paragraphs of SQuAD, asked by many questions); columns without are not shared.
+        copies: so many rows of the batch, one after another, are the same row of the dataset: row
+            ``i`` is of draw ``i % copies``.
     """
 
     first: int
@@ -35,10 +39,11 @@ class Batch:
     columns: Mapping[str, Sequence[Any]]
     source: Any = None
     groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    copies: int = 1
 
     def row_number(self, index: int) -> int:
         """The number of a row in the dataset, from 1, as messages tell it."""
-        return self.first + index + 1
+        return self.first + index // self.copies + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

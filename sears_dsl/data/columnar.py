@@ -77,6 +77,17 @@ class RecordBatchColumns(Mapping[str, Sequence[Any]]):
     def __len__(self) -> int:
         return len(self.record_batch.schema.names)
 
+    def taken(self, places: Sequence[int], added: Mapping[str, Any]) -> RecordBatchColumns:
+        """The rows at some places, with columns of numbers behind their own."""
+        arrow = require_pyarrow()
+        rows = self.record_batch.take(arrow.array(places, arrow.int64()))
+        schema = rows.schema
+        arrays = list(rows.columns)
+        for name, numbers in added.items():
+            schema = schema.append(arrow.field(name, arrow.int64()))
+            arrays.append(arrow.array(numbers, arrow.int64()))
+        return RecordBatchColumns(arrow.RecordBatch.from_arrays(arrays, schema=schema))
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrow's own form leaves out the rows around a slice, its pickle does not.
         return _unpickled, (_part(self.record_batch),)

@@ -236,7 +236,7 @@ def row_ids(batch: Batch, column: str | None) -> list[str]:
         DataError: a row has no id.
     """
     if column is None:
-        return [str(number) for number in range(batch.first + 1, batch.first + batch.rows + 1)]
+        return [str(batch.row_number(row)) for row in range(batch.rows)]
     values = batch.columns.get(column, [None] * batch.rows)
     if None in values or "" in values or any(map(ne, values, values)):  # unequal: not a number
         index = next(i for i, value in enumerate(values) if value in (None, "") or ne(value, value))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sears_dsl.data.batches import Batch, Changes
+from sears_dsl.data.batches import DRAW, Batch, Changes
 from sears_dsl.data.columnar import (
     RecordBatchColumns,
     changed_record_batch,
@@ -308,7 +308,7 @@ class _ArrowTable(MemoryFrame):
                 offsets = np.cumsum([0, *map(len, values)]).tolist()
                 arrays[name] = object_lists(offsets, fields)
             else:
-                kind = arrow.string()
+                kind = arrow.int64() if name == DRAW else arrow.string()
                 if name in records.sources:
                     kind = self._table.schema.field(records.sources[name]).type
                 arrays[name] = arrow.array(values, kind)
@@ -337,7 +337,8 @@ class _ArrowTable(MemoryFrame):
             new = new.set_column(place, field, arrow.array(values, field.type))
         whole = arrow.concat_tables([self._table, new])
         for name, values in copies.added.items():
-            whole = whole.append_column(name, arrow.array(values, arrow.string()))
+            kind = arrow.int64() if name == DRAW else arrow.string()
+            whole = whole.append_column(name, arrow.array(values, kind))
         return self.result(whole.slice(len(self._table)) if copies.only_new else whole)
 
 
@@ -386,7 +387,7 @@ class _HuggingFace(_ArrowTable):
     def result(self, table: Any) -> Any:
         datasets = sys.modules["datasets"]
         new = [name for name in table.column_names if name not in self.names]
-        added = dict.fromkeys(new, datasets.Value("string"))
+        added = {name: datasets.Value(str(table.schema.field(name).type)) for name in new}
         features = datasets.Features({**self._dataset.features, **added})
         info = datasets.DatasetInfo(description=self._dataset.info.description, features=features)
         if added:
