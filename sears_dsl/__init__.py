@@ -16,7 +16,8 @@ from importlib import import_module
 TYPE_CHECKING = False  # `typing` alone takes most of what importing this takes
 if TYPE_CHECKING:
     from sears_dsl.api.applying import apply
-    from sears_dsl.api.auditing import AuditResult, ComparisonResult, audit, compare
+    from sears_dsl.api.auditing import AuditResult, audit
+    from sears_dsl.api.comparing import ComparisonResult, GridResult, compare
     from sears_dsl.api.discovering import (
         AdversaryResult,
         DiscoveryResult,
@@ -58,7 +59,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "sears_dsl.api.applying": ("apply",),
-    "sears_dsl.api.auditing": ("AuditResult", "ComparisonResult", "audit", "compare"),
+    "sears_dsl.api.auditing": ("AuditResult", "audit"),
+    "sears_dsl.api.comparing": ("ComparisonResult", "GridResult", "compare"),
     "sears_dsl.api.discovering": (
         "AdversaryResult",
         "DiscoveryResult",
@@ -110,6 +112,7 @@ __all__ = [
     "Edit",
     "ErrorsResult",
     "GenerationResult",
+    "GridResult",
     "Matcher",
     "Matches",
     "Metadata",

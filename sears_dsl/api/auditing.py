@@ -1,10 +1,10 @@
-"""``sears.audit`` and ``sears.compare``: what rules do to a model, judged; and to two of them."""
+"""``sears.audit``: what rules do to a model, judged; and how audits are given to others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sears_dsl.api.given import (
     AnyOracle,
@@ -21,7 +21,7 @@ from sears_dsl.api.given import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Bars, Result, RulesetsResult, drawn_name
+from sears_dsl.api.results import Bars, RulesetsResult
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_audit, need_discovery
@@ -29,7 +29,6 @@ from sears_dsl.runtime.extras import need_audit, need_discovery
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sears_dsl.auditing.comparison import ComparisonDocument, RuleComparison
     from sears_dsl.auditing.document import AuditDocument, RuleRecord, Verdict
     from sears_dsl.auditing.robustness import Robustness
     from sears_dsl.engine.matches import Scope, Unit
@@ -142,86 +141,8 @@ class AuditResult(RulesetsResult):
         write_audit_files(self.document, Path(folder))
 
 
-class ComparisonResult(Result):
-    """Two audits of the same rows side by side.
-
-    Attributes:
-        document: all that was counted.
-    """
-
-    def __init__(self, document: ComparisonDocument) -> None:
-        self.document = document
-
-    @property
-    def rules(self) -> tuple[RuleComparison, ...]:
-        """Each rule with what changed."""
-        return self.document.rules
-
-    @property
-    def worse(self) -> bool:
-        """Whether the second is clearly worse (p < 0.05, Holm)."""
-        return bool(self.document.worse)
-
-    @property
-    def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row a rule; rows are those that both models have right."""
-        rules = self.rules
-        pairs = [each.failures for each in rules]
-        return {
-            "id": [each.id for each in rules],
-            "rule": [each.rule for each in rules],
-            "outcome": [each.outcome for each in rules],
-            "rows": [each.rows for each in pairs],
-            "before": [each.first_rate for each in pairs],
-            "after": [each.second_rate for each in pairs],
-            "low": [each.low for each in pairs],
-            "high": [each.high for each in pairs],
-            "p_value": [each.adjusted_p_value for each in pairs],
-        }
-
-    @property
-    def summary(self) -> str:
-        """How many rules are better and worse, and what became of accuracy."""
-        return "; ".join(self.document.summary)
-
-    def plot(self, axes: Axes | None = None) -> Axes:
-        """The failure rate of each rule that was compared, before and after.
-
-        Args:
-            axes: where to draw; None for a new figure.
-
-        Raises:
-            UsageError: matplotlib is not installed.
-        """
-        from sears_dsl.runtime.extras import need_plots
-
-        need_plots()
-        compared = [each for each in self.rules if each.failures.rows]
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.subplots(layout="constrained")[1]
-        places = range(len(compared))
-        for name, rates in (
-            ("before", [each.failures.first_rate for each in compared]),
-            ("after", [each.failures.second_rate for each in compared]),
-        ):
-            axes.plot([100 * (rate or 0.0) for rate in rates], places, "o", label=name)
-        axes.set_yticks(places, [drawn_name(each.rule) for each in compared])
-        axes.invert_yaxis()
-        axes.set_xlabel("per cent of the rows on which the model fails a rule")
-        axes.legend()
-        return axes
-
-    def save(self, folder: str | Path) -> None:
-        """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json.
-
-        Raises:
-            DataError: a file cannot be written.
-        """
-        from sears_dsl.auditing.reports.files import write_comparison_files
-
-        write_comparison_files(self.document, Path(folder))
+AnyAudit: TypeAlias = AuditResult | str | Path
+"""An audit, the folder that `sears audit` wrote, or the audit.json in it."""
 
 
 def audit(
@@ -415,37 +336,6 @@ def audit(
         return AuditResult(document, rulesets)
 
 
-def compare(before: AuditResult | str | Path, after: AuditResult | str | Path) -> ComparisonResult:
-    """Set two audits of the same rows side by side: two models, or two versions of one.
-
-    What `sears compare` does: each rule is compared on the rows that both models have right, by
-    McNemar's exact test.
-
-    Args:
-        before: an audit, the folder that `sears audit` wrote, or the audit.json in it.
-        after: likewise.
-
-    Raises:
-        UsageError: audits that cannot be compared, or something else than audits.
-        DataError: a file that is no audit.
-
-    Example:
-        >>> import sears_dsl as sears
-        >>> rows = [(f"This movie is number {number}.", "good") for number in range(30)]
-        >>> def audit(predict):
-        ...     return sears.audit(predict, rows, sears.parse("movie -> film"), scorer=None)
-        >>> brittle = audit(lambda texts: ["bad" if "film" in text else "good" for text in texts])
-        >>> robust = audit(lambda texts: ["good" for _ in texts])
-        >>> sears.compare(brittle, robust).columns["outcome"]
-        ['better']
-    """
-    need_audit()
-    from sears_dsl.auditing.comparison import compare as compare_documents
-
-    with in_python():
-        return ComparisonResult(compare_documents(audit_document(before), audit_document(after)))
-
-
 def audit_document(given: object) -> AuditDocument:
     """What stands behind an audit, however it is given."""
     from sears_dsl.auditing.document import AuditDocument, read_audit
@@ -460,6 +350,20 @@ def audit_document(given: object) -> AuditDocument:
         f"a {type(given).__name__} is no audit",
         help="give what sears.audit(…) gave, or the folder that `sears audit` wrote",
     )
+
+
+def named_audits(
+    audits: AnyAudit | Sequence[AnyAudit] | Mapping[str, AnyAudit],
+) -> dict[str, AuditDocument]:
+    """Audits by their names: those given, those of folders, else their numbers."""
+    from sears_dsl.auditing.document import read_audits
+
+    if isinstance(audits, Mapping):
+        return {str(name): audit_document(each) for name, each in audits.items()}
+    several = audits if isinstance(audits, list | tuple) else [audits]
+    if all(isinstance(each, str | Path) for each in several):
+        return read_audits(list(map(Path, several)))
+    return {f"audit {number}": audit_document(each) for number, each in enumerate(several, 1)}
 
 
 def _named(scorer: AnyScorer | None) -> AnyScorer:

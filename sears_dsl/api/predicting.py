@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from sears_dsl.api.auditing import AuditResult, audit_document
+from sears_dsl.api.auditing import AnyAudit, named_audits
 from sears_dsl.api.given import in_python, names_of_columns, read_once
 from sears_dsl.api.results import Result, drawn_name
 from sears_dsl.runtime.extras import need_audit, need_learning, need_plots
@@ -14,10 +14,7 @@ from sears_dsl.runtime.extras import need_audit, need_learning, need_plots
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sears_dsl.auditing.document import AuditDocument
     from sears_dsl.auditing.failures.document import ErrorsDocument, FeatureRecord
-
-AnyAudit: TypeAlias = AuditResult | str | Path
 
 
 class ErrorsResult(Result):
@@ -135,19 +132,5 @@ def predict_errors(
     names_of_columns(features=list(features))
     with in_python():
         return ErrorsResult(
-            predict(_named(audits), data=read_once(data), features=features, seed=seed)
+            predict(named_audits(audits), data=read_once(data), features=features, seed=seed)
         )
-
-
-def _named(
-    audits: AnyAudit | Sequence[AnyAudit] | Mapping[str, AnyAudit],
-) -> dict[str, AuditDocument]:
-    """Audits by their names: those given, those of folders, else their numbers."""
-    from sears_dsl.auditing.document import read_audits
-
-    if isinstance(audits, Mapping):
-        return {str(name): audit_document(each) for name, each in audits.items()}
-    several = audits if isinstance(audits, list | tuple) else [audits]
-    if all(isinstance(each, str | Path) for each in several):
-        return read_audits(list(map(Path, several)))
-    return {f"audit {number}": audit_document(each) for number, each in enumerate(several, 1)}

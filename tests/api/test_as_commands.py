@@ -90,6 +90,17 @@ def test_audit_and_compare(folder: Path) -> None:
     for name in ("comparison.json", "comparison.md", "comparison.html"):
         assert Path("both", name).read_bytes() == Path("again", name).read_bytes()
 
+    third = Path("third")
+    third.mkdir()
+    (third / "audit.json").write_bytes(Path("one", "audit.json").read_bytes())
+    run("compare", "one", "other", "third", "-o", "grid")
+    grid = sears.compare("one", "other", third)
+    grid.save("grid again")
+    assert grid.document.worse is grid.worse is False
+    assert grid.columns["audit"] == ["one", "other", "third"] * len(grid.rules)
+    for name in ("comparison.json", "comparison.md", "comparison.html"):
+        assert Path("grid", name).read_bytes() == Path("grid again", name).read_bytes()
+
 
 def test_score(folder: Path) -> None:
     Path("pairs.csv").write_text("original,rewrite\na movie,a film\na play,a show\n")

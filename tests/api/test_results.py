@@ -36,6 +36,7 @@ def results(found: sears.DiscoveryResult) -> dict[str, Any]:
         "discover": found,
         "audit": audited,
         "compare": sears.compare(audited, audited),
+        "grid": sears.compare(audited, audited, audited),
         "predict_errors": predicted(),
         "score": sears.score([("a <b>", "a & b")], scorer=close),
         "paraphrase": sears.paraphrase(["A movie."], paraphraser=reword),
@@ -193,7 +194,8 @@ def test_results_are_drawn(found: sears.DiscoveryResult) -> None:
     axes = found.plot()
     assert [each.get_text() for each in axes.get_yticklabels()] == found.columns["rule"]
     assert axes.patches[0].get_width() == 100 * found.columns["flip_rate"][0]
-    for result in (audited, sears.compare(audited, audited)):
+    grid = sears.compare(audited, audited, audited)
+    for result in (audited, sears.compare(audited, audited), grid):
         figure, own = matplotlib.pyplot.subplots()
         assert result.plot(own) is own
         figure.canvas.draw()
