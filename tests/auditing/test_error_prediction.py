@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -115,6 +118,30 @@ def test_what_cannot_be_learned_is_told(wrong: list[bool], message: str) -> None
     found = drawn(wrong, length=list(map(float, range(len(wrong)))))
     with pytest.raises(UsageError, match=message):
         learn(found)
+
+
+_LEARN = """
+import os
+import numpy as np
+import sklearn.ensemble
+from sears_dsl.auditing.failures.instances import Feature, LearningRows
+from sears_dsl.auditing.failures.learning import learn
+def threads():
+    return len(os.listdir("/proc/self/task"))
+values, before = np.arange(100.0), threads()
+learn(LearningRows(wrong=values % 3 < 1, rows=np.arange(100),
+                   features=(Feature("a", "number", values.tolist()),)))
+print(threads() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted on Linux")
+def test_one_thread_learns_however_many_there_may_be() -> None:
+    """Threads of OpenMP stay once they were begun."""
+    threads = {"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", _LEARN], capture_output=True, text=True,
+                          env=os.environ | threads, check=True)  # fmt: skip
+    assert done.stdout.strip() == "0"
 
 
 # ---------------------------------------------------------------- from audits

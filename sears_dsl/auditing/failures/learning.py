@@ -4,8 +4,9 @@ In: `LearningRows`, a seed. Out: `Learned`: the micro F1 of gradient boosting in
 the majority class in the same folds, and what each feature is worth. Always holds: the folds are
 scikit-learn's KFold, shuffled with the seed, over the rows of the data, so that the answers to one
 row are never learned from and judged at once; a feature is worth what micro F1 loses where its
-values are shuffled among the judged answers; the same seed gives the same numbers. Costs ten times
-up to a hundred small trees: some seconds for ten thousand answers.
+values are shuffled among the judged answers; the same seed gives the same numbers on any number of
+cores, since one thread learns. Costs ten times up to a hundred small trees: some seconds for ten
+thousand answers.
 
 For two classes of which each answer has one, micro F1 is the share of answers told rightly.
 
@@ -69,22 +70,32 @@ def learn(found: LearningRows, *, seed: int = 0) -> Learned:
     """
     _check(found)
     need_learning()
+    from threadpoolctl import (  # type: ignore[import-untyped]  # noqa: PLC0415 - comes with scikit-learn
+        threadpool_limits,
+    )
+
     table = np.column_stack([numbers_of(each) for each in found.features])
     categories = [each.kind == "category" for each in found.features]
     majority_f1, f1, importances = [], [], []
-    for number, (learned, judged) in enumerate(_folds(found.rows, seed)):
-        trees = _boosting(categories, seed).fit(table[learned], found.wrong[learned])
-        truth = found.wrong[judged]
-        majority_f1.append(float((truth == (2 * found.wrong[learned].sum() > len(learned))).mean()))
-        score = float((trees.predict(table[judged]) == truth).mean())
-        f1.append(score)
-        draw = np.random.default_rng([seed % 2**64, number])
-        importances.append(
-            [
-                score - _shuffled_score(trees, table[judged], truth, column, draw)
-                for column in range(table.shape[1])
-            ]
-        )
+    trees = _boosting(categories, seed)
+    # Trees this small wait for each other's threads longer than they grow where the cores have
+    # other work, and sums over threads are rounded as these happen to share the rows.
+    with threadpool_limits(limits=1, user_api="openmp"):
+        for number, (learned, judged) in enumerate(_folds(found.rows, seed)):
+            trees.fit(table[learned], found.wrong[learned])
+            truth = found.wrong[judged]
+            majority_f1.append(
+                float((truth == (2 * found.wrong[learned].sum() > len(learned))).mean())
+            )
+            score = float((trees.predict(table[judged]) == truth).mean())
+            f1.append(score)
+            draw = np.random.default_rng([seed % 2**64, number])
+            importances.append(
+                [
+                    score - _shuffled_score(trees, table[judged], truth, column, draw)
+                    for column in range(table.shape[1])
+                ]
+            )
     return Learned(
         majority=bool(2 * found.wrong.sum() > len(found.wrong)),
         majority_f1=np.array(majority_f1),
