@@ -161,6 +161,7 @@ def audit(
     gates: Sequence[str] = (),
     tolerance: float | str | None = None,
     draws: int = 1,
+    rates: str | Sequence[str] = (),
     oracle: AnyOracle | None = None,
     judge_by: Literal["rate", "evidence", "proof"] = "rate",
     min_support: int = 20,
@@ -207,6 +208,8 @@ def audit(
             fall by this much.
         draws: how often the noise of rules that draw is drawn anew; the result says mean and worst
             of the draws, and robustness is about all of them.
+        rates: such as ``"5%,10%,25%"``: rules that draw are measured at these rates too, and the
+            document's ``rates`` says for each the accuracy on all rows over the rate.
         oracle: what rejects rewrites before the model is asked: a function of a list of rewrites,
             dictionaries from column to text, that says of each whether it is kept;
             ``module:function``; or the journal of a reviewer.
@@ -262,6 +265,7 @@ def audit(
         as_found,
         audit_rules,
         compile_and_check,
+        read_rates,
         recorded_otherwise,
         scorer_of_audit,
         sentences_of,
@@ -323,7 +327,7 @@ def audit(
                     label=used_label(data, label), also=tuple(also), comparison=comparison,
                     scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
                     sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
-                    draws=draws,
+                    draws=draws, rates=read_rates(rates) if rates else (),
                 ),
                 columns=columns,
                 sentences=sentences,

@@ -38,7 +38,13 @@ from sears_dsl.auditing.template_answers import (
     template_notes,
     with_templates,
 )
-from sears_dsl.auditing.totals import accuracy_p_value, flips_alone, over_draws, together
+from sears_dsl.auditing.totals import (
+    accuracy_p_value,
+    flips_alone,
+    over_draws,
+    over_rates,
+    together,
+)
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, judge
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.discovery.result.report import package_versions
@@ -104,6 +110,7 @@ def audit(
     columns: Mapping[str, Sequence[Any] | Computed] | None = None,
     sentences: TemplateAnswers | None = None,
     later: Sequence[Effects] = (),
+    by_rate: Sequence[tuple[float, Effects]] = (),
 ) -> AuditDocument:
     r"""Count, judge and explain.
 
@@ -114,6 +121,7 @@ def audit(
         columns: what to slice by: further columns, a value for each row, and what is computed.
         sentences: what the model says of the sentences of templates; None where there are none.
         later: what the rules that draw do in further draws.
+        by_rate: rates, ascending, each with what the rules that draw do at it.
 
     Raises:
         UsageError: a gate is for no rule, or a column is of another length.
@@ -202,6 +210,7 @@ def audit(
         columns=column_accuracies(effects, plain),
         draws=1 + len(later),
         drawn=over_draws(effects, later),
+        rates=over_rates(effects, by_rate),
         fillers=None if sentences is None else filler_grid(sentences),
         oracle=circumstances.oracle,
     )

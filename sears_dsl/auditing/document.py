@@ -29,7 +29,7 @@ from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share
 from sears_dsl.auditing.slicing.slices import SliceResult
 from sears_dsl.auditing.template_answers import FillerGrid
-from sears_dsl.auditing.totals import DrawnRule, Together
+from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
@@ -265,6 +265,7 @@ class AuditDocument(_Record):
     columns: tuple[ColumnAccuracy, ...] = ()
     draws: int = 1
     drawn: tuple[DrawnRule, ...] = ()
+    rates: tuple[RateCurve, ...] = ()
     fillers: FillerGrid | None = None
     oracle: str | None = None
 

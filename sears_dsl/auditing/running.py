@@ -29,7 +29,9 @@ from sears_dsl.effects.rule_effects import Effects, OnStage, rule_effects
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.noise.needs import unit_of
+from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import Generated, generated
+from sears_dsl.language.amounts import WHOLE, read_share
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
@@ -60,6 +62,8 @@ class AuditChoices:
         examples: how many to keep of each rule.
         tolerance: τ of semantic robustness; None where nobody wants to know.
         draws: how often the noise of rules that draw is drawn anew.
+        rates: shares of their instances, in millionths and ascending, at which rules that draw are
+            measured too.
     """
 
     label: str | None = None
@@ -74,6 +78,29 @@ class AuditChoices:
     examples: int = 10
     tolerance: float | None = None
     draws: int = 1
+    rates: tuple[int, ...] = ()
+
+
+def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
+    """Rates of noise as a person writes them, in millionths and ascending.
+
+    Raises:
+        UsageError: one is no share.
+
+    Example:
+        >>> read_rates("25%, 5%"), read_rates(["0.5%"])
+        ((50000, 250000), (5000,))
+    """
+    found = set()
+    for name in written.split(",") if isinstance(written, str) else written:
+        share = read_share(name.strip())
+        if share is None:
+            raise UsageError(
+                f"{name.strip()!r} is no rate of noise",
+                help="write shares of more than 0% and at most 100%, as 5%,10%,25%",
+            )
+        found.add(share)
+    return tuple(sorted(found))
 
 
 def compile_and_check(rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger) -> Matcher:
@@ -209,7 +236,13 @@ def audit_rules(
     Raises:
         ModelError: the model or the oracle fails.
         DataError: the oracle rejects every rewrite.
+        UsageError: rates, and no rule that draws.
     """
+    if choices.rates and not any(map(draws, matcher.rules)):
+        raise UsageError(
+            "no rule draws anything, so no rate changes what the rules do",
+            help="write rate: 10% under a rule, or leave out the rates",
+        )
     score_at_most = None if scorer is None else choices.score_at_most
     effects = rule_effects(
         matcher,
@@ -230,6 +263,16 @@ def audit_rules(
         )
         for draw in range(1, choices.draws)
     ]
+    by_rate = [
+        (
+            rate / WHOLE,
+            _drawn_again(
+                _rated(rulesets, matcher, rate), data, predictor, oracle=oracle, choices=choices,
+                draw=0, on_stage=on_stage,
+            ),
+        )
+        for rate in choices.rates
+    ]  # fmt: skip
     own_tau = None if scorer is None else scorer.tau
     circumstances = Circumstances(
         rulesets=tuple(rulesets),
@@ -266,6 +309,7 @@ def audit_rules(
         columns=columns,
         sentences=answers,
         later=later,
+        by_rate=by_rate,
     )
 
 
@@ -292,6 +336,21 @@ def _drawn_again(
         on_stage=on_stage,
     )
     return replace(effects, rules=tuple(each for each in effects.rules if draws(each.rule)))
+
+
+def _rated(rulesets: Sequence[Ruleset], matcher: Matcher, rate: int) -> Matcher:
+    """The rules, those that draw at another rate, which is no part of their ids."""
+    rated = [
+        replace(
+            ruleset,
+            rules=tuple(
+                replace(rule, metadata=replace(rule.metadata, rate=rate)) if draws(rule) else rule
+                for rule in ruleset.rules
+            ),
+        )
+        for ruleset in rulesets
+    ]
+    return compile_rules(rated, tagger=matcher.tagger, sources=sources_of(rated))
 
 
 def sentences_of(

@@ -168,6 +168,59 @@ class DrawnRule:
     any_draw: Share
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatePoint:
+    """What the model has right at one rate of noise.
+
+    Attributes:
+        rate: the share of its instances that the rule rewrites; 0 is the untouched data.
+        changed: rows that it changes there.
+        accuracy: of all rows, those that it changes judged by what it expects.
+    """
+
+    rate: float
+    changed: int
+    accuracy: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateCurve:
+    """A rule that draws, at several rates: the same rows with more and more noise.
+
+    Attributes:
+        id: of the rule.
+        rule: its canonical text.
+        points: by rate, from 0 on.
+    """
+
+    id: str
+    rule: str
+    points: tuple[RatePoint, ...]
+
+
+def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tuple[RateCurve, ...]:
+    """The accuracy under the rules that draw, at several rates of their noise.
+
+    Args:
+        effects: of the rules as they are written.
+        by_rate: rates, ascending, each with what the rules that draw do at it.
+    """
+    clean = share_of(int(effects.right.sum()), len(effects.right))
+    found = []
+    for written in effects.rules:
+        points = [RatePoint(rate=0.0, changed=0, accuracy=clean)]
+        for rate, at_rate in by_rate:
+            for each in at_rate.rules:
+                if each.id == written.id:
+                    right = effects.right.copy()
+                    right[each.rows] = each.as_expected
+                    accuracy = share_of(int(right.sum()), len(right))
+                    points.append(RatePoint(rate=rate, changed=len(each), accuracy=accuracy))
+        if len(points) > 1:
+            found.append(RateCurve(id=written.id, rule=written.text, points=tuple(points)))
+    return tuple(found)
+
+
 def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, ...]:
     """What the rules that draw do in several draws; nothing where there is one draw.
 

@@ -21,6 +21,14 @@ def predict(texts: Sequence[str]) -> list[str]:
     return ["negative" if " fun " in text else "positive" for text in texts]
 
 
+RATED = "rule loud: /[a-z]+/ -> $1.upper\n  rate: 50%\nrule fixed: movie -> film\n"
+
+
+def no_capitals(texts: Sequence[str]) -> list[str]:
+    """Reads no word in capitals."""
+    return ["positive" if text.islower() else "negative" for text in texts]
+
+
 @pytest.mark.parametrize("draws", [1, 2, 5])
 def test_rows_are_locally_robust_by_what_all_draws_write(draws: int) -> None:
     rules = sears.parse(RULES)
@@ -66,3 +74,34 @@ def test_the_command_says_mean_and_worst(tmp_path: Path) -> None:
     assert f"drawn over 3 draws: fails {100 * drawn['mean']:.1f}% of the rows" in done.stderr
     assert "## Over 3 draws" in (tmp_path / "audit" / "audit.md").read_text()
     assert "<h2>Over 3 draws</h2>" in (tmp_path / "audit" / "audit.html").read_text()
+
+
+def test_accuracy_over_rates_is_of_all_rows_and_counted_again(tmp_path: Path) -> None:
+    rules = sears.parse(RATED)
+    found = sears.audit(no_capitals, ROWS, rules, scorer=None, rates="15%,5%, 100%")
+    [curve] = found.document.rates
+    assert [point.rate for point in curve.points] == [0, 0.05, 0.15, 1]
+    texts = [text for text, _ in ROWS]
+    for point in curve.points:
+        changed = 0
+        if point.rate:
+            again = sears.parse(RATED.replace("rate: 50%", f"rate: {100 * point.rate:g}%"))
+            changed = sum(rewrite.rule == 0 for rewrite in again.compile().apply(texts))
+        # The model fails on what the rule changes, and on nothing else.
+        assert (point.changed, point.accuracy.count) == (changed, 40 - changed)
+    assert 0 < curve.points[1].changed < curve.points[2].changed < curve.points[3].changed == 40
+    found.save(tmp_path)
+    page, markdown = ((tmp_path / f"audit.{name}").read_text() for name in ("html", "md"))
+    there = 100 * (40 - curve.points[2].changed) / 40
+    assert f"{there:.3g}% at 15%" in page
+    assert f"{there:.1f}%" in markdown
+    assert "## Accuracy over the rate of noise" in markdown
+    assert sears.audit(no_capitals, ROWS, rules, scorer=None).document.rates == ()
+
+
+def test_rates_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(sears.UsageError, match="'0%' is no rate of noise"):
+        sears.audit(no_capitals, ROWS, sears.parse(RATED), scorer=None, rates="5%,0%")
+    fixed = sears.parse("movie -> film")
+    with pytest.raises(sears.UsageError, match="no rule draws anything"):
+        sears.audit(no_capitals, ROWS, fixed, scorer=None, rates=["5%"])

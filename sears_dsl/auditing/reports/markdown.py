@@ -13,7 +13,11 @@ from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
 from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
 from sears_dsl.auditing.reports.confidence import confidence_markdown
 from sears_dsl.auditing.reports.filler_parts import fillers_markdown
-from sears_dsl.auditing.reports.robustness_parts import draws_markdown, robustness_markdown
+from sears_dsl.auditing.reports.robustness_parts import (
+    draws_markdown,
+    rates_markdown,
+    robustness_markdown,
+)
 from sears_dsl.auditing.shares import Share, told
 from sears_dsl.auditing.slicing.slices import SliceResult
 
@@ -34,6 +38,7 @@ def audit_markdown(document: AuditDocument) -> str:
         *(_rules(records) if document.rules else ()),
         *robustness_markdown(document),
         *draws_markdown(document),
+        *rates_markdown(document),
         *fillers_markdown(document),
         *confidence_markdown(document),
         *(_slices(document.slices) if document.rules else _parts(document.slices)),

@@ -16,7 +16,11 @@ from sears_dsl.auditing.reports.charts import axis, bars, interval_bar, overlap_
 from sears_dsl.auditing.reports.confidence import confidence_section
 from sears_dsl.auditing.reports.filler_parts import fillers_section
 from sears_dsl.auditing.reports.page_rules import rule_details, rule_table
-from sears_dsl.auditing.reports.robustness_parts import draws_section, robustness_section
+from sears_dsl.auditing.reports.robustness_parts import (
+    draws_section,
+    rates_section,
+    robustness_section,
+)
 from sears_dsl.auditing.reports.sheet import css_class, escaped, page_of, rate_with_interval, table
 from sears_dsl.auditing.shares import Share, told
 from sears_dsl.auditing.slicing.slices import SliceResult
@@ -52,6 +56,7 @@ def audit_page(document: AuditDocument) -> str:
             *(_rules(document) if document.rules else ()),
             robustness_section(document),
             draws_section(document),
+            rates_section(document),
             fillers_section(document),
             *(_details(document) if document.rules else ()),
             *_slices(document),

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.reports.code_cells import code_cell
-from sears_dsl.auditing.reports.curves import MOST_LINES, step_curves
+from sears_dsl.auditing.reports.curves import MOST_LINES, point_curves, step_curves
 from sears_dsl.auditing.reports.sheet import chip, escaped, table
 from sears_dsl.auditing.robustness import (
     ColumnAccuracy,
@@ -22,7 +22,7 @@ from sears_dsl.auditing.robustness import (
     points,
 )
 from sears_dsl.auditing.shares import share_of
-from sears_dsl.auditing.totals import DrawnRule
+from sears_dsl.auditing.totals import DrawnRule, RateCurve, RatePoint
 
 Quoted: TypeAlias = Callable[[str], str]
 
@@ -33,6 +33,13 @@ _DRAWS_HEADS = ("rule", "mean", "worst", "each draw", "rows that fail in any dra
 _DRAWS_READING = (
     "The share of tested rows on which the model does not do as the rule expects, with its noise "
     "drawn anew each time. The other tables are of the first draw; semantic robustness is of all."
+)
+_RATES_TITLE = "Accuracy over the rate of noise"
+_RATES_READING = (
+    "The accuracy on all rows with each rule that draws at several rates, that is shares of its "
+    "instances, and its 95% interval; 0% is the untouched data. A row that the rule does not "
+    "change counts as it is, one that it changes as the rule expects. What a lower rate changes a "
+    "higher one changes too, and all rates are of the first draw."
 )
 _HEADS = (
     "rules", "verdict", "rows", "p", "p′", "gap (95%)", "smallest τ", "pooled [mean of rules]",
@@ -104,6 +111,71 @@ def draws_section(document: AuditDocument) -> str:
         f'<h2>{title}</h2><p class="muted">{escaped(_DRAWS_READING)}</p>'
         f"{table(heads, rows, caption=title)}"
     )
+
+
+def rates_markdown(document: AuditDocument) -> Iterator[str]:
+    """Lines of Markdown about several rates of noise."""
+    if not document.rates:
+        return
+    heads = _rates_heads(document)
+    yield f"## {_RATES_TITLE}"
+    yield ""
+    yield f"| {' | '.join(heads)} |"
+    yield "|---|" + "---:|" * (len(heads) - 1)
+    for curve in document.rates[:_SHOWN]:
+        numbers = (f"{rate} {beside}".strip() for rate, beside in map(_rate_cell, curve.points))
+        cells = (f"{code_cell(curve.rule)}<br>{code_cell(curve.id)}", *numbers)
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield from _left_out(len(document.rates))
+    yield f"{_RATES_READING} "
+    yield ""
+
+
+def rates_section(document: AuditDocument) -> str:
+    """HTML about several rates of noise; empty where none were asked for."""
+    if not document.rates:
+        return ""
+    first, *others = _rates_heads(document)
+    drawn = [(f"{each.id}: {each.rule}", _points_of(each)) for each in document.rates]
+    rows = [
+        f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
+        f"{escaped(each.id)}</span></td>"
+        + "".join(
+            f'<td class="n">{escaped(rate)}<span class="id">{escaped(beside)}</span></td>'
+            for rate, beside in map(_rate_cell, each.points)
+        )
+        + "</tr>"
+        for each in document.rates[:_SHOWN]
+    ]
+    chart = point_curves(drawn[:MOST_LINES], across="rate of noise", up="accuracy")
+    return (
+        f'<h2>{_RATES_TITLE}</h2><p class="muted">{escaped(_RATES_READING)}</p>'
+        f'<div class="card">{chart}</div>'
+        f"{table((first, *(f'>{head}' for head in others)), rows, caption=_RATES_TITLE)}"
+        + "".join(f"<p>{escaped(each)}</p>" for each in _left_out(len(document.rates)) if each)
+    )
+
+
+def _rates_heads(document: AuditDocument) -> tuple[str, ...]:
+    return ("rule", *(f"{100 * point.rate:g}%" for point in document.rates[0].points))
+
+
+def _rate_cell(point: RatePoint) -> tuple[str, str]:
+    """The accuracy, and what says what it is worth."""
+    share = point.accuracy
+    beside = f"({percent(share.low)}–{percent(share.high)})"
+    if point.rate:
+        beside += f" {point.changed:,} rows changed"
+    return percent(share.rate), beside
+
+
+def _points_of(curve: RateCurve) -> list[tuple[float, float, float, float]]:
+    return [
+        (each.rate, each.accuracy.rate, each.accuracy.low, each.accuracy.high)
+        for each in curve.points
+        if each.accuracy.rate is not None
+    ]
 
 
 def _draws_cells(drawn: DrawnRule) -> tuple[str, ...]:
@@ -182,6 +254,11 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
                 f"{each.any_draw.total:,} rows in any"
             ),
         )
+    for curve in document.rates:
+        over = ", ".join(
+            f"{percent(each.accuracy.rate)} at {100 * each.rate:g}%" for each in curve.points
+        )
+        yield "", f"{curve.id} over the rate of noise: accuracy {over}"
     for column in document.columns:
         yield "", f"by {column.column}: {_column(column, repr)}"
 

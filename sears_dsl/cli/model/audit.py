@@ -76,6 +76,9 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
               help="Draw the noise of rules that draw so many times: mean and worst of the "
               "draws.")  # fmt: skip
+@click.option("--rates", metavar="RATES",
+              help="Measure rules that draw at these rates too, such as 5%,10%,25%: accuracy over "
+              "the rate.")  # fmt: skip
 @oracle_option
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
               show_default=True, help="A rule fails when its rate is above the limit; when there "
@@ -219,11 +222,12 @@ def _gates(options: dict[str, Any]) -> Gates:
 
 
 def _choices(options: dict[str, Any], choice: PartsChoice) -> AuditChoices:
-    from sears_dsl.auditing.running import AuditChoices
+    from sears_dsl.auditing.running import AuditChoices, read_rates
 
     return AuditChoices(
         comparison=options["compare"],
         tau=choice.tau,
+        rates=read_rates(options["rates"]) if options["rates"] else (),
         **{
             name: options[name]
             for name in ("label", "also", "scope", "unit", "score_at_most", "seed",
