@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from sears_dsl.language.amounts import print_function, print_share
+from sears_dsl.language.meanings import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language.printer import print_rule, print_test
 from sears_dsl.language.rule import (
     Anchor,
@@ -33,80 +34,6 @@ from sears_dsl.language.rule import (
     WholeUnit,
     Wildcard,
 )
-
-TAG_MEANINGS: dict[str, str] = {
-    "ADJ": "adjective: big, old, green",
-    "ADP": "preposition: in, to, during",
-    "ADV": "adverb: very, tomorrow, where",
-    "AUX": "auxiliary verb: is, has, will",
-    "CCONJ": "coordinating conjunction: and, or, but",
-    "CONJ": "conjunction: and, or, but",
-    "DET": "determiner: a, the, this, which",
-    "INTJ": "interjection: oh, hello",
-    "NOUN": "noun: girl, color, film",
-    "NUM": "number: 2, three, 2026",
-    "PART": "particle: 's, not, to",
-    "PRON": "pronoun: I, you, it, who",
-    "PROPN": "proper noun: Mary, London",
-    "PUNCT": "punctuation: . , ( )",
-    "SCONJ": "subordinating conjunction: if, while, that",
-    "SPACE": "white space",
-    "SYM": "symbol: $, %, +",
-    "VERB": "verb: run, runs, ran",
-    "X": "other: foreign words, typos",
-    "CC": "coordinating conjunction: and, or, but",
-    "CD": "number: 2, three",
-    "DT": "determiner: a, the, this",
-    "EX": "existential there: there is",
-    "FW": "foreign word: de, ex",
-    "IN": "preposition or subordinating conjunction: in, of, if",
-    "JJ": "adjective: good",
-    "JJR": "comparative adjective: better",
-    "JJS": "superlative adjective: best",
-    "LS": "list marker: 1), a.",
-    "MD": "modal verb: can, will, should",
-    "NN": "singular noun: film",
-    "NNS": "plural noun: films",
-    "NNP": "singular proper noun: London",
-    "NNPS": "plural proper noun: Alps",
-    "PDT": "predeterminer: all the, both the",
-    "POS": "possessive ending: 's",
-    "PRP": "personal pronoun: I, he, it",
-    "PRP$": "possessive pronoun: my, his, its",
-    "RB": "adverb: very, not, never",
-    "RBR": "comparative adverb: faster",
-    "RBS": "superlative adverb: fastest",
-    "RP": "particle of a verb: give up",
-    "TO": "to: to go",
-    "UH": "interjection: oh, wow",
-    "VB": "verb, base form: take",
-    "VBD": "verb, past tense: took",
-    "VBG": "verb, -ing form: taking",
-    "VBN": "verb, past participle: taken",
-    "VBP": "verb, present, not third person: take",
-    "VBZ": "verb, present, third person singular: takes",
-    "WDT": "question word before a noun: which, that",
-    "WP": "question pronoun: who, what",
-    "WP$": "possessive question word: whose",
-    "WRB": "question adverb: where, when, how",
-    "ADD": "e-mail or web address",
-    "AFX": "affix: pre-, non-",
-    "GW": "part of a split word",
-    "HYPH": "hyphen",
-    "NFP": "superfluous punctuation",
-    "XX": "unknown",
-    "_SP": "white space",
-    ".": "end of a sentence: . ? !",
-    ",": "comma",
-    ":": "colon, semicolon, dash",
-    "``": "opening quotation mark",
-    "''": "closing quotation mark",
-    "-LRB-": "opening bracket",
-    "-RRB-": "closing bracket",
-    "$": "currency",
-    "#": "number sign",
-}
-"""What each tag stands for, with words that have it."""
 
 _ATTRIBUTES = {
     "text": "word written",
@@ -269,28 +196,10 @@ def _reference(target: int | str) -> str:
     return f"what the {target}{ending} element matched"
 
 
-_CASINGS = {
-    "lower": "in lower case",
-    "upper": "in upper case",
-    "cap": "with a capital",
-    "uncap": "without its capital",
-}
-_NOISE = {
-    "homoglyph": "characters become others that look alike",
-    "swap": "two letters change places",
-    "drop": "a letter is left out",
-    "double": "a letter is written twice",
-    "key": "a key beside the right one is hit",
-    "typo": "a slip of typing",
-    "neighbor": "the word of the nearest meaning in a table of vectors",
-    "paraphrase": "said in other words by a machine",
-}
-
-
 def _function(function: str | Noise) -> str:
     if isinstance(function, str):
-        return _CASINGS.get(function) or f"put into this form ({TAG_MEANINGS[function]})"
+        return FUNCTION_MEANINGS[function]
+    meaning = FUNCTION_MEANINGS[function.kind]
     if function.share is not None:
-        return f"{_NOISE[function.kind]}: {print_share(function.share)} of all"
-    times = f": {function.places} places" if function.places > 1 else ""
-    return f"{_NOISE[function.kind]}{times}"
+        return f"{meaning}: {print_share(function.share)} of all"
+    return meaning + (f": {function.places} places" if function.places > 1 else "")
