@@ -26,7 +26,7 @@ class TextShare:
         seed: of the numbers; another seed takes other texts.
 
     Example:
-        >>> half, all_of_them = Share.parse("50%"), TextShare()
+        >>> half, all_of_them = TextShare.parse("50%"), TextShare()
         >>> [half.takes(text) for text in ("a", "b", "c", "d")], all_of_them.takes("c")
         ([True, False, False, True], True)
     """
