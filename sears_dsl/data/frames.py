@@ -235,7 +235,8 @@ class _PandasFrame(MemoryFrame):
         pandas = sys.modules["pandas"]
         frame = self._frame
         whole = pandas.concat([frame, frame.iloc[list(copies.rows)]])
-        if type(frame.index) is pandas.RangeIndex:
+        # Draws of a row are that row several times, not rows that came after the others.
+        if type(frame.index) is pandas.RangeIndex and DRAW not in copies.added:
             step = frame.index.step
             stop = frame.index.start + step * len(whole)
             whole.index = pandas.RangeIndex(frame.index.start, stop, step, name=frame.index.name)

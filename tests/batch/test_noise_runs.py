@@ -146,6 +146,7 @@ def test_draws_in_every_format_and_in_memory(tmp_path: Path) -> None:
     assert sears.apply(table, rules, column="text", **options).equals(read)
     framed = sears.apply(pandas.DataFrame(ROWS), rules, column="text", **options)
     assert framed.to_dict("records") == in_memory
+    assert framed.index.tolist() == [row for row in range(len(ROWS)) for _ in range(2)]
     options["mode"] = "each"
     records = sears.apply(table, rules, column="text", keep="stars", **options)
     assert records.schema.names[:3] == ["id", "draw", "rule"]
