@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sears_dsl.api.generating import GenerationResult, generate
     from sears_dsl.api.predicting import ErrorsResult, predict_errors
     from sears_dsl.api.repairing import RepairResult, augment, fix
+    from sears_dsl.api.repairing_by_amount import AmountsResult, fix_by_amount
     from sears_dsl.api.scoring import ParaphraseResult, ScoreResult, paraphrase, score
     from sears_dsl.api.vetting import VettingResult, vet
     from sears_dsl.catalogue import load
@@ -70,6 +71,7 @@ _HOME = {
     "sears_dsl.api.generating": ("GenerationResult", "generate"),
     "sears_dsl.api.predicting": ("ErrorsResult", "predict_errors"),
     "sears_dsl.api.repairing": ("RepairResult", "augment", "fix"),
+    "sears_dsl.api.repairing_by_amount": ("AmountsResult", "fix_by_amount"),
     "sears_dsl.api.scoring": ("ParaphraseResult", "ScoreResult", "paraphrase", "score"),
     "sears_dsl.api.vetting": ("VettingResult", "vet"),
     "sears_dsl.catalogue": ("load",),
@@ -102,6 +104,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AdversaryResult",
+    "AmountsResult",
     "AuditResult",
     "CacheError",
     "ComparisonResult",
@@ -144,6 +147,7 @@ __all__ = [
     "compile_rules",
     "discover",
     "fix",
+    "fix_by_amount",
     "generate",
     "load",
     "load_predictor",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from sears_dsl.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sears_dsl.data.protection import Protection
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.predictor import Comparison
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings, RuleRepair
     from sears_dsl.repair.report import RepairParticipants
-    from sears_dsl.repair.trainers import Trainer
+    from sears_dsl.repair.trainers import ExperimentInputs, Trainer
     from sears_dsl.tagging.tagger import Tagger
 
 
@@ -138,13 +140,22 @@ class RepairResult(RulesetsResult):
         """
         from sears_dsl.repair.report import write_repair
 
-        file = Path(path)
-        if file.suffix != ".json":
-            raise UsageError(f"{file} is no name for a report", help=f"write {file.stem}.json")
         return write_repair(
-            self.repair, file, settings=self.settings, participants=self.participants,
+            self.repair, report_file(path), settings=self.settings, participants=self.participants,
             gate=self.gate,
         )  # fmt: skip
+
+
+def report_file(path: str | Path) -> Path:
+    """Where a report goes.
+
+    Raises:
+        UsageError: the path does not end in .json.
+    """
+    file = Path(path)
+    if file.suffix != ".json":
+        raise UsageError(f"{file} is no name for a report", help=f"write {file.stem}.json")
+    return file
 
 
 def augment(
@@ -329,26 +340,12 @@ def fix(
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
     Models", ACL 2018, Table 6.
     """
-    from sears_dsl.data.labelled import read_labelled
-    from sears_dsl.data.table import read_table
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.choice import Amount
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import RepairSettings
-    from sears_dsl.repair.origin import check_origin
-    from sears_dsl.repair.running import columns_of, repair_model
-    from sears_dsl.repair.trainers import ExperimentInputs
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.repair.running import repair_model
 
     with in_python():
-        names_of_columns(text=text, label=label, also=list(also))
-        training, held_out = read_once(training), read_once(held_out)
-        named = used_label(training, label)
-        if named is None:
-            raise UsageError(
-                "errors are measured against labels", help="name their column: label='…'"
-            )
         settings = RepairSettings(
             amount=Amount.parse(str(amount)), balanced=balanced, seeds=seeds, seed=seed,
             scope=scope, unit=unit, comparison=comparison, control=control,
@@ -358,31 +355,72 @@ def fix(
         if min_fall is not None:
             gate = RepairGate(fall=min_fall, margin=margin, support=min_support)
         rulesets = rulesets_of(rules)
-        chosen = tagger_of(tagger, rulesets)
-        matcher = compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
-        table = read_table(training)
-        columns = columns_of(table, text=text, label=named)
-        rows = read_labelled(
-            held_out, column=columns.text, label=named, also=also, protection=settings.protection
-        )
-        files, digests = origins_of(rules, rulesets)
-        notes = check_origin(files, rows, digests=digests, allowed=same_rows)
         show = shown(on_progress)
-        with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
+        with open_experiment(
+            training, held_out, rules, rulesets, text=text, label=label, also=also, train=train,
+            seed=seed, protection=settings.protection, oracle=oracle, same_rows=same_rows,
+            tagger=tagger,
+        ) as (inputs, notes):  # fmt: skip
             done, participants = repair_model(
-                ExperimentInputs(
-                    training=table, held_out=rows, matcher=matcher, columns=columns,
-                    trainer=_trainer(train, columns), folder=Path(folder),
-                    oracle=None if oracle is None else open_oracle(oracle, rulesets),
-                ),
+                inputs,
                 rulesets,
                 settings=settings,
                 notes=notes,
                 on_training=lambda variant, of_seed, done, total: show(
                     f"training: {variant}, seed {of_seed}", done, total
                 ),
-            )  # fmt: skip
+            )
         return RepairResult(done, participants, settings, rulesets, gate)
+
+
+@contextmanager
+def open_experiment(
+    training: object,
+    held_out: object,
+    rules: AnyRules | object,
+    rulesets: Sequence[Ruleset],
+    *,
+    text: str | None,
+    label: str | None,
+    also: Sequence[str],
+    train: object,
+    seed: int,
+    protection: Protection,
+    oracle: AnyOracle | None,
+    same_rows: bool,
+    tagger: Tagger | str | None,
+) -> Iterator[tuple[ExperimentInputs, Sequence[str]]]:
+    """What is trained on and asked about, and what a reader has to know."""
+    from sears_dsl.data.labelled import read_labelled
+    from sears_dsl.data.table import read_table
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.repair.origin import check_origin
+    from sears_dsl.repair.running import columns_of
+    from sears_dsl.repair.trainers import ExperimentInputs
+    from sears_dsl.vetting.oracle import open_oracle
+
+    names_of_columns(text=text, label=label, also=list(also))
+    training, held_out = read_once(training), read_once(held_out)
+    named = used_label(training, label)
+    if named is None:
+        raise UsageError("errors are measured against labels", help="name their column: label='…'")
+    chosen = tagger_of(tagger, rulesets)
+    matcher = compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
+    table = read_table(training)
+    columns = columns_of(table, text=text, label=named)
+    rows = read_labelled(
+        held_out, column=columns.text, label=named, also=also, protection=protection
+    )
+    files, digests = origins_of(rules, rulesets)
+    notes = check_origin(files, rows, digests=digests, allowed=same_rows)
+    with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
+        inputs = ExperimentInputs(
+            training=table, held_out=rows, matcher=matcher, columns=columns,
+            trainer=_trainer(train, columns), folder=Path(folder),
+            oracle=None if oracle is None else open_oracle(oracle, rulesets),
+        )  # fmt: skip
+        yield inputs, notes
 
 
 def _trainer(train: object, columns: TableColumns) -> Trainer:

@@ -141,3 +141,13 @@ def test_fix(folder: Path) -> None:
     found.save("other.json")
     assert Path("one.json").read_bytes() == Path("other.json").read_bytes()
     assert Path("one.md").read_bytes() == Path("other.md").read_bytes()
+
+    run("fix", "rules.sear", "--train", "rows.csv", "--data", "held.csv", "--label", "label",
+        "--seeds", "1", "--amounts", "none,full", "-o", "amounts.json")  # fmt: skip
+    amounts = sears.fix_by_amount("rows.csv", "held.csv", "rules.sear", label="label", seeds=1,
+                                  amounts=["none", "full"])  # fmt: skip
+    amounts.save("again.json")
+    assert amounts.columns["amount"] == ["none", "full"]
+    assert Path("amounts.json").read_bytes() == Path("again.json").read_bytes()
+    assert Path("amounts.md").read_bytes() == Path("again.md").read_bytes()
+    assert amounts._repr_html_().count("<tr>") == 3
