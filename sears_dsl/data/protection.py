@@ -94,7 +94,7 @@ class Protection:
     Example:
         >>> protection = Protection(("answer",))
         >>> protection.protected({"answer": "red"}, column="text", text="It is red, very red.")
-        Protected(spans=[(6, 9), (16, 19)], absent='', misplaced='')
+        ProtectedText(spans=[(6, 9), (16, 19)], absent='', misplaced='')
         >>> protection.protected({"answer": "blue"}, column="text", text="It is red.").absent
         "'blue' is not in the text"
     """

@@ -44,7 +44,7 @@ def written_member(
         >>> written_member("watch", ["VBD", "cap"])
         'Watched'
         >>> written_member("wonderful", [Noise("swap")])
-        'wonderflu'
+        'wonderufl'
         >>> written_member("be", ["VBD"]).forms
         ('was', 'were')
     """

@@ -22,8 +22,6 @@ from sears_dsl.errors import ModelError
 from sears_dsl.judge.encoder import Seen
 from sears_dsl.runtime.array_types import Float32Array
 
-_ROWS = 64
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
@@ -53,15 +51,9 @@ class Content:
 
     def log_odds(self, seen: Seen) -> NDArray[np.float64]:
         """Of each change (N,)."""
-        count = len(seen.numbers)
-        odds = np.zeros(count)
-        # So many at a time, always: then no change's number depends on how many there are.
-        for begin in range(0, count, _ROWS):
-            some = [each[begin : begin + _ROWS] for each in seen]
-            size = len(some[0])
-            padded = [np.concatenate([each, np.repeat(each[:1], _ROWS - size, 0)]) for each in some]
-            odds[begin : begin + size] = self._log_odds(Seen(*padded))[:size]
-        return odds
+        # One at a time: of several rows of a product libraries compute some with other last bits.
+        rows = (Seen(*(each[at : at + 1] for each in seen)) for at in range(len(seen.numbers)))
+        return np.array([self._log_odds(row)[0] for row in rows], np.float64)
 
     def _log_odds(self, seen: Seen) -> NDArray[np.float64]:
         numbers = ((seen.numbers - self.mean) / self.scale) @ self.linear + self.bias

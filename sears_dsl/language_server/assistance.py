@@ -66,9 +66,8 @@ def explained(text: str, path: str, line: int, column: int) -> str | None:
         column: from 0, in characters.
 
     Example:
-        >>> print(explained("_ -> $1.typo\n  rate: 25%\n", "a.sear", 1, 4))
-        `rate`: the share of its instances in each unit that the rule rewrites, drawn; what 10% \
-changes, 25% changes too
+        >>> explained("_ -> $1.typo\n  rate: 25%\n", "a.sear", 1, 4)[:37]
+        '`rate`: the share of its instances in'
     """
     lines = text.split("\n")
     source = lines[line] if line < len(lines) else ""

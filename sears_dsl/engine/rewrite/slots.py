@@ -114,7 +114,7 @@ def format_of(rule: Rule) -> SlotFormat | None:
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> format_of(parse("WP NOUN -> Which NOUN").rules[0])
-        SlotFormat(pieces=('Which', ''), slots=(Slot(copied=1, mode=1, left=-1, right=-1),))
+        SlotFormat(pieces=('Which', ''), slots=(FormatSlot(copied=1, mode=1, left=-1, right=-1),))
     """
     if not rule.consequent or rule.consequent[0].glued:
         return None
