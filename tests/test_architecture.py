@@ -22,7 +22,7 @@ LAYERS = [
     {"runtime", "statistics"},
     {"language", "data", "tagging"},
     {"engine"},
-    {"rule_tests", "catalogue", "batch", "generating", "models", "project"},
+    {"rule_tests", "catalogue", "glossary", "batch", "generating", "models", "project"},
     {"judge", "translation"},
     {"meaning"},
     {"paraphrasing", "effects"},

@@ -6,8 +6,8 @@ inputs; MiniLM is trained further, and read layer by layer. All are asked about 
 half of the templates, and the judged sentences of SST. In the tables ``MiniLM 3`` is a head on
 three frozen layers.
 
-What is ours: vectors learnt from 6,920 sentences (the paper's nets saw 117,220 phrases, which is
-where .90 comes from: ``--phrases``), templates in place of judged sentences to train on (the
+What is ours: vectors learnt from 6,920 sentences (the paper's nets saw 117,220 phrases; 60,614 of
+them: ``--phrases``), templates in place of judged sentences to train on (the
 paper's judged sentences are of SST's test part), the schedule of the bounds, development sentences
 in place of the test part. What is not: BERT, the deep LSTM.
 

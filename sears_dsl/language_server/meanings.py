@@ -5,7 +5,7 @@ The reference, `grammar/README.md`, says the same at length.
 
 from __future__ import annotations
 
-from sears_dsl.language.meanings import FUNCTION_MEANINGS
+from sears_dsl.glossary import FUNCTION_MEANINGS
 from sears_dsl.language.rule import INFLECTIONS, TYPING_KINDS
 
 _AMOUNTS = "; `(2)` in two places, `(25%)` of all the text that it is given"

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language.amounts import print_function, print_share
-from sears_dsl.language.meanings import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language.printer import print_rule, print_test
 from sears_dsl.language.rule import (
     Anchor,
