@@ -19,6 +19,7 @@ from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.semantic import (
     ConstantAnswer,
     GroupAccuracy,
+    SemanticRobustness,
     accuracy_by_group,
     chance_corrected,
     constant_answer,
@@ -370,27 +371,58 @@ def _record(
          for label in answers],
         list(map(writable, answers)), rows, group,
     )  # fmt: skip
-    enough = found.rows >= gates.support
-    judge_by, labels = gates.judge_by, len(answers) or None
+    return record_of(
+        found, about=about, name=name, rules=len(members),
+        mean=accuracy_by_group(correct, group).mean, constant=constant, labels=len(answers),
+        gates=gates, tolerance=tolerance,
+    )  # fmt: skip
+
+
+def record_of(
+    found: SemanticRobustness,
+    *,
+    about: About,
+    name: str,
+    rules: int,
+    mean: float | None,
+    constant: ConstantAnswer | None,
+    labels: int,
+    gates: Gates,
+    tolerance: float,
+) -> RobustnessRecord:
+    """What was counted of some rules or templates, with what is to be thought of it.
+
+    Args:
+        found: what was counted.
+        about: of what.
+        name: the tag or the id.
+        rules: how many rules or templates.
+        mean: the mean over them of the share of expected answers.
+        constant: the best of the constant answers.
+        labels: how many there are; 0 where answers are free.
+        gates: how many rows are enough, and what judges.
+        tolerance: τ.
+    """
+    enough, number = found.rows >= gates.support, labels or None
     return RobustnessRecord(
         about=about,
         name=name,
-        rules=len(members),
+        rules=rules,
         rows=found.rows,
         rewrites=found.rewrites,
         before=found.before,
         after=found.after,
         pooled=found.pooled,
-        mean=accuracy_by_group(correct, group).mean,
+        mean=mean,
         gap=found.gap,
         low=found.low,
         high=found.high,
         smallest_tau=found.smallest_tau,
-        before_corrected=chance_corrected(found.before, labels),
-        after_corrected=chance_corrected(found.after, labels),
+        before_corrected=chance_corrected(found.before, number),
+        after_corrected=chance_corrected(found.after, number),
         tolerance=tolerance,
-        robust=is_robust(found, tolerance, judge_by=judge_by) if enough else None,
-        invariant=is_invariant(found, tolerance, judge_by=judge_by) if enough else None,
+        robust=is_robust(found, tolerance, judge_by=gates.judge_by) if enough else None,
+        invariant=is_invariant(found, tolerance, judge_by=gates.judge_by) if enough else None,
         local=found.local(tolerance),
         smallest_tau_everywhere=found.smallest_tau_everywhere,
         curve=found.curve,

@@ -25,14 +25,12 @@ from sears_dsl.auditing.robustness import (
     RobustnessRecord,
     judged_gate,
     labels_of,
+    record_of,
     writable,
 )
 from sears_dsl.auditing.semantic import (
     accuracy_by_group,
-    chance_corrected,
     constant_answer,
-    is_invariant,
-    is_robust,
     sentence_robustness,
 )
 from sears_dsl.auditing.verdicts import JudgementOutcome
@@ -209,32 +207,17 @@ def _record(
     right = answers.right[here]
     group = np.unique(template[here], return_inverse=True)[1]
     wanted = np.array(answers.table.columns[LABEL], object)[here]
-    found = sentence_robustness(right, answers.before)
-    enough, number = found.rows >= gates.support, len(labels) or None
     constants = [wanted == label for label in labels]
-    return RobustnessRecord(
+    return record_of(
+        sentence_robustness(right, answers.before),
         about=about,
         name=name,
         rules=len(names),
-        rows=found.rows,
-        rewrites=found.rewrites,
-        before=found.before,
-        after=found.after,
-        pooled=found.pooled,
         mean=accuracy_by_group(right, group).mean,
-        gap=found.gap,
-        low=found.low,
-        high=found.high,
-        smallest_tau=found.smallest_tau,
-        before_corrected=chance_corrected(found.before, number),
-        after_corrected=chance_corrected(found.after, number),
-        tolerance=tolerance,
-        robust=is_robust(found, tolerance, judge_by=gates.judge_by) if enough else None,
-        invariant=is_invariant(found, tolerance, judge_by=gates.judge_by) if enough else None,
-        local=found.local(tolerance),
-        smallest_tau_everywhere=found.smallest_tau_everywhere,
-        curve=found.curve,
         constant=constant_answer(constants, list(map(writable, labels)), range(len(here)), group),
+        labels=len(labels),
+        gates=gates,
+        tolerance=tolerance,
     )
 
 

@@ -25,6 +25,7 @@ from sears_dsl.auditing.shares import share_of
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, RatePoint
 
 Quoted: TypeAlias = Callable[[str], str]
+Cell: TypeAlias = tuple[str, str]
 
 _TAUS = (0.0, 0.05, 0.1, 0.2, 0.5)
 # audit.json has all of them.
@@ -79,19 +80,13 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
 
 def draws_markdown(document: AuditDocument) -> Iterator[str]:
     """Lines of Markdown about several draws of noise."""
-    if not document.drawn:
-        return
-    yield f"## Over {document.draws} draws"
-    yield ""
-    yield f"| {' | '.join(_DRAWS_HEADS)} |"
-    yield "|---|" + "---:|" * (len(_DRAWS_HEADS) - 1)
-    for each in document.drawn[:_SHOWN]:
-        cells = (f"{code_cell(each.rule)}<br>{code_cell(each.id)}", *_draws_cells(each))
-        yield f"| {' | '.join(cells)} |"
-    yield ""
-    yield from _left_out(len(document.drawn))
-    yield f"{_DRAWS_READING} "
-    yield ""
+    if document.drawn:
+        yield f"## Over {document.draws} draws"
+        yield ""
+        cells = [[(cell, "") for cell in _draws_cells(each)] for each in document.drawn]
+        yield from _rules_markdown(_DRAWS_HEADS, document.drawn, cells)
+        yield f"{_DRAWS_READING} "
+        yield ""
 
 
 def draws_section(document: AuditDocument) -> str:
@@ -99,62 +94,74 @@ def draws_section(document: AuditDocument) -> str:
     if not document.drawn:
         return ""
     title = f"Over {document.draws} draws"
-    heads = (_DRAWS_HEADS[0], *(f">{escaped(head)}" for head in _DRAWS_HEADS[1:]))
-    rows = [
-        f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
-        f"{escaped(each.id)}</span></td>"
-        + "".join(f'<td class="n">{escaped(cell)}</td>' for cell in _draws_cells(each))
-        + "</tr>"
-        for each in document.drawn[:_SHOWN]
-    ]
+    cells = [[(cell, "") for cell in _draws_cells(each)] for each in document.drawn]
     return (
         f'<h2>{title}</h2><p class="muted">{escaped(_DRAWS_READING)}</p>'
-        f"{table(heads, rows, caption=title)}"
+        f"{_rules_table(_DRAWS_HEADS, document.drawn, cells, caption=title)}"
     )
 
 
 def rates_markdown(document: AuditDocument) -> Iterator[str]:
     """Lines of Markdown about several rates of noise."""
-    if not document.rates:
-        return
-    heads = _rates_heads(document)
-    yield f"## {_RATES_TITLE}"
-    yield ""
-    yield f"| {' | '.join(heads)} |"
-    yield "|---|" + "---:|" * (len(heads) - 1)
-    for curve in document.rates[:_SHOWN]:
-        numbers = (f"{rate} {beside}".strip() for rate, beside in map(_rate_cell, curve.points))
-        cells = (f"{code_cell(curve.rule)}<br>{code_cell(curve.id)}", *numbers)
-        yield f"| {' | '.join(cells)} |"
-    yield ""
-    yield from _left_out(len(document.rates))
-    yield f"{_RATES_READING} "
-    yield ""
+    if document.rates:
+        yield f"## {_RATES_TITLE}"
+        yield ""
+        cells = [[_rate_cell(point) for point in each.points] for each in document.rates]
+        yield from _rules_markdown(_rates_heads(document), document.rates, cells)
+        yield f"{_RATES_READING} "
+        yield ""
 
 
 def rates_section(document: AuditDocument) -> str:
     """HTML about several rates of noise; empty where none were asked for."""
     if not document.rates:
         return ""
-    first, *others = _rates_heads(document)
-    drawn = [(f"{each.id}: {each.rule}", _points_of(each)) for each in document.rates]
+    curves = [(f"{each.id}: {each.rule}", _points_of(each)) for each in document.rates]
+    chart = point_curves(curves[:MOST_LINES], across="rate of noise", up="accuracy")
+    cells = [[_rate_cell(point) for point in each.points] for each in document.rates]
+    return (
+        f'<h2>{_RATES_TITLE}</h2><p class="muted">{escaped(_RATES_READING)}</p>'
+        f'<div class="card">{chart}</div>'
+        f"{_rules_table(_rates_heads(document), document.rates, cells, caption=_RATES_TITLE)}"
+    )
+
+
+def _rules_markdown(
+    heads: Sequence[str], rules: Sequence[DrawnRule | RateCurve], cells: Sequence[Sequence[Cell]]
+) -> Iterator[str]:
+    """A table with a line a rule; of each cell a number, and what says what it is worth."""
+    yield f"| {' | '.join(heads)} |"
+    yield "|---|" + "---:|" * (len(heads) - 1)
+    for each, of_rule in list(zip(rules, cells, strict=True))[:_SHOWN]:
+        name = f"{code_cell(each.rule)}<br>{code_cell(each.id)}"
+        numbers = (f"{number} {beside}".strip() for number, beside in of_rule)
+        yield f"| {' | '.join((name, *numbers))} |"
+    yield ""
+    yield from _left_out(len(rules))
+
+
+def _rules_table(
+    heads: Sequence[str],
+    rules: Sequence[DrawnRule | RateCurve],
+    cells: Sequence[Sequence[Cell]],
+    *,
+    caption: str,
+) -> str:
+    """The same in the page."""
     rows = [
         f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
         f"{escaped(each.id)}</span></td>"
         + "".join(
-            f'<td class="n">{escaped(rate)}<span class="id">{escaped(beside)}</span></td>'
-            for rate, beside in map(_rate_cell, each.points)
+            f'<td class="n">{escaped(number)}'
+            + (f'<span class="id">{escaped(beside)}</span></td>' if beside else "</td>")
+            for number, beside in of_rule
         )
         + "</tr>"
-        for each in document.rates[:_SHOWN]
+        for each, of_rule in list(zip(rules, cells, strict=True))[:_SHOWN]
     ]
-    chart = point_curves(drawn[:MOST_LINES], across="rate of noise", up="accuracy")
-    return (
-        f'<h2>{_RATES_TITLE}</h2><p class="muted">{escaped(_RATES_READING)}</p>'
-        f'<div class="card">{chart}</div>'
-        f"{table((first, *(f'>{head}' for head in others)), rows, caption=_RATES_TITLE)}"
-        + "".join(f"<p>{escaped(each)}</p>" for each in _left_out(len(document.rates)) if each)
-    )
+    numbers = (f">{escaped(head)}" for head in heads[1:])
+    left_out = "".join(f"<p>{escaped(each)}</p>" for each in _left_out(len(rules)) if each)
+    return table((heads[0], *numbers), rows, caption=caption) + left_out
 
 
 def _rates_heads(document: AuditDocument) -> tuple[str, ...]:
