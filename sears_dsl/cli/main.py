@@ -37,12 +37,12 @@ def main() -> None:
     _set_handlers(dict.fromkeys(before, _stop))
     from sears_dsl.cli.commands import run
 
-    _set_handlers(dict.fromkeys(before, interrupt))
     try:
+        _set_handlers(dict.fromkeys(before, interrupt))
         code = run()
-    except Exception:
-        # C code that calls Python back gives an interrupt on as an error of its own: numba raises
-        # SystemError where one comes while it reads a compiled function.
+    except (Exception, KeyboardInterrupt):
+        # An interrupt before `run` listens, or C code that gives one on as an error of its own:
+        # numba raises SystemError where one comes while it reads a compiled function.
         if not received:
             raise
         _write_stopped()
