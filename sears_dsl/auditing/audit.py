@@ -35,7 +35,9 @@ from sears_dsl.auditing.slicing.slices import SliceResult, slice_results, slicin
 from sears_dsl.auditing.template_answers import (
     TemplateAnswers,
     filler_grid,
+    template_column,
     template_notes,
+    template_parts,
     with_templates,
 )
 from sears_dsl.auditing.totals import (
@@ -166,6 +168,8 @@ def audit(
     )
     if sentences is not None:
         robust = with_templates(robust, sentences, effects, gates=gates)
+    parts_of_sentences = () if sentences is None else template_parts(sentences)
+    of_sentences = () if sentences is None else template_column(sentences, effects)
     plain = {
         name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
     }
@@ -195,7 +199,7 @@ def audit(
         ),
         together=whole,
         rules=records,
-        slices=slices,
+        slices=(*slices, *parts_of_sentences),
         notes=(
             *_notes(effects, gates, slices),
             *_rejections(effects, circumstances.oracle),
@@ -207,7 +211,7 @@ def audit(
         confidences=written(answer.confidence for answer in effects.answers),
         versions=package_versions(),
         robustness=robust,
-        columns=column_accuracies(effects, plain),
+        columns=(*column_accuracies(effects, plain), *of_sentences),
         draws=1 + len(later),
         drawn=over_draws(effects, later),
         rates=over_rates(effects, by_rate),

@@ -20,6 +20,7 @@ import numpy as np
 from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.robustness import (
     About,
+    ColumnAccuracy,
     Robustness,
     RobustnessGate,
     RobustnessRecord,
@@ -33,6 +34,8 @@ from sears_dsl.auditing.semantic import (
     constant_answer,
     sentence_robustness,
 )
+from sears_dsl.auditing.shares import share_of
+from sears_dsl.auditing.slicing.slices import SliceResult
 from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.rule_effects import Effects, OnStage
@@ -43,6 +46,8 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, answers_equal
 from sears_dsl.runtime.array_types import Flags
 
+#: What parts of an audit that are templates beside rows of data are called.
+OF_SENTENCES = "template of sentences"
 _NAMED = 5
 _WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
 
@@ -134,6 +139,58 @@ def template_notes(
             )
 
 
+# ---------------------------------------------------------------- by template
+
+
+def template_parts(answers: TemplateAnswers) -> tuple[SliceResult, ...]:
+    """What the model has right of each template, where the sentences stand beside rows of data."""
+    if answers.before is None:
+        return ()
+    template = np.array(answers.table.columns[TEMPLATE], object)
+    found = []
+    for name in answers.templates:
+        here = template == name
+        if here.any():
+            right = share_of(int(answers.right[here].sum()), int(here.sum()))
+            found.append(
+                SliceResult(
+                    slicing=OF_SENTENCES,
+                    value=writable(name),
+                    rows=right.total,
+                    accuracy=right,
+                    worst=None,
+                    flipped=share_of(0, 0),
+                    p_value=None,
+                    q_value=None,
+                )
+            )
+    return tuple(found)
+
+
+def template_column(answers: TemplateAnswers, effects: Effects) -> tuple[ColumnAccuracy, ...]:
+    """The same over all templates, with the mean and what a constant answer would score."""
+    if answers.before is None:
+        return ()
+    labels = _labels(answers, effects)
+    names, group = np.unique(np.array(answers.table.columns[TEMPLATE], object), return_inverse=True)
+    wanted = np.array(answers.table.columns[LABEL], object)
+    accuracy = accuracy_by_group(answers.right, group)
+    constants = [wanted == label for label in labels]
+    constant = constant_answer(constants, list(map(writable, labels)), range(len(wanted)), group)
+    return (
+        ColumnAccuracy(
+            column=OF_SENTENCES, values=len(names), pooled=accuracy.pooled, mean=accuracy.mean,
+            constant=constant,
+        ),
+    )  # fmt: skip
+
+
+def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
+    """Of the rows and of the sentences; none where answers are free."""
+    labels = labels_of(effects)
+    return tuple(sorted({*labels, *answers.table.columns[LABEL]})) if labels else ()
+
+
 # ---------------------------------------------------------------- robustness
 
 
@@ -154,8 +211,7 @@ def with_templates(
     """
     if found is None:
         return None
-    labels = labels_of(effects)
-    labels = tuple(sorted({*labels, *answers.table.columns[LABEL]})) if labels else ()
+    labels = _labels(answers, effects)
     known = answers.templates
     chosen: list[tuple[About, str, list[str]]] = [("all templates", "", list(known))]
     for tag in dict.fromkeys(tag for each in known.values() for tag in each.metadata.tags):

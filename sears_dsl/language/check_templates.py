@@ -2,7 +2,8 @@
 
 In: a template and the ruleset around it. Out: `Diagnostic`s with the places of the tree; whoever
 knows the file adds path and line. Always holds: a template without errors has a label, finds its
-sets, and writes at most a million sentences. Costs a walk over its slots and their sets.
+sets, and writes at most a million sentences, those of a file at most five million together. Costs a
+walk over slots and their sets.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from sears_dsl.language.words import code, nearest
 
 MOST_SENTENCES = 1_000_000
 """How many sentences a template may stand for."""
+MOST_OF_FILE = 5_000_000
+"""And all templates of a file: what draws some of the sentences numbers all of them."""
 
 
 def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]:
@@ -90,23 +93,35 @@ def _lookups(part: Slot | SlotCopy) -> Iterator[Diagnostic]:
             )
 
 
-def sentence_findings(template: Template, ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """Members of sets that have no text, and more sentences than a template may have.
+def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
+    """Members of sets that have no text, and more sentences than templates may have.
 
     Args:
-        template: a template whose names have no errors.
-        ruleset: the file that it stands in, whose sets have none.
+        ruleset: a file whose templates and sets have no errors.
     """
-    sizes = []
-    for slot in template.slots:
-        members = ruleset.members(slot.reference)
-        yield from textless(members, slot.reference, slot.span)
-        sizes.append(len({each.text for each in members if isinstance(each, Literal)}))
-        sizes[-1] += slot.optional
-    if (count := prod(sizes)) > MOST_SENTENCES:
+    counts = []
+    for template in ruleset.templates:
+        sizes = []
+        for slot in template.slots:
+            members = ruleset.members(slot.reference)
+            yield from textless(members, slot.reference, slot.span)
+            sizes.append(len({each.text for each in members if isinstance(each, Literal)}))
+            sizes[-1] += slot.optional
+        counts.append(count := prod(sizes))
+        if count > MOST_SENTENCES:
+            yield Diagnostic(
+                "E324",
+                f"a template of {count:,} sentences",
+                template.span,
+                f"at most {MOST_SENTENCES:,}; give its sets fewer members, or make two templates "
+                "of it",
+            )
+    total = sum(counts)
+    if total > MOST_OF_FILE and max(counts) <= MOST_SENTENCES:
         yield Diagnostic(
             "E324",
-            f"a template of {count:,} sentences",
-            template.span,
-            f"at most {MOST_SENTENCES:,}; give its sets fewer members, or make two templates of it",
+            f"templates of {total:,} sentences in one file",
+            ruleset.templates[-1].span,
+            f"at most {MOST_OF_FILE:,}; give their sets fewer members, or put some into another "
+            "file",
         )

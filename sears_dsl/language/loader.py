@@ -178,8 +178,7 @@ class _Assembly:
         if not self._has_errors():
             for rule in ruleset.rules:
                 self._findings.extend(map(self._placed, drawn_findings(rule, ruleset)))
-            for template in self._templates:
-                self._findings.extend(map(self._placed, sentence_findings(template, ruleset)))
+            self._findings.extend(map(self._placed, sentence_findings(ruleset)))
         if not self._has_errors():
             self._check_options_of_imports(ruleset)
         if not self._has_errors():

@@ -132,6 +132,21 @@ def test_templates_beside_data_fall_from_the_accuracy_on_its_rows(templates: Pat
     assert not (templates / "audit" / "sentences.csv").exists()
 
 
+def test_templates_beside_data_have_their_accuracies_without_a_tolerance(templates: Path) -> None:
+    audit, done = audited(templates, *WITH_DATA)
+    right = {
+        each["value"]: (each["accuracy"]["count"], each["rows"])
+        for each in audit["slices"]
+        if each["slicing"] == "template of sentences"
+    }
+    assert right == {"not-good": (0, 12), "not-bad": (0, 18), "praise": (4, 4)}
+    (column,) = audit["columns"]
+    assert (column["pooled"]["count"], column["mean"]) == (4, pytest.approx(1 / 3))
+    assert (column["constant"]["answer"], column["constant"]["rate"]) == ("positive", 22 / 34)
+    assert "not-bad   0 of 18" in done.stderr
+    assert "by template of sentences: accuracy 11.8% of all 34" in done.stderr
+
+
 def test_without_data_a_tolerance_asks_for_an_accuracy(templates: Path) -> None:
     audit, _ = audited(templates, "--tolerance", "10%")
     whole = records(audit)["all templates"]

@@ -248,9 +248,12 @@ def _accuracy_by_template(document: AuditDocument) -> Table:
 
     from sears_dsl.auditing.reports.markdown import interval, lowest_first
     from sears_dsl.auditing.shares import told
+    from sears_dsl.auditing.template_answers import OF_SENTENCES
+    from sears_dsl.generating.table import TEMPLATE
 
     table = Table("template", "right", "accuracy (95%)", box=None, pad_edge=False)
-    for each, right in lowest_first(each for each in document.slices if each.slicing == "template"):
+    parts = (each for each in document.slices if each.slicing in {TEMPLATE, OF_SENTENCES})
+    for each, right in lowest_first(parts):
         share = f"{told(right.rate)} ({interval(right)})"
         table.add_row(Text(each.value), f"{right.count:,} of {right.total:,}", share)
     return table
