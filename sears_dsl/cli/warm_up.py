@@ -35,9 +35,11 @@ def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> b
 
 
 def _say() -> None:
-    from sears_dsl.runtime.kernels import kept
+    from sears_dsl.runtime.kernels import compiles_beside, kept
 
     told = "`sears warm-up` does it ahead" if kept() else f"in every run: {_NOWHERE}; {_FOLDER}"
+    if compiles_beside():
+        told = f"beside the work, which is slow until then; {told}"
     # Where a progress bar stands, it has taken the place of this stream, and makes room.
     sys.stderr.write(f"{_COMPILING} ({told})\n")
 
@@ -46,9 +48,10 @@ def _say() -> None:
 def warm_up_command() -> None:
     """Compile the inner loops once, about half a minute.
 
-    Without it the first run over more than some thousand rows does so. Needed anew after an update
-    of sears or numba, and on another kind of processor. What is compiled is kept beside the
-    package, else in the cache folder of the user, or in the folder that NUMBA_CACHE_DIR names.
+    Without it the first run over more than some hundred rows has another process do so. Needed anew
+    after an update of sears or numba, and on another kind of processor. What is compiled is kept
+    beside the package, else in the cache folder of the user, or in the folder that NUMBA_CACHE_DIR
+    names.
     """
     from sears_dsl.engine.warming import warm_up
     from sears_dsl.errors import UsageError

@@ -18,6 +18,9 @@ DRAW = "draw"
 #: Row in the batch → column → new value.
 Changes: TypeAlias = Mapping[int, Mapping[str, Any]]
 
+# How the bounds of a batch grow, and so many batches after the first they have grown enough.
+_GROWTH, _GROWN = 1.25, 40
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
@@ -50,6 +53,9 @@ class Batch:
 class ReadOptions:
     """How a file is read.
 
+    Batches begin small and grow by a quarter, so that the first rows are written soon, and none
+    takes longer than all before it took; where they are cut depends on the file alone.
+
     Attributes:
         encoding: of text formats.
         errors: what bytes that are no such text mean: ``strict`` (an error), ``replace`` (U+FFFD)
@@ -58,6 +64,7 @@ class ReadOptions:
             named "1", "2", ….
         rows: most rows of a batch.
         characters: a batch ends when it has about so many; lines come in mebibytes at most.
+        first_rows, first_characters: the same of the first batch.
         limit: read so many rows and no more; None for all.
     """
 
@@ -66,7 +73,20 @@ class ReadOptions:
     header: bool = True
     rows: int = 10_000
     characters: int = 1 << 20
+    first_rows: int = 200
+    first_characters: int = 1 << 15
     limit: int | None = None
+
+    def bounds(self, number: int) -> tuple[int, int]:
+        """Most rows of a batch, and from how many characters on it ends, by its number from 0.
+
+        Example:
+            >>> ReadOptions().bounds(0), ReadOptions().bounds(99)
+            ((200, 32768), (10000, 1048576))
+        """
+        growth = _GROWTH ** min(number, _GROWN)
+        rows, characters = int(self.first_rows * growth), int(self.first_characters * growth)
+        return min(self.rows, rows), min(self.characters, characters)
 
 
 @dataclass(frozen=True, slots=True)

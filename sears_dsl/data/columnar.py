@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from importlib import import_module
+from math import ceil
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -296,7 +297,7 @@ class _ColumnarReader:
         """The rows, in batches within the bounds of the options."""
         arrow = require_pyarrow()
         options = self._options
-        first = 0
+        first = number = 0
         try:
             with open(self._path, "rb") as file:
                 schema, record_batches = self._opened(arrow, file)
@@ -305,10 +306,13 @@ class _ColumnarReader:
                     if names.count(name) > 1:
                         raise DataError(f"{self._path}: two columns are named {name!r}")
                 for record_batch in record_batches:
-                    for piece in self._bounded(record_batch, first):
+                    if options.limit is not None:
+                        record_batch = record_batch.slice(0, options.limit - first)  # noqa: PLW2901
+                    for piece in self._bounded(record_batch, number):
                         columns = RecordBatchColumns(piece)
                         yield Batch(first, piece.num_rows, columns, columns)
                         first += piece.num_rows
+                        number += 1
                     if first == options.limit:
                         break
         except (OSError, arrow.ArrowException) as error:
@@ -333,12 +337,16 @@ class _ColumnarReader:
         numbers = range(reader.num_record_batches)
         return reader.schema, (reader.get_batch(number) for number in numbers)
 
-    def _bounded(self, record_batch: Any, first: int) -> Iterator[Any]:
-        limit = self._options.limit
-        if limit is not None:
-            record_batch = record_batch.slice(0, limit - first)
+    def _bounded(self, record_batch: Any, number: int) -> Iterator[Any]:
+        """Rows as pieces, of which the first has this number."""
         rows = record_batch.num_rows
-        pieces = max(1, -(-record_batch.nbytes // (4 * self._options.characters)))
-        most = max(1, min(self._options.rows, -(-rows // pieces)))
-        for at in range(0, rows, most):
+        mean = record_batch.nbytes / max(1, rows)
+        at = 0
+        while at < rows:
+            most, characters = self._options.bounds(number)
+            rest = rows - at
+            pieces = max(-(-rest // most), ceil(rest * mean / (4 * characters)), 1)
+            most = -(-rest // pieces)
             yield record_batch.slice(at, most)
+            at += most
+            number += 1

@@ -202,18 +202,19 @@ class _JsonArrayReader(JsonReader):
         self.prologue = cursor.cut()
         rows: list[dict[str, Any]] = []
         sources: list[str] = []
-        first = size = 0
+        first = size = number = 0
         while cursor.peek() != "]" and first + len(rows) != options.limit:
             if first or rows:
                 cursor.take(",")
             value = cursor.value()
-            number = first + len(rows) + 1
-            rows.append(_object(value, f"{cursor.name}, row {number}"))
+            rows.append(_object(value, f"{cursor.name}, row {first + len(rows) + 1}"))
             sources.append(cursor.cut())
             size += len(sources[-1])
-            if len(rows) >= options.rows or size >= options.characters:
+            most, characters = options.bounds(number)
+            if len(rows) >= most or size >= characters:
                 yield Batch(first, len(rows), _objects(rows), sources)
                 first += len(rows)
+                number += 1
                 rows, sources, size = [], [], 0
         if rows or not first:
             yield Batch(first, len(rows), _objects(rows), sources)

@@ -108,19 +108,29 @@ class LineReader:
     def chunks(self) -> Iterator[list[str]]:
         """The lines within the bounds of a batch, the byte order mark moved to the prologue."""
         first = True
-        most, limit = self.options.rows, self.options.limit
-        if limit is not None:  # what stands beyond the limit may be anything
-            most = min(most, limit + 1)
+        number = 0
+        limit = self.options.limit
         for lines in self.source.lines():
             if first and lines[0].startswith(_MARK):
                 self.prologue = _MARK
                 lines[0] = lines[0][1:]
             first = False
-            if lines != [""]:
-                step = most
+            if lines == [""]:
+                continue
+            mean = max(1, sum(map(len, lines)) // len(lines))
+            at = 0
+            while at < len(lines):
+                most, characters = self.options.bounds(number)
+                if characters < self.options.characters:  # more than a mebibyte are no lines
+                    most = max(1, min(most, characters // mean))
                 if limit is None:  # a small rest would cost nearly what a whole batch costs
-                    step = -(-len(lines) // -(-len(lines) // most))
-                yield from (lines[at : at + step] for at in range(0, len(lines), step))
+                    rest = len(lines) - at
+                    most = -(-rest // -(-rest // most))
+                else:  # what stands beyond the limit may be anything
+                    most = min(most, limit + 1)
+                yield lines[at : at + most]
+                at += most
+                number += 1
 
 
 # ---------------------------------------------------------------- plain text

@@ -126,7 +126,7 @@ class _SquadReader(JsonReader):
         self.prologue = cursor.cut()
         articles: list[_Article] = []
         first = rows = size = 0
-        number = 0
+        number = batch = 0
         limit = self._options.limit
         while cursor.peek() != "]" and first + rows != limit:
             if number:
@@ -140,9 +140,11 @@ class _SquadReader(JsonReader):
             rows += article.rows
             size += len(article.source)
             number += 1
-            if rows >= self._options.rows or size >= self._options.characters:
+            most, characters = self._options.bounds(batch)
+            if rows >= most or size >= characters:
                 yield _batch(first, articles)
                 first += rows
+                batch += 1
                 articles, rows, size = [], 0, 0
         if articles or not first:
             yield _batch(first, articles)

@@ -15,9 +15,10 @@ a folder into which nobody else can put one (`_is_private`).
 Costs: reading compiled kernels from disk takes most of a second, compiling them half a minute
 where they were never compiled before. Ten rows are done sooner by the plain functions. So whoever
 calls kernels says beforehand how much there is to do (`expect`), and a process that has announced
-more than `ENOUGH` steps, or `ENOUGH_TO_COMPILE` where there is no code on disk, goes over to
-compiled code for good. The environment variable SEARS_COMPILE decides otherwise: ``always`` or
-``never``. Who would rather not wait half a minute without a word has it told (`when_compiling`).
+more than `ENOUGH` steps goes over to compiled code for good. Where there is none on disk another
+process compiles (`Compiler`), and this one goes on with the plain functions in the meantime, unless
+it is about to do `ENOUGH_TO_COMPILE` steps at once. The environment variable SEARS_COMPILE decides
+otherwise: ``always`` or ``never``. Who wants to know of it has it told (`when_compiling`).
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 from sears_dsl.errors import SearsError, UsageError
+from sears_dsl.runtime.compiler import Compiler
 
 F = TypeVar("F")
 
 #: Steps of some seven microseconds of plain Python each: as long as reading compiled code takes.
 ENOUGH = 100_000
-#: Where there is no code on disk: half as long as compiling takes, which later runs profit by too.
+#: So many at once are not begun in plain Python where compiling will have ended before them.
 ENOUGH_TO_COMPILE = 2_000_000
 
 _CHOICES = ("auto", "always", "never")
@@ -65,7 +67,34 @@ class _Decision:
         self.announced = 0
         self.look_at = ENOUGH  # so many steps: then the disk is looked at
         self.kept = True
+        self.compiler: Compiler | None = None
+        self.deciding = threading.Lock()
         self.tell: Callable[[], object] | None = None
+
+    def expect(self, steps: int) -> None:
+        """Decide anew, with so many steps more."""
+        self.announced += steps
+        if self.compiler is not None:
+            there = self.compiler.is_done(wait=steps > ENOUGH_TO_COMPILE)
+        elif self.announced <= self.look_at:
+            return
+        else:
+            self.look_at = self.announced + ENOUGH
+            there = steps > ENOUGH_TO_COMPILE or _most_are_on_disk()
+            folder = None if there else _folder_beside(Path(__file__).absolute().parent)
+            if folder is not None:
+                self.compiler = Compiler(folder)
+                self.say()
+            elif not there:  # no process could leave code for another one
+                there = self.announced > ENOUGH_TO_COMPILE
+        if there:
+            self.compiled, self.open = True, False
+
+    def say(self) -> None:
+        """Tell whoever wants to know that there is no code on disk, once."""
+        tell, self.tell = self.tell, None
+        if tell is not None:
+            tell()
 
 
 _decision = _Decision()
@@ -79,11 +108,9 @@ def expect(steps: int) -> None:
         steps: how often the innermost loops will run, roughly.
     """
     if _decision.open:
-        _decision.announced += steps
-        if _decision.announced > _decision.look_at:
-            if _decision.announced > ENOUGH_TO_COMPILE or _most_are_on_disk():
-                _decision.compiled, _decision.open = True, False
-            _decision.look_at = _decision.announced + ENOUGH
+        with _decision.deciding:
+            if _decision.open:
+                _decision.expect(steps)
 
 
 def compiles() -> bool:
@@ -92,12 +119,17 @@ def compiles() -> bool:
 
 
 def when_compiling(tell: Callable[[], object] | None) -> None:
-    """Have it told, once, when a kernel is about to be compiled since its code is not on disk.
+    """Have it told, once, when kernels are about to be compiled since their code is not on disk.
 
     Args:
-        tell: called in the thread that compiles; None for nobody.
+        tell: called in the thread that compiles, or has another process compile; None for nobody.
     """
     _decision.tell = tell
+
+
+def compiles_beside() -> bool:
+    """Whether another process compiles, while this one goes on without."""
+    return _decision.compiler is not None
 
 
 def kept() -> bool:
@@ -112,11 +144,10 @@ def _listen() -> None:
 
     class Compilations(events.Listener):
         def on_start(self, event: Any) -> None:
-            tell, compiled = _decision.tell, event.data["dispatcher"]
+            compiled = event.data["dispatcher"]
             # Models may have numba compile things of their own.
-            if tell is not None and any(compiled is each._dispatcher for each in _made):
-                _decision.tell = None
-                tell()
+            if _decision.tell and any(compiled is each._dispatcher for each in _made):
+                _decision.say()
 
         def on_end(self, event: Any) -> None:
             """Nothing to say."""

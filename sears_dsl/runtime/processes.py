@@ -187,8 +187,8 @@ class Process(Generic[Question, Answer]):
         self._thread.start()
 
     @property
-    def has_room(self) -> bool:
-        """Whether it is ready, and has so little to do that it can be given more.
+    def is_ready(self) -> bool:
+        """Whether it can answer.
 
         Raises:
             SearsError: what kept it from becoming ready.
@@ -196,7 +196,16 @@ class Process(Generic[Question, Answer]):
         if not self._ready.done():
             return False
         self._ready.result()
-        return self.waiting < _AHEAD
+        return True
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it is ready, and has so little to do that it can be given more.
+
+        Raises:
+            SearsError: what kept it from becoming ready.
+        """
+        return self.is_ready and self.waiting < _AHEAD
 
     @property
     def waiting(self) -> int:
@@ -297,6 +306,15 @@ class Children:
         for _ in range(jobs):  # one by one: an interrupt must not lose any
             ready_there = partial(_called, ready, tuple(arguments))
             self._children.append(Process(ready_there, error=error, name=self._name))
+
+    @property
+    def ready(self) -> bool:
+        """Whether all of them can answer.
+
+        Raises:
+            SearsError: of the kind that was given; what kept one from becoming ready, or it died.
+        """
+        return all(child.is_ready for child in self._children)
 
     def ask(self, questions: Sequence[Any]) -> list[Any]:
         """The answer to each question.

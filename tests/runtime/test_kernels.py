@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.warming import warm_up
-from sears_dsl.runtime.kernels import ENOUGH, ENOUGH_TO_COMPILE, Kernel, kernel
+from sears_dsl.runtime import kernels as kernels_module
+from sears_dsl.runtime.compiler import taken
+from sears_dsl.runtime.kernels import (
+    ENOUGH,
+    ENOUGH_TO_COMPILE,
+    Kernel,
+    _folder_beside,
+    kernel,
+    kernels,
+)
 
 SEARS = str(Path(sys.executable).with_name("sears"))
 
@@ -92,6 +106,87 @@ def test_where_no_code_is_on_disk_more_work_is_done_without_the_compiler(tmp_pat
     assert 10 * times < ENOUGH_TO_COMPILE
     told = _run(times, NUMBA_CACHE_DIR=str(tmp_path))
     assert [step[2:] for step in told] == [[False, False]] * 4
+
+
+_CHANGING_OVER = """
+import json, shutil, sys
+from pathlib import Path
+import sears_dsl.engine.matcher
+from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.catalogue import load_rulesets
+from sears_dsl.runtime import kernels
+from sears_dsl.runtime.compiler import taken
+folder, compiled = Path(sys.argv[1]), json.loads(sys.argv[2])
+told = []
+lock = taken(kernels._folder_beside(Path(kernels.__file__).parent))  # as another run has it
+def progress(done):
+    told.append(kernels.compiles())
+    if done.batches == 1:
+        for home, kept in compiled.items():
+            shutil.copytree(kept, kernels._folder_beside(Path(home)), dirs_exist_ok=True)
+        lock.close()
+        kernels._decision.compiler.is_done(wait=True)
+request = ApplyRequest(recipe=RulesetRecipe(tuple(load_rulesets(["contractions"]))),
+                       input=str(folder / "in.txt"), output=str(folder / "out.jsonl"))
+apply_file(request, progress=progress)
+print(json.dumps(told))
+"""
+_SLEEPING = """
+import time
+from sears_dsl.runtime.kernels import ENOUGH, expect
+expect(ENOUGH + 1)
+time.sleep(600)
+"""
+
+
+def test_a_run_that_changes_over_while_it_runs_writes_the_same(tmp_path: Path) -> None:
+    """Another run is compiling; this one goes on until that one is done."""
+    warm_up()
+    rows = [f"It's not the {number}th film that they didn't see." * 4 for number in range(500)]
+    (tmp_path / "in.txt").write_text("\n".join(rows))
+    homes = {Path(each.plain.__code__.co_filename).parent for each in kernels()}
+    kept = {str(home): str(_folder_beside(home)) for home in homes if "sears_dsl" in home.parts}
+    environment = {k: v for k, v in os.environ.items() if k != "SEARS_COMPILE"}
+    done = subprocess.run(
+        [sys.executable, "-c", _CHANGING_OVER, str(tmp_path), json.dumps(kept)],
+        capture_output=True,
+        text=True,
+        env={**environment, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [False, True, True, True]  # after each batch
+    recipe = RulesetRecipe(tuple(load_rulesets(["contractions"])))
+    expected = tmp_path / "expected.jsonl"
+    apply_file(ApplyRequest(recipe=recipe, input=str(tmp_path / "in.txt"), output=str(expected)))
+    assert (tmp_path / "out.jsonl").read_bytes() == expected.read_bytes()
+
+
+def test_who_compiles_ends_with_who_wanted_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("SEARS_COMPILE", raising=False)
+    folder = _folder_beside.__wrapped__(Path(kernels_module.__file__).parent)
+    assert folder is not None
+    with subprocess.Popen([sys.executable, "-c", _SLEEPING]) as wanting:
+        _until_taken(folder, is_taken=True)
+        wanting.kill()
+    _until_taken(folder, is_taken=False)
+
+
+def _until_taken(folder: Path, *, is_taken: bool) -> None:
+    """Wait until a process compiles into a folder, or none does any more."""
+    for _ in range(600):
+        held = taken(folder)
+        if held is not None:
+            held.close()
+        if (held is None) is is_taken:
+            return
+        time.sleep(0.1)
+    pytest.fail("nobody compiles" if is_taken else "who compiles was left behind")
 
 
 @pytest.mark.parametrize(

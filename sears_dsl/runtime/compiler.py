@@ -1,0 +1,77 @@
+"""Compiling beside the work: another process does it, and leaves the code on disk.
+
+In: the folder of compiled code. Out: whether all of it is there. Always holds: of all processes
+that want the code in a folder one compiles and the others wait for it, and where it ends before it
+is done another one goes on from there, since each kernel is kept when it is compiled; the compiling
+process ends with the one that wanted it. Costs a core for the half minute that compiling takes.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO
+
+from sears_dsl.errors import SearsError
+from sears_dsl.runtime.lock import lock
+
+_LOCK = "compiling.lock"
+_LOOK_SECONDS = 0.1
+
+
+class Compiler:
+    """A process that compiles all kernels.
+
+    Args:
+        folder: where compiled code is kept, which can be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from sears_dsl.runtime.processes import Children  # noqa: PLC0415 - few want it
+
+        ready = "sears_dsl.runtime.compiler:compiled"
+        self._process = Children(
+            ready, (str(folder),), jobs=1, error=SearsError, doing="compiles the inner loops"
+        )
+
+    def is_done(self, *, wait: bool) -> bool:
+        """Whether everything is compiled; the process has ended then.
+
+        Args:
+            wait: do not come back before.
+
+        It is done, too, where it could not compile or died: whoever tries it then learns why.
+        """
+        try:
+            if wait:
+                self._process.ask([None])
+            if not self._process.ready:
+                return False
+        except SearsError:
+            pass
+        self._process.close()
+        return True
+
+
+def taken(folder: Path) -> BinaryIO | None:
+    """The lock of a folder, until it is closed; None where another process has it."""
+    file = open(folder / _LOCK, "ab")  # noqa: SIM115 - whoever has it closes it
+    if lock(file.fileno()):
+        return file
+    file.close()
+    return None
+
+
+def compiled(folder: str) -> partial[int]:
+    """In the process: compile all kernels, when nobody else is compiling them."""
+    while (held := taken(Path(folder))) is None:
+        time.sleep(_LOOK_SECONDS)
+    with held:
+        number = import_module("sears_dsl.engine.warming").warm_up()
+    return partial(_answer, number)
+
+
+def _answer(number: int, _question: None) -> int:
+    return number
