@@ -59,7 +59,7 @@ ONLY_IN = {
     "pygments": {"highlighting.py"},
     "starlette": {"vetting/web"},
     "uvicorn": {"vetting/web/serving.py"},
-    "httpx": {"models/endpoint.py"},
+    "httpx": {"models/http/posting.py"},
     "joblib": {"models/scikit.py"},
 }
 MOST_LINES = 600

@@ -218,7 +218,7 @@ def predictor_of(
 
     if isinstance(model, CachedPredictor) and batch_size is None:
         return model
-    return load_predictor(model, batch_size=batch_size, comparison=comparison)
+    return load_predictor(model, batch_size=batch_size, comparison=comparison, announce=remark)
 
 
 def rulesets_of(rules: object) -> list[Ruleset]:

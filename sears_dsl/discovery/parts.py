@@ -241,6 +241,9 @@ def open_parts(
             )
     finally:
         team.close()
+        for part in (own.paraphraser, own.scorer):
+            for remark in getattr(part, "remarks", ()):
+                note(remark)
 
 
 def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:

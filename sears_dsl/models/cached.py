@@ -24,6 +24,7 @@ from sears_dsl.models.predictor import (
     ConfidentPredictor,
     OnError,
     Predictor,
+    PricedPredictor,
     RemarkingPredictor,
     Row,
     RowsRefused,
@@ -53,6 +54,7 @@ class CachedPredictor:
             that does not say.
         on_error: whether a text that the model refuses is an error or is skipped; its answer is
             `REFUSED` then, which equals no label and is not kept on disk.
+        announce: told what a round of questions will cost before it begins, of models that know.
 
     Raises:
         UsageError: a batch size below 1.
@@ -77,6 +79,7 @@ class CachedPredictor:
         store: PredictionStore | None = None,
         batch_size: int | None = None,
         on_error: OnError = "stop",
+        announce: Callable[[str], None] = lambda _: None,
     ) -> None:
         if batch_size is not None and batch_size < 1:
             raise UsageError(
@@ -93,6 +96,8 @@ class CachedPredictor:
         if isinstance(predictor, ConcurrentPredictor):
             self._connections = predictor.connections
         self._on_error = on_error
+        self._announce = announce
+        self._announced = 0
         self._refused: set[str] = set()
         self._labels: dict[str, str] = {}
         self._answers: dict[str, Answer] = {}
@@ -108,6 +113,11 @@ class CachedPredictor:
     def batch_size(self) -> int | None:
         """Rows that the model gets in a call; None where it gets all of them."""
         return self._batch_size
+
+    @property
+    def refused(self) -> int:
+        """How many texts the model refused, which were skipped."""
+        return len(self._refused)
 
     @property
     def remarks(self) -> list[str]:
@@ -221,6 +231,10 @@ class CachedPredictor:
     ) -> None:
         """Ask about the missing ones of distinct rows, batch by batch."""
         done = len(distinct) - len(missing)
+        # One line for each round that is larger than those before, not for each of hundreds.
+        if len(missing) > self._announced and isinstance(self.predictor, PricedPredictor):
+            self._announced = len(missing)
+            self._announce(self.predictor.forecast([distinct[key] for key in missing]))
         if missing and on_progress is not None:
             on_progress(done, len(distinct))
 

@@ -4,6 +4,7 @@
     sklearn:FILE             an estimator that joblib or pickle wrote (naming it allows unpickling)
     hf:FOLDER, hf:NAME       text classification or question answering of transformers
     http://…, https://…      an endpoint that takes and gives JSON
+    llm:FILE                 a language model behind an OpenAI-compatible endpoint, by its settings
     file:FILE                predictions that somebody else makes: csv, tsv or jsonl
     vote:SPEC,SPEC,SPEC      several of these together: most labels win, or most words of answers
 
@@ -17,7 +18,7 @@ the loading of the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,11 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Comparison, OnError, Predictor
 
 if TYPE_CHECKING:
+    from sears_dsl.models.http.language_model import LanguageModel
     from sears_dsl.models.store import PredictionStore
 
 _CONFIG = "config.json"
-_KINDS = "module:object, sklearn:FILE, hf:FOLDER, http://…, file:FILE, vote:SPEC,SPEC"
+_KINDS = "module:object, sklearn:FILE, hf:FOLDER, http://…, llm:FILE, file:FILE, vote:SPEC,SPEC"
 
 
 def load_predictor(
@@ -46,6 +48,7 @@ def load_predictor(
     inputs: Path | None = None,
     download: bool = False,
     comparison: Comparison = "exact",
+    announce: Callable[[str], None] = lambda _: None,
 ) -> CachedPredictor:
     """A model, given or named by a specification, asked in batches and once for each distinct row.
 
@@ -58,14 +61,15 @@ def load_predictor(
             each row has its own request).
         request_map: of an endpoint: how rows become JSON, a .toml or .json file, or JSON.
         response_map: of an endpoint: where the labels are, a JSON pointer, a file, or JSON.
-        timeout: of an endpoint: seconds to wait (30).
-        retries: of an endpoint: how often to try again (3).
-        connections: of an endpoint: requests at the same time (4).
-        on_error: of an endpoint: whether a text that it refuses (400, 413, 422) is an error
+        timeout: of an endpoint or ``llm:``: seconds to wait (30).
+        retries: likewise: how often to try again (3).
+        connections: likewise: requests at the same time (4).
+        on_error: likewise: whether a text that it refuses (400, 413, 422) is an error
             (``stop``) or is left out (``skip``).
         inputs: of ``file:``: where to write the rows that want predictions.
         download: of ``hf:NAME``: fetch a model that is not on this machine.
         comparison: of ``vote:``: whether labels are counted, or the words of answers (``squad``).
+        announce: of ``llm:``: told before each round of questions what it will cost.
 
     Raises:
         UsageError: no such kind of model, nothing there of that name, or options of another kind.
@@ -105,7 +109,11 @@ def load_predictor(
         "choice what to do on an error": on_error,
     }
     is_endpoint = kind in ("http", "https")
-    _refuse({} if is_endpoint else endpoint, spec, "endpoints (http://…)")
+    if kind == "llm":
+        maps = {name: endpoint.pop(name) for name in ("request map", "response map")}
+        _refuse({**maps, "batch size": batch_size}, spec, "endpoints (http://…)")
+    elif not is_endpoint:
+        _refuse(endpoint, spec, "endpoints (http://…, llm:…)")
     _refuse({} if kind == "file" else {"file of inputs": inputs}, spec, "predictions in a file")
     _refuse({} if kind == "hf" else {"download": download or None}, spec, "names of the hub (hf:…)")
     if kind == "file":
@@ -113,8 +121,11 @@ def load_predictor(
         store = None
     if not isinstance(model, str):
         return CachedPredictor(_given(model, store), store=store, batch_size=batch_size)
-    asked = (
-        _endpoint(
+    asked: Predictor
+    if kind == "llm":
+        asked = language_model(rest, timeout=timeout, retries=retries, connections=connections)
+    elif is_endpoint:
+        asked = _endpoint(
             spec,
             request_map=request_map,
             response_map=response_map,
@@ -122,10 +133,11 @@ def load_predictor(
             retries=retries,
             connections=connections,
         )
-        if is_endpoint
-        else _local(kind, rest, spec, inputs, download)
+    else:
+        asked = _local(kind, rest, spec, inputs, download)
+    return CachedPredictor(
+        asked, store=store, batch_size=batch_size, on_error=on_error or "stop", announce=announce
     )
-    return CachedPredictor(asked, store=store, batch_size=batch_size, on_error=on_error or "stop")
 
 
 def _members(spec: str, rest: str) -> list[str]:
@@ -135,7 +147,7 @@ def _members(spec: str, rest: str) -> list[str]:
         raise UsageError(
             f"{spec!r} is no vote", help="name at least two models: vote:SPEC,SPEC,SPEC"
         )
-    if any(member.startswith(("vote:", "file:", "http:", "https:")) for member in members):
+    if any(member.startswith(("vote:", "file:", "http:", "https:", "llm:")) for member in members):
         raise UsageError(
             f"{spec!r}: endpoints, files of predictions and votes do not vote",
             help="wrap them into a function, or vote among module:object, sklearn:FILE, hf:FOLDER",
@@ -233,17 +245,62 @@ def _endpoint(
     connections: int | None,
 ) -> Predictor:
     try:
-        from sears_dsl.models.endpoint import HttpPredictor  # noqa: PLC0415
+        from sears_dsl.models.http.endpoint import HttpPredictor  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
             f"{url}: httpx is not installed", help="pip install 'sears-dsl[models]'"
         ) from error
-    from sears_dsl.models.endpoint_mapping import RequestMap, ResponseMap  # noqa: PLC0415
+    from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap  # noqa: PLC0415
 
     return HttpPredictor(
         url,
         request=None if request_map is None else RequestMap.read(request_map),
         response=None if response_map is None else ResponseMap.read(response_map),
+        timeout=30.0 if timeout is None else timeout,
+        retries=3 if retries is None else retries,
+        connections=4 if connections is None else connections,
+    )
+
+
+def language_model(
+    given: str,
+    *,
+    prompt: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    room: int | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    connections: int | None = None,
+) -> LanguageModel:
+    """A language model, by its settings.
+
+    Args:
+        given: a .toml or .json file, or JSON, as `PromptSettings.read` takes it.
+        prompt: what it is asked where the settings do not say.
+        labels: word in the answer → label, likewise.
+        room: tokens of an answer, likewise (64).
+        timeout: seconds to wait (30).
+        retries: how often to try again (3).
+        connections: requests at the same time (4).
+
+    Raises:
+        UsageError: settings that cannot be, or httpx is not installed.
+    """
+    try:
+        from sears_dsl.models.http.language_model import LanguageModel  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            f"llm:{given}: httpx is not installed", help="pip install 'sears-dsl[models]'"
+        ) from error
+    from sears_dsl.models.http.prompts import MOST_TOKENS, PromptSettings  # noqa: PLC0415
+
+    return LanguageModel(
+        PromptSettings.read(
+            given,
+            prompt=prompt,
+            labels=labels,
+            room=MOST_TOKENS if room is None else room,
+        ),
         timeout=30.0 if timeout is None else timeout,
         retries=3 if retries is None else retries,
         connections=4 if connections is None else connections,

@@ -101,6 +101,14 @@ class RemarkingPredictor(Predictor, Protocol):
         """What was out of the ordinary so far, a sentence each."""
 
 
+@runtime_checkable
+class PricedPredictor(Predictor, Protocol):
+    """A predictor each of whose answers costs money."""
+
+    def forecast(self, rows: Sequence[Row]) -> str:
+        """What it will cost to ask about rows, in words."""
+
+
 def answers_to(predictor: Predictor, rows: Sequence[Row]) -> list[Answer]:
     """What a model says of rows, with confidences where it can give them.
 

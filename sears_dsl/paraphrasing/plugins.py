@@ -2,6 +2,7 @@
 
     module:object    a function or an object, here or installed
     FILE             of paraphrasers: pairs (original, paraphrase) in csv, tsv, jsonl, parquet, …
+    llm:SETTINGS     a language model: it rewords, or gives a second opinion beside the judge
     NAME             what an installed package offers: entry points of the groups
                      ``sears.paraphrasers`` and ``sears.scorers``
 
@@ -33,6 +34,7 @@ from sears_dsl.meaning.judgements import pair_columns, pairs_of
 from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.meaning.scorers import load_scorer, shipped
 from sears_dsl.models.objects import is_object_name, listed, load_object, object_name, told_error
+from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
 from sears_dsl.paraphrasing.remembered import (
     BoundedSource,
     Found,
@@ -129,8 +131,8 @@ def as_paraphraser(given: AnyParaphraser) -> ParaphraseSource:
     Args:
         given: a function of a list of sentences that gives for each its paraphrases, best first, as
             texts or objects with a ``text``; an object with such a method ``paraphrase``; a mapping
-            from sentences to their paraphrases; ``module:object`` or the name of an entry point; or
-            a file, as `read_paraphrases` takes it.
+            from sentences to their paraphrases; ``module:object`` or the name of an entry point;
+            ``llm:SETTINGS``; or a file, as `read_paraphrases` takes it.
 
     Raises:
         UsageError: it is none of these.
@@ -143,6 +145,8 @@ def as_paraphraser(given: AnyParaphraser) -> ParaphraseSource:
         >>> as_paraphraser(shorter).paraphrase(["It is fun.", "A film."])
         [["It's fun."], []]
     """
+    if isinstance(given, str) and given.startswith(PREFIX):
+        return PromptedParaphraser(given.removeprefix(PREFIX))
     if isinstance(given, str | Path):
         if not is_object_name(str(given)) and Path(given).is_file():
             return read_paraphrases(given)
@@ -371,8 +375,8 @@ def as_scorer(given: AnyScorer, *, tau: float | None = None) -> Scorer:
     Args:
         given: a function of a list of pairs (original, rewrite) that gives a number from 0 to 1 for
             each; an object with such a method ``scores``, which may also have ``tau``, ``name``,
-            ``identity`` and ``at_least``; ``module:object`` or the name of an entry point; or a
-            name that `load_scorer` takes.
+            ``identity`` and ``at_least``; ``module:object`` or the name of an entry point; a
+            name that `load_scorer` takes; or ``llm:SETTINGS``, a second opinion beside the judge.
         tau: the threshold; None for its own.
 
     Raises:
@@ -385,6 +389,8 @@ def as_scorer(given: AnyScorer, *, tau: float | None = None) -> Scorer:
         [1.0, 0.0]
     """
     if isinstance(given, str):
+        if given.startswith(PREFIX):
+            return SecondOpinion(given.removeprefix(PREFIX), tau=tau)
         if given in SCORER_NAMES:
             return load_scorer(given, tau=tau)
         if given in INSTEAD_OF:

@@ -34,7 +34,7 @@ _TAKES = {
     "check": {"rules"},
     "test": {"rules", "tagger"},
 }
-_FILES = ("sklearn:", "hf:", "file:")
+_FILES = ("sklearn:", "hf:", "file:", "llm:")
 
 
 class ProjectChoice(NamedTuple):

@@ -36,6 +36,8 @@ def what_it_does(model: Model) -> str:
     if kind in ("http", "https"):
         beside = " with the request map " + model.request_map if model.request_map else ""
         return f"sends rows to {spec}{beside}"
+    if kind == "llm":
+        return f"sends rows to the address that stands in {rest}"
     return f"imports the module {kind} and calls {rest}"
 
 
@@ -66,8 +68,8 @@ def _mark(project: Project, model: Model) -> Path:
 
     written = [str(project.path.resolve()), model.spec, model.request_map, model.response_map]
     found = sha256(json.dumps(written).encode())
-    if model.request_map is not None:
-        file = project.folder / model.request_map
-        if file.is_file():
-            found.update(file.read_bytes())
+    settings = model.spec.removeprefix("llm:") if model.spec.startswith("llm:") else None
+    for name in (model.request_map, settings):
+        if name is not None and (project.folder / name).is_file():
+            found.update((project.folder / name).read_bytes())
     return Path(platformdirs.user_data_dir("sears")) / "agreed" / found.hexdigest()

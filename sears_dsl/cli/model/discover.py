@@ -213,7 +213,7 @@ class SearchScreen:
         )
         with self._show.aside():
             click.echo(str(ahead), err=True)
-            endpoint = self._options["model"].startswith("http")
+            endpoint = self._options["model"].startswith(("http", "llm:"))
             somebody = sys.stdin.isatty() and sys.stderr.isatty() and not self._options["yes"]
             if somebody and ahead.wants_an_answer(endpoint=endpoint):
                 click.confirm("go on?", default=True, abort=True, err=True)

@@ -46,7 +46,8 @@ _ROWS_OR_TEMPLATES = click.option(
     help="The labelled rows; without, the sentences of the templates among the rules are the rows.",
 )  # fmt: skip
 _MODELS = (
-    "module:object, sklearn:FILE, hf:FOLDER, http://…, file:PREDICTIONS, or several that vote, "
+    "module:object, sklearn:FILE, hf:FOLDER, http://…, llm:SETTINGS, file:PREDICTIONS, or several "
+    "that vote, "
     "vote:SPEC,SPEC,SPEC."
 )
 _MODEL = click.option("--model", required=True, metavar="SPEC", help=_MODELS)
@@ -215,6 +216,7 @@ def asking(
                 options["model"],
                 store=store,
                 comparison=options["compare"],
+                announce=noting(options),
                 **{name: options[name] for name in given},
             )
             try:

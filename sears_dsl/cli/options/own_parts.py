@@ -16,12 +16,12 @@ from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 if TYPE_CHECKING:
     from sears_dsl.discovery.parts import PartsChoice
 
-_OWN = "|".join((*SCORER_NAMES, "MODULE:OBJECT"))
+_OWN = "|".join((*SCORER_NAMES, "MODULE:OBJECT", "llm:SETTINGS"))
 
 paraphrases_option = click.option(
-    "--paraphrases", metavar="FILE|MODULE:OBJECT",
-    help="Rewordings of your own: a file of pairs, or a function or an object; by default "
-    "translation models make them."
+    "--paraphrases", metavar="FILE|MODULE:OBJECT|llm:SETTINGS",
+    help="Rewordings of your own: a file of pairs, a function or an object, or a language model; "
+    "by default translation models make them."
 )  # fmt: skip
 
 

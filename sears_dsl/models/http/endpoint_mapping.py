@@ -91,7 +91,7 @@ class RequestMap:
         Raises:
             UsageError: it cannot be read or has other keys.
         """
-        content = _read(given, "request map", ("body", "headers"))
+        content = read_map(given, "request map", ("body", "headers"))
         headers = content.get("headers", {})
         if not isinstance(headers, dict) or not all(
             isinstance(value, str) for value in headers.values()
@@ -176,7 +176,7 @@ class ResponseMap:
         """
         if not given or (given.startswith("/") and not _is_file(given)):
             return cls(given)
-        content = _read(given, "response map", ("labels", "names", "confidences"))
+        content = read_map(given, "response map", ("labels", "names", "confidences"))
         labels, names = content.get("labels", _LABELS), content.get("names", {})
         confidences = content.get("confidences", "")
         texts = [labels, confidences, *names.values()] if isinstance(names, dict) else [None]
@@ -300,7 +300,17 @@ def _is_file(given: str) -> bool:
     return given.endswith((".toml", ".json"))
 
 
-def _read(given: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
+def read_map(given: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
+    """A table from the name of a .toml or .json file, or JSON.
+
+    Args:
+        given: which.
+        what: it is, for messages.
+        keys: that it may have.
+
+    Raises:
+        UsageError: it cannot be read or has other keys.
+    """
     where = f"the {what} {given}" if _is_file(given) else f"the {what}"
     try:
         text = read_document(Path(given)).decode() if _is_file(given) else given

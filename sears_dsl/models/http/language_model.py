@@ -1,0 +1,244 @@
+"""A language model behind an OpenAI-compatible endpoint, one prompt a row.
+
+In: rows. Out: the labels that its answers name, or the answers. Always holds: temperature 0 where
+the settings do not say otherwise; an answer that names no label, or several, refuses its row and is
+never guessed at; tokens are those that the endpoint says, and those of which it does not are not
+counted; an answer that the cache has is not asked for again. Costs what tokens cost, which is told
+before (`forecast`) and after (`remarks`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from sears_dsl.errors import ModelError
+from sears_dsl.models.http.posting import Posting
+from sears_dsl.models.http.prompts import PromptSettings
+from sears_dsl.models.labels import excerpt
+from sears_dsl.models.predictor import Row, RowsRefused, row_key
+from sears_dsl.models.store import PredictionStore
+
+# What tokens of English have on average, by the tokenizers that are in use; only for forecasts.
+_CHARACTERS_A_TOKEN = 4
+# What a message brings beside its text.
+_TOKENS_A_MESSAGE = 4
+_SHOWN = 200
+
+
+class LanguageModel:
+    """A language model as a predictor; close it, or let it go.
+
+    Args:
+        settings: where it is, and what it is asked.
+        timeout: seconds to wait for a connection, and for each part of an answer.
+        retries: how often to try again.
+        connections: threads that may ask at the same time.
+        pause: waits so many seconds.
+
+    Raises:
+        UsageError: no such address or options, or the key's variable is not set.
+        CacheError: the cache cannot be used.
+    """
+
+    batch_size = 1
+
+    def __init__(
+        self,
+        settings: PromptSettings,
+        *,
+        timeout: float = 30.0,
+        retries: int = 3,
+        connections: int = 4,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._settings = settings
+        self._posting = Posting(
+            settings.url,
+            headers=settings.headers,
+            timeout=timeout,
+            retries=retries,
+            connections=connections,
+            pause=pause,
+        )
+        self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None
+        self._counting = Lock()
+        self._asked = self._remembered = self._untold = self._sent = self._received = 0
+        self._answered_by: set[str] = set()
+
+    @property
+    def identity(self) -> str:
+        """Its name and address without what may be secret, and a hash of all that it is asked."""
+        settings = self._settings
+        asked = [
+            settings.url, settings.model, settings.prompt, settings.system, dict(settings.labels),
+            dict(settings.parameters),
+        ]  # fmt: skip
+        digest = blake2b(json.dumps(asked, sort_keys=True).encode(), digest_size=6).hexdigest()
+        return f"{self._name} ({digest})"
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels that it may give; none where its answers are taken as they are."""
+        return frozenset(self._settings.labels.values())
+
+    @property
+    def connections(self) -> int:
+        """As given: so many threads may ask at the same time."""
+        return self._posting.connections
+
+    @property
+    def remarks(self) -> list[str]:
+        """What it cost, whether another model answered, and how often it was asked again."""
+        with self._counting:
+            told = [self._cost()] if self._asked or self._remembered else []
+            others = sorted(
+                each for each in self._answered_by if not each.startswith(self._settings.model)
+            )
+        if others:
+            told.append(f"{self._name}: the endpoint says that {', '.join(others)} answered")
+        return told + self._posting.remarks
+
+    def forecast(self, rows: Sequence[Row]) -> str:
+        """What it will cost to ask about rows, by the lengths of their prompts.
+
+        Raises:
+            ModelError: a row lacks what the prompt asks for.
+        """
+        settings = self._settings
+        texts = [settings.filled(row) for row in rows]
+        messages = 2 if settings.system else 1
+        characters = sum(map(len, texts)) + len(settings.system) * len(rows)
+        sent = characters // _CHARACTERS_A_TOKEN + messages * _TOKENS_A_MESSAGE * len(rows)
+        received = settings.most_tokens * len(rows)
+        cost = settings.price and f": about {settings.price.told(sent, received)} at most"
+        return (
+            f"{self._name}: {_questions(len(rows))}, about {sent:,} tokens there and at most "
+            f"{received:,} back{cost or ', at a price that the settings do not say'}"
+        )
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        """The labels that its answers name; the answers themselves where there are no labels.
+
+        Raises:
+            RowsRefused: it will not answer, or an answer names no label or several.
+            ModelError: it cannot be reached, or what comes back is no answer.
+        """
+        return [self._label(row) for row in rows]
+
+    def close(self) -> None:
+        """Close the connections and the cache."""
+        self._posting.close()
+        if self._cache is not None:
+            self._cache.close()
+
+    @property
+    def _name(self) -> str:
+        return f"{self._settings.model} at {self._posting.place}"
+
+    def _label(self, row: Row) -> str:
+        body = self._settings.body(row)
+        asked = json.dumps([self._settings.url, body], sort_keys=True).encode()
+        key = blake2b(asked, digest_size=16).hexdigest()
+        known = {} if self._cache is None else self._cache.get(self._name, [key])
+        if key in known:
+            with self._counting:
+                self._remembered += 1
+        answer = known[key] if key in known else self._ask(body, row)
+        label = self._settings.label(answer)
+        if label is None:
+            raise RowsRefused(
+                f"{self._name} answered {_short(answer)}, which "
+                + ("names none or several of its labels" if self._settings.labels else "is empty")
+                + f"\n  asked about {excerpt(row)}",
+                help="say in the prompt that one word is wanted, and in the settings which words "
+                "are labels; --on-error skip leaves such rows out",
+            )
+        if self._cache is not None and not known:
+            self._cache.put(self._name, {key: answer})
+        return label
+
+    def _ask(self, body: dict[str, Any], row: Row) -> str:
+        """What the model says."""
+        document = self._posting.ask(
+            body,
+            about=excerpt(row),
+            key=row_key(row),
+            takes="does the endpoint have this model, and take these parameters?",
+        )
+        self._count(document)
+        choice = _at(document, "choices", 0)
+        answer = _at(choice, "message", "content")
+        reason = _at(choice, "finish_reason")
+        if reason == "content_filter" or _at(choice, "message", "refusal"):
+            raise RowsRefused(
+                f"{self._name} will not answer\n  asked about {excerpt(row)}",
+                help="--on-error skip leaves such rows out",
+            )
+        if reason == "length" and (not isinstance(answer, str) or not answer.strip()):
+            raise ModelError(
+                f"{self._name} had said nothing when it came to the end of its "
+                f"{self._settings.most_tokens} tokens",
+                help="one that thinks first needs more: parameters = { max_tokens = 2000 }",
+            )
+        if not isinstance(answer, str):
+            raise ModelError(
+                f"{self._name} answered without a text at /choices/0/message/content: "
+                f"{_short(json.dumps(document, ensure_ascii=False))}",
+                help="does the address speak the protocol of chat completions?",
+            )
+        return answer
+
+    def _count(self, document: Any) -> None:
+        sent = _at(document, "usage", "prompt_tokens")
+        received = _at(document, "usage", "completion_tokens")
+        by = _at(document, "model")
+        with self._counting:
+            self._asked += 1
+            if _is_count(sent) and _is_count(received):
+                self._sent += sent
+                self._received += received
+            else:
+                self._untold += 1
+            if isinstance(by, str) and by:
+                self._answered_by.add(by[:_SHOWN])
+
+    def _cost(self) -> str:
+        price = self._settings.price
+        told = f"{self._name} was asked {_questions(self._asked)}"
+        if self._remembered:
+            told += f" ({self._remembered:,} more were in {self._settings.cache})"
+        if self._asked:
+            told += f": {self._sent:,} tokens there and {self._received:,} back"
+            told += f", {price.told(self._sent, self._received)}" if price else ""
+        if self._untold:
+            told += f"; of {self._untold:,} the endpoint did not say how many tokens they took"
+        return told
+
+
+def _questions(count: int) -> str:
+    return "1 question" if count == 1 else f"{count:,} questions"
+
+
+def _at(document: Any, *way: str | int) -> Any:
+    """What stands at the end of a way through JSON; None where the way ends before."""
+    found = document
+    for step in way:
+        if isinstance(found, list) and isinstance(step, int):
+            found = found[step] if step < len(found) else None
+        else:
+            found = found.get(step) if isinstance(found, dict) else None
+    return found
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")

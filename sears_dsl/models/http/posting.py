@@ -1,0 +1,195 @@
+"""JSON that is posted to one address, again where a failure may pass.
+
+In: a JSON value. Out: the JSON value that came back. Always holds: only the named address is asked;
+what may pass (no connection, a time-out, 408, 429, 5xx) is tried again after a pause that doubles
+and whose length is the same in every run; 400, 413 and 422 refuse what was asked; any other answer
+is an error with the beginning of what came, in which no header that was sent is repeated. Costs the
+endpoint's time; any number of threads may ask, over connections that are kept.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from threading import Lock
+from typing import Any
+
+import httpx
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.predictor import RowsRefused
+
+_TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
+_REFUSALS = frozenset({400, 413, 422})
+_FIRST_PAUSE = 0.5  # seconds
+_LONGEST_PAUSE = 30.0
+_SHOWN = 200
+# A shorter word of a header is no secret: "Bearer", "true".
+_SHORTEST_SECRET = 8
+
+
+class _MayPassError(Exception):
+    """A failure after which it is worth asking again.
+
+    Attributes:
+        reason: what it was, without particulars, for counting.
+        pause: seconds that the endpoint wants to be left alone.
+    """
+
+    def __init__(self, reason: str, details: str = "", pause: float = 0.0) -> None:
+        super().__init__(reason + details)
+        self.reason = reason
+        self.pause = pause
+
+
+class Posting:
+    """An address to post to; close it, or let it go.
+
+    Args:
+        url: the address.
+        headers: of each request; nothing of what stands in them is shown.
+        timeout: seconds to wait for a connection, and for each part of an answer.
+        retries: how often to try again.
+        connections: threads that may ask at the same time.
+        pause: waits so many seconds.
+
+    Raises:
+        UsageError: no such address or options.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        timeout: float = 30.0,
+        retries: int = 3,
+        connections: int = 4,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        try:
+            self.url = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise UsageError(
+                f"{url!r} is no address: {error}", help="write http://host:port/path"
+            ) from error
+        if self.url.scheme not in ("http", "https") or not self.url.host:
+            raise UsageError(f"{url!r} is no address", help="write http://host:port/path")
+        if timeout <= 0 or retries < 0 or connections < 1:
+            raise UsageError(
+                "an endpoint needs a time-out above 0, 0 or more retries and 1 or more connections",
+                help="the defaults are 30 seconds, 3 retries and 4 connections",
+            )
+        words = {word for value in headers.values() for word in value.split()}
+        self._secrets = sorted((w for w in words if len(w) >= _SHORTEST_SECRET), key=len)[::-1]
+        self._timeout = timeout
+        self._retries = retries
+        self.connections = connections
+        self._pause = pause
+        self._again: Counter[str] = Counter()
+        self._counting = Lock()
+        self._client = httpx.Client(
+            timeout=timeout,
+            headers=dict(headers),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=connections),
+        )
+        weakref.finalize(self, self._client.close)
+
+    @property
+    def place(self) -> str:
+        """The address without what may be secret."""
+        return str(self.url.copy_with(username=None, password=None, query=None, fragment=None))
+
+    @property
+    def remarks(self) -> list[str]:
+        """How often it had to be asked again, and why."""
+        with self._counting:
+            again = self._again.most_common()
+        if not again:
+            return []
+        times = sum(count for _, count in again)
+        why = ", ".join(f"it {reason} ({count:,})" for reason, count in again)
+        return [f"requests made again: {times:,}, since {why}"]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def ask(self, body: Any, *, about: str, key: str, takes: str) -> Any:
+        """The document that comes back, after some tries.
+
+        Args:
+            body: what is sent.
+            about: what it asks about, for messages.
+            key: names what it asks about, so that each question has pauses of its own.
+            takes: asks a person whether the address takes what is sent.
+
+        Raises:
+            RowsRefused: the address refuses what is sent.
+            ModelError: it cannot be reached, or answers with something else than JSON.
+        """
+        attempt = 0
+        while True:
+            try:
+                return self._post(body, about=about, takes=takes)
+            except _MayPassError as failure:
+                if attempt == self._retries:
+                    tries = "once" if attempt == 0 else f"{attempt + 1} times"
+                    raise ModelError(
+                        f"{self.place} {failure} (asked {tries})",
+                        help="is it running and reachable from here? a slow one needs a longer "
+                        "time-out or smaller batches",
+                    ) from failure.__cause__
+                with self._counting:
+                    self._again[failure.reason] += 1
+                self._pause(max(failure.pause, _delay(key, attempt)))
+            attempt += 1
+
+    def _post(self, body: Any, *, about: str, takes: str) -> Any:
+        try:
+            answer = self._client.post(self.url, json=body)
+        except httpx.TimeoutException as error:
+            raise _MayPassError(f"gave no answer within {self._timeout:g} seconds") from error
+        except httpx.HTTPError as error:
+            raise _MayPassError("could not be asked", f": {error}") from error
+        status = f"answered {answer.status_code} {answer.reason_phrase}"
+        if answer.status_code in _TRY_AGAIN:
+            pause = _seconds(answer.headers.get("Retry-After", ""))
+            raise _MayPassError(status, f": {self._start(answer)}", pause)
+        if answer.status_code in _REFUSALS:
+            raise RowsRefused(
+                f"{self.place} {status}: {self._start(answer)}\n  asked about {about}",
+                help=f"{takes} Where it refuses some texts only, --on-error skip leaves them out",
+            )
+        if not answer.is_success:
+            raise ModelError(f"{self.place} {status}: {self._start(answer)}", help=takes)
+        try:
+            return answer.json()
+        except (ValueError, RecursionError) as error:
+            raise ModelError(
+                f"{self.place} answered with something that is no JSON: {self._start(answer)}",
+                help="is this the address of the model, not of a web page?",
+            ) from error
+
+    def _start(self, answer: httpx.Response) -> str:
+        """The beginning of an answer, without secrets that it may repeat."""
+        text = answer.text
+        for secret in self._secrets:
+            text = text.replace(secret, "…")
+        return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def _delay(key: str, attempt: int) -> float:
+    """Seconds to wait: doubling, spread by half so that many clients do not come at once."""
+    seed = blake2b(f"{key} {attempt}".encode(), digest_size=4).digest()
+    spread = int.from_bytes(seed) / 2**32
+    pause: float = _FIRST_PAUSE * 2**attempt
+    return min(_LONGEST_PAUSE, pause) * (0.75 + 0.5 * spread)
+
+
+def _seconds(header: str) -> float:
+    """What Retry-After asks for; a date or nothing counts as no wish."""
+    return min(float(header), _LONGEST_PAUSE) if header.strip().isdecimal() else 0.0

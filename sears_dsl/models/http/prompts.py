@@ -1,0 +1,292 @@
+r"""What a language model is asked, and how its words are read: a settings file.
+
+    address = "http://localhost:8000/v1"      # /chat/completions is put behind it
+    model = "small"
+    prompt = "Is this review positive or negative? One word.\n\n$text"
+    labels = ["positive", "negative"]         # or {Yes = "1", No = "0"}: word = label in the data
+    key = "$env.SMALL_KEY"                    # keys stand in the environment, nowhere else
+
+In: a .toml or .json file, or JSON. Out: `PromptSettings`; prompts of rows, labels of answers.
+Always holds: a prompt is filled in one pass, so that a text with a placeholder in it stays a text;
+an answer is a label only where it names one of them and no other. Costs the size of the texts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.http.endpoint_mapping import read_map
+from sears_dsl.models.predictor import Row
+
+_KEYS = ("address", "model", "prompt", "system", "labels", "key", "parameters", "price", "cache")
+_ENVIRONMENT = "$env."
+_PLACEHOLDER = re.compile(r"\$(\$|text\b|row\b|column\.([\w-]+))")
+_MILLION = 1_000_000
+
+MOST_TOKENS = 64
+"""Room for a label with a sentence around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What tokens cost.
+
+    Attributes:
+        input: of a million tokens that are sent.
+        output: of a million tokens that come back.
+        currency: which money.
+
+    Example:
+        >>> Prices(0.5, 1.5).told(2_000_000, 100_000)
+        '1.15 USD'
+    """
+
+    input: float
+    output: float
+    currency: str = "USD"
+
+    def told(self, sent: float, received: float) -> str:
+        """What so many tokens cost, in words."""
+        cost = (sent * self.input + received * self.output) / _MILLION
+        return f"{cost:,.2f} {self.currency}" if cost >= 1 else f"{cost:.2g} {self.currency}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSettings:
+    """A language model behind an OpenAI-compatible endpoint, and what it is asked.
+
+    Attributes:
+        address: where it is; ``/chat/completions`` is put behind it where that is missing.
+        model: its name there.
+        prompt: what a row becomes: ``$text`` is its text, ``$column.NAME`` the text of a column,
+            ``$row`` all of it as JSON, ``$$`` a dollar.
+        system: said before it; empty for nothing.
+        labels: word in the answer → label in the data; empty takes the answer as it is.
+        key: ``$env.NAME``, a variable of the environment that holds the key; empty for none.
+        parameters: what else is sent, with temperature 0 where they do not say.
+        price: of a million tokens; None where nobody said.
+        cache: a file that keeps answers from run to run; empty for none.
+        room: tokens that an answer may have where the parameters do not say.
+
+    Raises:
+        UsageError: a key that stands there itself, or something missing.
+
+    Example:
+        >>> settings = PromptSettings(address="http://localhost:8000/v1", model="small",
+        ...     prompt="Good or bad? $text", labels={"good": "1", "bad": "0"})
+        >>> settings.filled({"text": "Costs $text."})
+        'Good or bad? Costs $text.'
+        >>> settings.label("**Good.**"), settings.label("It is neither good nor bad.")
+        ('1', None)
+    """
+
+    address: str
+    model: str
+    prompt: str
+    system: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    price: Prices | None = None
+    cache: str = ""
+    room: int = MOST_TOKENS
+
+    def __post_init__(self) -> None:
+        if not (self.address and self.model):
+            raise UsageError(
+                "a language model needs an address and a name",
+                help='for example address = "http://localhost:8000/v1" and model = "small"',
+            )
+        if not any(each[1] != "$" for each in _PLACEHOLDER.finditer(self.prompt)):
+            raise UsageError(
+                "the prompt has no place for the row", help="write $text, $column.NAME or $row"
+            )
+        if self.key and not self.key.startswith(_ENVIRONMENT):
+            raise UsageError(
+                "the key of a language model stands in the settings themselves",
+                help='put it into a variable of the environment: key = "$env.NAME"',
+            )
+        if "@" in self.address.partition("://")[2].partition("/")[0]:
+            raise UsageError(
+                "the address of a language model has a password in it",
+                help='put the key into a variable of the environment: key = "$env.NAME"',
+            )
+
+    @classmethod
+    def read(
+        cls,
+        given: str,
+        *,
+        prompt: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        room: int = MOST_TOKENS,
+    ) -> PromptSettings:
+        """From the name of a .toml or .json file, or JSON.
+
+        Args:
+            given: which; a ``cache`` is a file beside it.
+            prompt: what is asked where the settings do not say.
+            labels: word in the answer → label, likewise.
+            room: tokens of an answer, likewise.
+
+        Raises:
+            UsageError: it cannot be read, has other keys, or values of another kind.
+        """
+        content = read_map(given, "settings of a language model", _KEYS)
+        content.setdefault("prompt", prompt)
+        texts = {name: content.get(name, "") for name in _TEXTS}
+        wrong = [name for name, value in texts.items() if not isinstance(value, str)]
+        if wrong:
+            raise UsageError(
+                f"the settings of a language model have no text as {', '.join(wrong)}",
+                help="address, model and prompt are needed: the prompt of a model under test is "
+                "what it is asked about a row, as in 'Positive or negative? $text'",
+            )
+        if texts["cache"]:
+            if Path(texts["cache"]).name != texts["cache"]:
+                raise UsageError(
+                    f"the cache {texts['cache']!r} is no name of a file",
+                    help="it lies beside the settings: give its name alone",
+                )
+            beside = Path(given).parent if given.endswith((".toml", ".json")) else Path()
+            texts["cache"] = str(beside / texts["cache"])
+        parameters = content.get("parameters", {})
+        if not isinstance(parameters, dict) or {"model", "messages", "stream"} & set(parameters):
+            raise UsageError(
+                "parameters are what is sent beside model and messages",
+                help="for example parameters = { max_tokens = 8 }",
+            )
+        return cls(
+            **texts,
+            labels=_labels(content.get("labels", labels or {})),
+            parameters=parameters,
+            price=_prices(content.get("price")),
+            room=room,
+        )
+
+    @property
+    def url(self) -> str:
+        """Where prompts are posted."""
+        bare, mark, query = self.address.partition("?")
+        whole = bare.rstrip("/")
+        return (whole if whole.endswith(_PATH) else whole + _PATH) + mark + query
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """With the key from the environment.
+
+        Raises:
+            UsageError: its variable is not set.
+        """
+        if not self.key:
+            return {}
+        variable = self.key.removeprefix(_ENVIRONMENT)
+        if not os.environ.get(variable):
+            raise UsageError(
+                f"the key of the language model is in the environment variable {variable}, "
+                "which is not set",
+                help=f"export {variable}=… before running sears",
+            )
+        return {"Authorization": f"Bearer {os.environ[variable]}"}
+
+    @property
+    def most_tokens(self) -> int:
+        """So many an answer has at most."""
+        given = [self.parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+        return next((each for each in given if isinstance(each, int)), self.room)
+
+    def body(self, row: Row) -> dict[str, Any]:
+        """The request about a row.
+
+        Raises:
+            ModelError: the row lacks what the prompt asks for.
+        """
+        messages = [{"role": "user", "content": self.filled(row)}]
+        if self.system:
+            messages.insert(0, {"role": "system", "content": self.system})
+        sent = {"model": self.model, "messages": messages, "temperature": 0, **self.parameters}
+        if "max_completion_tokens" not in sent:
+            sent.setdefault("max_tokens", self.room)
+        return sent
+
+    def filled(self, row: Row) -> str:
+        """The prompt about a row.
+
+        Raises:
+            ModelError: the row lacks what the prompt asks for.
+        """
+
+        def part(found: re.Match[str]) -> str:
+            if found[1] == "$":
+                return "$"
+            if found[1] == "row":
+                return json.dumps(dict(row), ensure_ascii=False)
+            if found[2] is None and len(row) == 1:
+                return next(iter(row.values()))
+            name = found[2] or "text"
+            if name not in row:
+                raise ModelError(
+                    f"the prompt asks for {found[0]} and the rows have {', '.join(row)}",
+                    help="write $column.NAME with one of these",
+                )
+            return row[name]
+
+        return _PLACEHOLDER.sub(part, self.prompt)
+
+    def label(self, answer: str) -> str | None:
+        """The label that an answer names; None where it names none, or several."""
+        if not self.labels:
+            return answer.strip() or None
+        said = {word.casefold(): label for word, label in self.labels.items()}
+        whole = _bare(answer)
+        if whole in said:
+            return said[whole]
+        # Of "very negative" and "negative" the longer one is meant where both could be.
+        words = "|".join(re.escape(word) for word in sorted(said, key=len, reverse=True))
+        found = {each[0] for each in re.finditer(rf"(?<!\w)(?:{words})(?!\w)", whole)}
+        refused = re.search(r"\b(?:not|neither|nor|never)\b|n't\b", whole)
+        return said[found.pop()] if len(found) == 1 and not refused else None
+
+
+_TEXTS = ("address", "model", "prompt", "system", "key", "cache")
+_PATH = "/chat/completions"
+
+
+def _bare(answer: str) -> str:
+    """An answer in lower case without marks and white space around it."""
+    return answer.casefold().strip(" \t\r\n*_`'\"“”‘’.,:;!()[]{}<>")
+
+
+def _labels(given: object) -> dict[str, str]:
+    """Words of answers and labels of the data."""
+    pairs = dict(zip(given, given, strict=True)) if isinstance(given, list) else given
+    if not isinstance(pairs, dict) or not all(
+        isinstance(text, str) and text.strip() for pair in pairs.items() for text in pair
+    ):
+        raise UsageError(
+            "the labels of a language model are no texts",
+            help='write labels = ["positive", "negative"] or labels = {Yes = "1", No = "0"}',
+        )
+    return pairs
+
+
+def _prices(given: object) -> Prices | None:
+    if given is None:
+        return None
+    wanted = {"input", "output"}
+    numbers = isinstance(given, dict) and all(
+        isinstance(given.get(name), int | float) and given[name] >= 0 for name in wanted
+    )
+    if not (isinstance(given, dict) and numbers and set(given) <= {*wanted, "currency"}):
+        raise UsageError(
+            f"{given!r:.80} is no price",
+            help='of a million tokens: price = { input = 0.15, output = 0.6, currency = "USD" }',
+        )
+    return Prices(given["input"], given["output"], str(given.get("currency", "USD")))

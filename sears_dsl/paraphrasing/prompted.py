@@ -1,0 +1,182 @@
+"""Language models as parts: one rewords sentences, one gives a second opinion beside the judge.
+
+In: sentences, or pairs of a text and its rewrite. Out: paraphrases, or scores. Always holds: a
+second opinion is asked for only where the judge passes a pair, and can only reject it, so that a
+model that says yes to everything leaves what the judge says; what a model will not answer, or does
+not answer with a yes or a no, is rejected and counted. Costs a question a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.errors import UsageError
+from sears_dsl.meaning.scorers import load_scorer, shipped
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.loading import language_model
+from sears_dsl.models.predictor import REFUSED
+
+if TYPE_CHECKING:
+    from sears_dsl.meaning.scorer import Scorer
+
+PREFIX = "llm:"
+"""What the name of a part begins with that is a language model."""
+
+_REWORD = """\
+Write ten rewordings of the sentence below. Each means exactly the same and changes as few words as
+can be, one or two at best. Write one a line and nothing else.
+
+$text"""
+_COMPARE = """\
+Text: $column.original
+Rewrite: $column.rewrite
+
+Would most readers say that the rewrite means the same as the text and is as good English? Answer
+yes or no and nothing else."""
+# Ten sentences of some length.
+_ROOM_TO_REWORD = 1024
+_YES, _NO = "yes", "no"
+_MARK = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
+_QUOTES = {'"': '"', "“": "”", "'": "'"}
+_JUDGE = "judge"
+
+
+class PromptedParaphraser:
+    """A language model that rewords sentences.
+
+    Args:
+        given: its settings, as `PromptSettings.read` takes them; ``$text`` of a prompt is the
+            sentence, and of the answer each line is a paraphrase.
+
+    Raises:
+        UsageError: settings that cannot be, or that are for labels.
+    """
+
+    def __init__(self, given: str) -> None:
+        self._model = language_model(given, prompt=_REWORD, room=_ROOM_TO_REWORD)
+        if self._model.labels:
+            raise UsageError(
+                f"{PREFIX}{given} has labels, and paraphrases are sentences",
+                help="give the paraphraser settings of its own, without prompt and labels",
+            )
+        self._asked = CachedPredictor(self._model, on_error="skip")
+        self.name = f"{PREFIX}{given}"
+        self.identity = f"paraphrases by {self._model.identity}"
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        """The paraphrases of each sentence, in the order of the answer; none of a refused one.
+
+        Raises:
+            ModelError: the model cannot be reached, or what comes back is no answer.
+        """
+        answers = self._asked.predict([{"text": sentence} for sentence in sentences])
+        return [
+            [] if answer == REFUSED else _lines(answer, sentence)
+            for sentence, answer in zip(sentences, answers, strict=True)
+        ]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What it cost, and how many sentences it would not reword."""
+        return _remarks(self._asked, "not reworded")
+
+
+class SecondOpinion:
+    """The judge, and a language model that is asked about what it passes.
+
+    S of a pair is that of the judge where both accept it, and 0 where the language model does not.
+
+    Args:
+        given: settings of the model, as `PromptSettings.read` takes them; a prompt has
+            ``$column.original`` and ``$column.rewrite``, and its labels are ``yes`` and ``no``.
+        tau: the threshold; None for the judge's.
+        first: loads the judge.
+
+    Raises:
+        UsageError: settings that cannot be, or that are for other labels.
+    """
+
+    def __init__(
+        self,
+        given: str,
+        *,
+        tau: float | None = None,
+        first: Callable[[], Scorer] = lambda: load_scorer(_JUDGE),
+    ) -> None:
+        self._model = language_model(given, prompt=_COMPARE, labels={_YES: _YES, _NO: _NO})
+        if set(self._model.labels) != {_YES, _NO}:
+            raise UsageError(
+                f"{PREFIX}{given} has other labels than yes and no",
+                help="give the second opinion settings of its own, without prompt and labels",
+            )
+        self._asked = CachedPredictor(self._model, on_error="skip")
+        self._first = first
+        self.tau = shipped(_JUDGE).tau if tau is None else tau
+        self.name = f"{PREFIX}{given}"
+
+    @property
+    def identity(self) -> str:
+        """What both are made of."""
+        return f"{self._judge.identity}, then {self._model.identity}"
+
+    @cached_property
+    def _judge(self) -> Scorer:
+        return self._first()
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        """S of each pair; the model is asked where the judge's is at least τ.
+
+        Raises:
+            ModelError: the model cannot be reached, or what comes back is no answer.
+        """
+        found = self._judge.scores(pairs)
+        return np.where(self._agreed(pairs, found >= self.tau), found, 0.0)
+
+    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
+        """Whether both accept each pair; the model is asked where the judge does.
+
+        Raises:
+            ModelError: likewise.
+        """
+        passed = self._judge.at_least(pairs, tau)
+        return passed & self._agreed(pairs, passed)
+
+    def _agreed(
+        self, pairs: Sequence[tuple[str, str]], passed: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """True but for pairs that passed and that the model does not say yes to."""
+        places = np.flatnonzero(passed).tolist()
+        rows = [dict(zip(("original", "rewrite"), pairs[place], strict=True)) for place in places]
+        agreed = np.ones(len(pairs), np.bool_)
+        agreed[places] = [answer == _YES for answer in self._asked.predict(rows)]
+        return agreed
+
+    @property
+    def remarks(self) -> list[str]:
+        """What it cost, and how many pairs it gave no opinion of."""
+        return _remarks(self._asked, "rejected")
+
+
+def _remarks(asked: CachedPredictor, what: str) -> list[str]:
+    refused = f"{asked.refused:,} without a usable answer: {what}"
+    model = asked.predictor
+    told = list(getattr(model, "remarks", ()))
+    return [*told, f"{model.identity}: {refused}"] if asked.refused else told
+
+
+def _lines(answer: str, sentence: str) -> list[str]:
+    """The sentences of an answer, without what stands before them and around them."""
+    found = []
+    for line in answer.splitlines():
+        text = _MARK.sub("", line, count=1).strip()
+        if len(text) > 1 and _QUOTES.get(text[0]) == text[-1]:
+            text = text[1:-1].strip()
+        if text and text != sentence and not text.endswith(":"):
+            found.append(text)
+    return list(dict.fromkeys(found))

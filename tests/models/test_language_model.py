@@ -1,0 +1,321 @@
+"""Language models, asked over a real local server that speaks the protocol and misbehaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from chat_endpoint import ChatEndpoint, Reply, chat_endpoint, completion
+from command_line import call
+from numpy.typing import NDArray
+
+from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.http.language_model import LanguageModel
+from sears_dsl.models.http.prompts import PromptSettings
+from sears_dsl.models.loading import load_predictor
+from sears_dsl.models.predictor import REFUSED
+from sears_dsl.paraphrasing.plugins import as_paraphraser, as_scorer
+from sears_dsl.paraphrasing.prompted import SecondOpinion
+
+ROWS = [{"text": "A fun film."}, {"text": "A dull film."}]
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ChatEndpoint]:
+    with chat_endpoint() as endpoint:
+        yield endpoint
+
+
+def by_words(number: int, prompt: str) -> str:
+    return "**Negative.**" if "dull" in prompt or "film" in prompt else "The answer is: positive"
+
+
+# ---------------------------------------------------------------- the model under test
+
+
+def test_each_row_is_a_prompt_at_temperature_0(endpoint: ChatEndpoint) -> None:
+    endpoint.answer = lambda _, prompt: "Negative." if "dull" in prompt else "POSITIVE"
+    settings = endpoint.settings(system="You read reviews.", parameters={"seed": 7})
+    told: list[str] = []
+    model = load_predictor(f"llm:{settings}", announce=told.append, connections=1)
+    assert model.predict([*ROWS, ROWS[0]]) == ["positive", "negative", "positive"]
+    assert endpoint.paths == ["/v1/chat/completions"] * 2
+    assert endpoint.requests[0] == {
+        "model": "small",
+        "messages": [
+            {"role": "system", "content": "You read reviews."},
+            {"role": "user", "content": "Positive or negative? One word.\n\nA fun film."},
+        ],
+        "temperature": 0,
+        "max_tokens": 64,
+        "seed": 7,
+    }
+    assert "Authorization" not in endpoint.headers[0]
+    assert len(told) == 1
+    assert ": 2 questions, about " in told[0]
+    assert "128 back, at a price that the settings do not say" in told[0]
+
+
+def test_what_it_costs_is_told_before_and_after(endpoint: ChatEndpoint) -> None:
+    settings = endpoint.settings(price={"input": 1000, "output": 5000, "currency": "EUR"})
+    told: list[str] = []
+    model = load_predictor(f"llm:{settings}", announce=told.append)
+    model.predict(ROWS)
+    place = f"small at {endpoint.address}/chat/completions"
+    assert told == [
+        f"{place}: 2 questions, about 30 tokens there and at most 128 back: about 0.67 EUR at most"
+    ]
+    assert model.remarks == [f"{place} was asked 2 questions: 40 tokens there and 4 back, 0.06 EUR"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [("positive", "positive"), (' "Negative". ', "negative"), ("**Positive**", "positive"),
+     ("The label is positive.", "positive"), ("It is not positive.", None),
+     ("positive or negative", None), ("POS", None), ("", None), ("🙂", None),
+     ("I think it's unpositive", None)],
+)  # fmt: skip
+def test_an_answer_is_a_label_or_refuses_the_row(
+    endpoint: ChatEndpoint, answer: str, label: str | None
+) -> None:
+    endpoint.answer = lambda *_: answer
+    spec = f"llm:{endpoint.settings()}"
+    if label is not None:
+        assert load_predictor(spec).predict(ROWS[:1]) == [label]
+        return
+    with pytest.raises(ModelError, match="names none or several of its labels"):
+        load_predictor(spec).predict(ROWS[:1])
+    model = load_predictor(spec, on_error="skip")
+    assert model.predict(ROWS) == [REFUSED, REFUSED]
+    assert "2 texts were refused by the model: left out, and no flip" in model.remarks
+
+
+def test_words_of_answers_stand_for_labels_and_rows_have_columns(endpoint: ChatEndpoint) -> None:
+    endpoint.answer = lambda _, prompt: "Yes" if prompt == "Is He $text in It?$" else "no"
+    settings = endpoint.settings(
+        prompt="Is $column.who in $column.what?$$", labels={"Yes": "1", "No": "0"}
+    )
+    rows = [{"who": "He $text", "what": "It"}, {"who": "She", "what": "It"}]
+    assert load_predictor(f"llm:{settings}").predict(rows) == ["1", "0"]
+    with pytest.raises(ModelError, match=r"asks for \$column.who and the rows have text"):
+        load_predictor(f"llm:{settings}").predict(ROWS)
+
+
+FAULTS = {
+    "nonsense": (Reply("<html>Sign in</html>", kind="text/html"), "something that is no JSON"),
+    "nothing": (Reply(""), "something that is no JSON: ''"),
+    "broken JSON": (Reply('{"choices": [{"mess'), "something that is no JSON"),
+    "an error within": (Reply({"error": {"message": "quota"}}), "without a text at .*quota"),
+    "no choice": (Reply(completion("x", choices=[])), "without a text at"),
+    "no text": (Reply(completion(None)), "without a text at"),
+    "a list": (Reply([1, 2]), "without a text at"),
+    "a thinker": (
+        Reply(completion("", choices=[{"message": {"content": ""}, "finish_reason": "length"}])),
+        "said nothing when it came to the end of its 64 tokens",
+    ),
+    "a filter": (
+        Reply(completion("", choices=[{"message": {}, "finish_reason": "content_filter"}])),
+        "will not answer",
+    ),
+    "unauthorized": (Reply({"error": "key top-secret-key?"}, status=401), "answered 401 .*key …"),
+    "unknown model": (Reply({"error": "no model"}, status=400), "answered 400 .*no model"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_endpoint_that_misbehaves_is_told_without_the_key(
+    endpoint: ChatEndpoint, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply, told = FAULTS[fault]
+    monkeypatch.setenv("SMALL_KEY", "top-secret-key")
+    endpoint.answer = lambda *_: reply
+    model = load_predictor(f"llm:{endpoint.settings(key='$env.SMALL_KEY')}")
+    with pytest.raises(ModelError, match=told) as caught:
+        model.predict(ROWS[:1])
+    assert endpoint.headers[0]["Authorization"] == "Bearer top-secret-key"
+    assert "top-secret" not in caught.value.render() + model.identity + "".join(model.remarks)
+    assert len(endpoint.requests) == 1
+
+
+def test_what_may_pass_is_asked_again(endpoint: ChatEndpoint) -> None:
+    faults = {
+        1: Reply("slow down", status=429, headers={"Retry-After": "7"}),
+        2: Reply("later", status=503),
+        3: Reply("", hangs_up=True),
+        4: Reply(completion("positive"), seconds=0.6),
+    }
+    endpoint.answer = lambda number, _: faults.get(number, "positive")
+    pauses: list[float] = []
+    settings = PromptSettings.read(endpoint.settings())
+    model = LanguageModel(settings, timeout=0.3, retries=4, pause=pauses.append)
+    assert model.predict(ROWS[:1]) == ["positive"]
+    assert len(pauses) == 4
+    assert pauses[0] == 7.0
+    assert "requests made again: 4" in model.remarks[-1]
+    endpoint.answer = lambda *_: faults[1]
+    with pytest.raises(ModelError, match=r"answered 429 .*slow down.*\(asked 5 times\)"):
+        model.predict(ROWS[:1])
+
+
+def test_a_liar_is_believed_in_nothing_that_can_be_seen(endpoint: ChatEndpoint) -> None:
+    usage = {"prompt_tokens": -5, "completion_tokens": "many"}
+    endpoint.answer = lambda *_: Reply(
+        completion("positive", model="another", usage=usage), kind="image/png"
+    )
+    model = load_predictor(f"llm:{endpoint.settings()}")
+    assert model.predict(ROWS[:1]) == ["positive"]
+    place = f"small at {endpoint.address}/chat/completions"
+    assert model.remarks == [
+        f"{place} was asked 1 question: 0 tokens there and 0 back; of 1 the endpoint did not say "
+        "how many tokens they took",
+        f"{place}: the endpoint says that another answered",
+    ]
+
+
+def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path) -> None:
+    endpoint.answer = lambda number, _: "what?" if number == 1 else "positive"
+    spec = f"llm:{endpoint.file(tmp_path, cache='answers.sqlite3')}"
+    with pytest.raises(ModelError, match="what"):
+        load_predictor(spec).predict(ROWS[:1])
+    for _ in range(2):  # an answer that was no label was not kept
+        model = load_predictor(spec)
+        assert model.predict(ROWS[:1]) == ["positive"]
+    assert len(endpoint.requests) == 2
+    assert "was asked 0 questions (1 more were in " in model.remarks[0]
+    # The same answer serves where its words stand for other labels.
+    other = f"llm:{endpoint.file(tmp_path, cache='answers.sqlite3', labels={'Positive': '1'})}"
+    assert load_predictor(other).predict(ROWS[:1]) == ["1"]
+    assert len(endpoint.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [({"key": "top-secret-key"}, "stands in the settings themselves"),
+     ({"key": "$env.NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE, which is not set"),
+     ({"address": None}, "needs an address"), ({"prompt": "Good?"}, "no place for the row"),
+     ({"prompt": None}, "no text as prompt"), ({"address": "ftp://host/v1"}, "is no address"),
+     ({"address": "http://me:top-secret@host/v1"}, "has a password in it"),
+     ({"labels": [1, 0]}, "labels of a language model are no texts"),
+     ({"price": {"input": -1, "output": 2}}, "is no price"),
+     ({"cache": "../answers"}, "no name of a file"), ({"color": "red"}, "'color'"),
+     ({"parameters": {"stream": True}}, "beside model and messages")],
+)  # fmt: skip
+def test_settings_that_cannot_be_are_told(
+    endpoint: ChatEndpoint, changes: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(UsageError, match=told) as caught:
+        load_predictor(f"llm:{endpoint.settings(**changes)}")
+    assert "top-secret" not in caught.value.render()
+    assert not endpoint.requests
+
+
+def test_options_of_other_models_are_refused(endpoint: ChatEndpoint) -> None:
+    with pytest.raises(UsageError, match="takes no request map"):
+        load_predictor(f"llm:{endpoint.settings()}", request_map="{}")
+
+
+# ---------------------------------------------------------------- paraphrases
+
+
+def test_it_rewords_sentences(endpoint: ChatEndpoint) -> None:
+    endpoint.answer = lambda _, prompt: (
+        'Here are ten:\n\n1. A fun movie.\n2) "An amusing film."\n- A fun film.\n* A fun movie.\n'
+        if prompt.endswith("A fun film.")
+        else ""
+    )
+    source = as_paraphraser(f"llm:{endpoint.settings(prompt=None, labels=None)}")
+    assert source.paraphrase([row["text"] for row in ROWS]) == [
+        ["A fun movie.", "An amusing film."],
+        [],
+    ]
+    assert endpoint.requests[0]["max_tokens"] == 1024
+    assert any("1 without a usable answer: not reworded" in told for told in source.remarks)  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="has labels, and paraphrases are sentences"):
+        as_paraphraser(f"llm:{endpoint.settings()}")
+
+
+# ---------------------------------------------------------------- second opinions
+
+
+class Strict:
+    """A judge that accepts rewrites with a movie in them."""
+
+    name, identity, tau = "strict", "strict-1", 0.5
+
+    def scores(self, pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
+        return np.array([0.9 if "movie" in rewrite else 0.1 for _, rewrite in pairs])
+
+    def at_least(self, pairs: list[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
+        return self.scores(pairs) >= tau
+
+
+PAIRS = [("A fun film.", "A fun movie."), ("A fun film.", "A dull movie."), ("A film.", "Fish.")]
+
+
+def test_a_second_opinion_is_asked_for_where_the_judge_passes(endpoint: ChatEndpoint) -> None:
+    endpoint.answer = lambda _, prompt: "No." if "dull" in prompt else "Yes."
+    given = endpoint.settings(prompt=None, labels=None)
+    scorer = SecondOpinion(given, tau=0.5, first=Strict)
+    assert scorer.scores(PAIRS).tolist() == [0.9, 0.0, 0.1]
+    assert scorer.at_least(PAIRS, 0.5).tolist() == [True, False, False]
+    assert len(endpoint.requests) == 2
+    assert "Rewrite: A fun movie." in endpoint.requests[0]["messages"][0]["content"] + str(
+        endpoint.requests[1]
+    )
+    assert scorer.identity.startswith("strict-1, then small at ")
+
+
+@pytest.mark.parametrize(("answer", "accepted"), [("yes", 2), ("Perhaps!", 0), ("", 0)])
+def test_a_liar_accepts_nothing_that_the_judge_rejects(
+    endpoint: ChatEndpoint, answer: str, accepted: int
+) -> None:
+    endpoint.answer = lambda *_: answer
+    scorer = SecondOpinion(endpoint.settings(prompt=None, labels=None), tau=0.5, first=Strict)
+    assert scorer.at_least(PAIRS, 0.5).sum() == accepted
+    told = " ".join(scorer.remarks)
+    assert ("2 without a usable answer: rejected" in told) == (accepted == 0)
+
+
+def test_settings_of_another_role_are_told(endpoint: ChatEndpoint) -> None:
+    with pytest.raises(UsageError, match="other labels than yes and no"):
+        as_scorer(f"llm:{endpoint.settings()}")
+
+
+# ---------------------------------------------------------------- commands
+
+
+def test_an_audit_of_a_language_model(
+    endpoint: ChatEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMALL_KEY", "top-secret-key")
+    endpoint.answer = lambda _, prompt: "negative" if "movie" in prompt else "positive"
+    endpoint.file(
+        tmp_path, key="$env.SMALL_KEY", price={"input": 1, "output": 1}, cache="answers.sqlite3"
+    )
+    (tmp_path / "a.sear").write_text("film -> movie\n")
+    rows = [{"text": f"Fun film number {number}.", "label": "positive"} for number in range(30)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    done = call(
+        "audit", "a.sear", "--model", "llm:chat.json", "--data", "rows.jsonl", "--column", "text",
+        "--label", "label", "--scorer", "none", "--max-flip-rate", "5%", folder=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert ": 30 questions, about " in done.stderr
+    assert "USD at most" in done.stderr
+    assert "was asked 60 questions: 1,200 tokens there and 120 back, 0.0013 USD" in done.stderr
+    document = json.loads((tmp_path / "audit" / "audit.json").read_text())
+    assert document["model"].startswith("small at http://127.0.0.1:")
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(b"top-secret" in content for content in written)
+    assert "top-secret" not in done.stdout + done.stderr
+
+
+def test_a_remembering_model_is_asked_once_for_each_row(endpoint: ChatEndpoint) -> None:
+    model = CachedPredictor(LanguageModel(PromptSettings.read(endpoint.settings())))
+    assert model.predict([ROWS[0]] * 5) == ["positive"] * 5
+    assert len(endpoint.requests) == 1
