@@ -106,7 +106,7 @@ def tag_texts(texts: Sequence[str], tagger: Tagger) -> Iterator[Silver]:
     todo = iter(texts)
     while some := list(islice(todo, _ROWS_AT_A_TIME)):
         tokens = tagger.tag(some)
-        words = [kind.text for kind in tokens.types]
+        words = tokens.types.texts()
         fine = [_believed(kind.text, kind.fine) for kind in tokens.types]
         ids = tokens.type_ids.tolist()
         for start, end in pairwise(tokens.row_offsets.tolist()):

@@ -46,6 +46,7 @@ RANK_BITS = 37  # 31 for a position in a row and 6 for the order
 RANK = (1 << RANK_BITS) - 1
 ORDER_MASK = (1 << ORDER_BITS) - 1
 NODE_SHIFT = 32  # bits of a node in the key of an edge
+ENTRY = 7  # numbers at the head of an entry of `Heads`
 
 
 class Rules(NamedTuple):
@@ -116,15 +117,16 @@ class Classes(NamedTuple):
 class Heads(NamedTuple):
     """What two tokens in a row begin, remembered for pairs of classes that come often.
 
-    One of them serves one thread. An entry of the arena holds the numbers of plain patterns that
-    end there, of nodes to go on from, and whether these accept anything by themselves; then the
-    patterns; then for each node (its number, ~number where what it accepts is among the patterns;
-    how many tokens are behind). The arena is emptied when it is full.
+    One of them serves one thread. An entry of the arena begins with `ENTRY` numbers: of plain
+    patterns that end there, of edges for a third token, of nodes to go on from, whether these
+    accept anything by themselves, and the symbols, modulo 64, that all edges ask for (31 bits, 31
+    and 2). Then come the patterns; then for each edge (what it asks for; its child), from nodes
+    that have few; then for each other node (its number, ~number where what it accepts is among the
+    patterns; how many tokens are behind). The arena is emptied when it is full.
 
     Attributes:
         slots: int64 (slots, 2): first class << 32 | second class + 1, -1 where the slot is free;
             and where the entry is in the arena, -1 where nothing begins.
-        masks: uint64 (slots,): the symbols, modulo 64, that nodes of the entry have edges for.
         arena: int32.
         used: int64 (1,): how much of the arena.
         follows: uint64 (classes, words): a bit for each symbol whose child of the root has an edge
@@ -137,7 +139,6 @@ class Heads(NamedTuple):
     """
 
     slots: Int64Array
-    masks: UInt64Array
     arena: Int32Array
     used: Int64Array
     follows: UInt64Array

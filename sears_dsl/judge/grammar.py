@@ -245,7 +245,7 @@ class Grammar:
         tagger = load_tagger("fast")
         tokens = tagger.tokenize(texts)
         wrong = mistakes(tokens, tagger)
-        words = [kind.text for kind in tokens.types]
+        words = tokens.types.texts()
         numbers = self._network.numbers(words)
         ends = np.array([word[-1] in _ENDS for word in words], np.bool_)
         unknown = np.array([not self._is_word(word) for word in words], np.bool_)

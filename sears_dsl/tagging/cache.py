@@ -234,7 +234,7 @@ class TagCache(Closing):
         return [self._pairs[number] for number in numbers]
 
     def _blobs(self, connection: sqlite3.Connection, tokens: Tokens, rows: range) -> list[bytes]:
-        pairs = [(kind.coarse, kind.fine) for kind in tokens.types]
+        pairs = list(map(tokens.types.pairs.__getitem__, tokens.types.pair_of.tolist()))
         numbers = {
             pair: number_of(connection, "tag_pairs", ("coarse", "fine"), pair)
             for pair in dict.fromkeys(pairs)

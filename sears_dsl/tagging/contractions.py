@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sears_dsl.tagging.tokens import Tokens, TokenType
+from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes
 
 _NOT = ("n't", "PART", "RB")
 _BEFORE_HAVE = ("could", "might", "must", "should", "would")
@@ -111,9 +111,9 @@ def separated(tokens: Tokens) -> Tokens:
         ...     Tokens.from_rows(["I CAN'T"], [row])).row(0)]
         [('I', 'PRP'), ('CA', 'MD'), ("N'T", 'RB')]
     """
-    cut = [_PARTS.get(kind.text) for kind in tokens.types]
-    if not any(cut):
+    if not any(map(_PARTS.__contains__, tokens.types.words)):
         return tokens
+    cut = [_PARTS.get(text) for text in tokens.types.texts()]
     types = {kind: number for number, kind in enumerate(tokens.types)}
     counts = np.array([len(parts or ("",)) for parts in cut], np.int64)
     pieces: list[tuple[int, int, int]] = []  # type, first character, one past the last
@@ -139,5 +139,5 @@ def separated(tokens: Tokens) -> Tokens:
         starts=starts + low,
         ends=np.where(counts[kinds] == 1, tokens.ends[whole], starts + high).astype(np.int32),
         type_ids=np.ascontiguousarray(type_ids),
-        types=list(types),
+        types=TokenTypes.of(types),
     )

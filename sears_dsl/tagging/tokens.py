@@ -4,21 +4,25 @@ In: what a tagger found, text by text. Out: `Tokens`, a batch of n rows whose to
 after another. Always holds: `row_offsets` has n + 1 entries and never falls; token k of row r
 stands at `texts[r][starts[k]:ends[k]]`; tokens of a row are in order and do not overlap; white
 space is in no token. `types[type_ids[k]]` is the (text, coarse tag, fine tag) of token k; each
-distinct triple is there once, so that work which depends on the triple alone is done once.
+distinct triple is there once, so that work which depends on the triple alone is done once, and
+what depends on its word or its tags alone once for these (`TokenTypes`).
 Tags are empty strings where a tokenizer ran without a tagger.
-Costs 12 bytes a token, plus the distinct triples.
+Costs 12 bytes a token, plus the distinct words and 8 bytes a triple.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Int32Array
+
+_NO_PLACES: Mapping[str, int] = {}
+_Value = TypeVar("_Value", str, tuple[str, str])
 
 
 class TokenType(NamedTuple):
@@ -27,6 +31,87 @@ class TokenType(NamedTuple):
     text: str
     coarse: str
     fine: str
+
+
+class TokenTypes(Sequence[TokenType]):
+    """Distinct tokens, as places in a list of words and in a list of pairs of tags.
+
+    Attributes:
+        words: their texts; taggers give each once.
+        word_of: int32 (types,): the word of each type.
+        pairs: (coarse, fine) tags.
+        pair_of: int32 (types,): the pair of each type.
+        place_of: where each word is in words, each once; empty where nobody needed to know.
+
+    Example:
+        >>> types = TokenTypes.of([TokenType("It", "PRON", "PRP"), TokenType("is", "AUX", "VBZ")])
+        >>> types[1].fine, types.columns()[0]
+        ('VBZ', ['It', 'is'])
+    """
+
+    __slots__ = ("_made", "pair_of", "pairs", "place_of", "word_of", "words")
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        word_of: Int32Array,
+        pairs: Sequence[tuple[str, str]],
+        pair_of: Int32Array,
+        place_of: Mapping[str, int] = _NO_PLACES,
+    ) -> None:
+        self.words, self.word_of, self.place_of = words, word_of, place_of
+        self.pairs, self.pair_of = pairs, pair_of
+        self._made: dict[int, TokenType] = {}
+
+    @classmethod
+    def of(cls, triples: Iterable[tuple[str, str, str]]) -> TokenTypes:
+        """Triples, each of which is there once."""
+        words: list[str] = []
+        pairs: list[tuple[str, str]] = []
+        for text, coarse, fine in triples:
+            words.append(text)
+            pairs.append((coarse, fine))
+        places = np.arange(len(words), dtype=np.int32)
+        return cls(words, places, pairs, places)
+
+    def __len__(self) -> int:
+        return len(self.word_of)
+
+    @overload
+    def __getitem__(self, index: int) -> TokenType: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[TokenType]: ...
+    def __getitem__(self, index: int | slice) -> TokenType | Sequence[TokenType]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        made = self._made.get(index)
+        if made is None:
+            text, tags = self.words[self.word_of[index]], self.pairs[self.pair_of[index]]
+            made = self._made[index] = TokenType(text, *tags)
+        return made
+
+    def __iter__(self) -> Iterator[TokenType]:
+        return map(TokenType, *self.columns())
+
+    def texts(self) -> list[str]:
+        """The text of each type."""
+        return list(map(self.words.__getitem__, self.word_of.tolist()))
+
+    def take(self, places: NDArray[np.integer]) -> TokenTypes:
+        """The types at some places, with the words and tags of these alone."""
+        words, word_of = dense(self.word_of[places].astype(np.int64), len(self.words))
+        pairs, pair_of = dense(self.pair_of[places].astype(np.int64), len(self.pairs))
+        return TokenTypes(
+            list(map(self.words.__getitem__, words.tolist())),
+            word_of,
+            list(map(self.pairs.__getitem__, pairs.tolist())),
+            pair_of,
+        )
+
+    def columns(self) -> tuple[list[str], list[str], list[str]]:
+        """The text of each type, its coarse and its fine tag."""
+        pairs = list(map(self.pairs.__getitem__, self.pair_of.tolist()))
+        return self.texts(), [coarse for coarse, _ in pairs], [fine for _, fine in pairs]
 
 
 class Token(NamedTuple):
@@ -95,7 +180,7 @@ class Tokens:
     starts: Int32Array
     ends: Int32Array
     type_ids: Int32Array
-    types: Sequence[TokenType]
+    types: TokenTypes
     tagged: bool = True
 
     def __len__(self) -> int:
@@ -146,7 +231,7 @@ class Tokens:
             starts=np.array(starts, np.int32),
             ends=np.array(ends, np.int32),
             type_ids=np.array(type_ids, np.int32),
-            types=list(ids),
+            types=TokenTypes.of(ids),
             tagged=tagged,
         )
 
@@ -186,22 +271,20 @@ class Tokens:
         word_ids = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
         pairs = max(1, len(tag_pairs))
         distinct, type_ids = dense(word_ids * pairs + tag_ids, len(numbers) * pairs)
-        spelled = list(numbers)
-        coarse, fine = zip(*tag_pairs, strict=True) if tag_pairs else ((), ())
-        tags = (distinct % pairs).tolist()
-        types = map(
-            TokenType,
-            map(spelled.__getitem__, (distinct // pairs).tolist()),
-            map(coarse.__getitem__, tags),
-            map(fine.__getitem__, tags),
-        )
+        word_of, pair_of = np.divmod(distinct, pairs)
         return cls(
             texts=texts,
             row_offsets=row_offsets,
             starts=starts,
             ends=ends,
             type_ids=type_ids,
-            types=list(types),
+            types=TokenTypes(
+                list(numbers),
+                word_of.astype(np.int32),
+                tag_pairs,
+                pair_of.astype(np.int32),
+                numbers,
+            ),
             tagged=tagged,
         )
 
@@ -216,23 +299,34 @@ class Tokens:
         """
         if len(batches) == 1:
             return batches[0]
-        ids: dict[TokenType, int] = {}
-        type_ids: list[Int32Array] = []
+        words: dict[str, int] = {}
+        pairs: dict[tuple[str, str], int] = {}
+        word_ids, pair_ids = [_NOTHING], [_NOTHING]
         offsets = [np.zeros(1, np.int32)]
         total = 0
         for batch in batches:
-            places = [ids.setdefault(kind, len(ids)) for kind in batch.types]
-            type_ids.append(np.array(places, np.int32)[batch.type_ids])
+            types = batch.types
+            word_ids.append(_numbered(types.words, words)[types.word_of][batch.type_ids])
+            pair_ids.append(_numbered(types.pairs, pairs)[types.pair_of][batch.type_ids])
             offsets.append(batch.row_offsets[1:] + np.int32(total))
             total += len(batch.starts)
-        nothing = [np.zeros(0, np.int32)]
+        tags = max(1, len(pairs))
+        codes = np.concatenate(word_ids) * tags + np.concatenate(pair_ids)
+        distinct, type_ids = dense(codes, len(words) * tags)
+        word_of, pair_of = np.divmod(distinct, tags)
         return cls(
             texts=[text for batch in batches for text in batch.texts],
             row_offsets=np.concatenate(offsets),
-            starts=np.concatenate(nothing + [batch.starts for batch in batches]),
-            ends=np.concatenate(nothing + [batch.ends for batch in batches]),
-            type_ids=np.concatenate(nothing + type_ids),
-            types=list(ids),
+            starts=np.concatenate([_NO_OFFSETS, *(batch.starts for batch in batches)]),
+            ends=np.concatenate([_NO_OFFSETS, *(batch.ends for batch in batches)]),
+            type_ids=type_ids,
+            types=TokenTypes(
+                list(words),
+                word_of.astype(np.int32),
+                list(pairs),
+                pair_of.astype(np.int32),
+                words,
+            ),
             tagged=all(batch.tagged for batch in batches),
         )
 
@@ -262,6 +356,16 @@ class Tokens:
             types=self.types,
             tagged=self.tagged,
         )
+
+
+_NOTHING = np.zeros(0, np.int64)
+_NO_OFFSETS = np.zeros(0, np.int32)
+
+
+def _numbered(values: Sequence[_Value], numbers: dict[_Value, int]) -> NDArray[np.int64]:
+    """The number of each value; new ones are added."""
+    found = (numbers.setdefault(value, len(numbers)) for value in values)
+    return np.fromiter(found, np.int64, len(values))
 
 
 def dense(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Int32Array]:

@@ -13,7 +13,7 @@ from sears_dsl.engine.compile.regexes import Regexes
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Group, Literal, Options, Rule, Test
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.tokens import TokenType
+from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes
 
 TYPES = [
     TokenType("Movies", "NOUN", "NNS"),
@@ -36,7 +36,7 @@ def satisfying(written: str, *, header: str = "") -> set[str]:
     assert not isinstance(body, Group)
     table = Predicates()
     number = table.of_test(body, ruleset, split)  # type: ignore[arg-type]
-    found = table.satisfied(TYPES)
+    found = table.satisfied(TokenTypes.of(TYPES))
     texts = {kind.text for place, kind in enumerate(TYPES) if number in found.of(place)}
     assert texts == {kind.text for kind in TYPES if table.holds(number, kind)}
     return texts
@@ -120,7 +120,7 @@ def test_symbols_choose_what_is_told() -> None:
     either = table.any_of([noun, table.of_tag("AUX", "ud2")])
     symbols = [-1] * len(table)
     symbols[either] = 7
-    found = table.satisfied(TYPES, symbols=np.array(symbols, np.int32))
+    found = table.satisfied(TokenTypes.of(TYPES), symbols=np.array(symbols, np.int32))
     assert [found.of(place).tolist() for place in range(len(TYPES))] == [[7], [7], [7], [], [], []]
 
 
@@ -143,9 +143,36 @@ def test_many_types_are_decided_in_blocks() -> None:
     number = table.intern(("regex", "[0-9]+", False))
     words = [table.intern(("text", str(k))) for k in range(9_000)]
     types = [TokenType(str(k), "NUM", "CD") for k in range(10_000)]
-    found = table.satisfied(types)
+    found = table.satisfied(TokenTypes.of(types))
     assert [len(found.of(k)) for k in (0, 1, 4097, 9_998, 9_999)] == [2, 3, 3, 1, 2]
     assert set(found.of(8193)) == {odd, number, words[8193]}
+
+
+@pytest.mark.parametrize("asked", [1, 40])
+def test_words_looked_up_either_way_satisfy_the_same(asked: int) -> None:
+    table = Predicates()
+    for word in ["film", "b\ud800", "a", *map(str, range(asked))]:
+        table.intern(("text", word))
+    table.intern(("lower", "a"))
+    table.intern(("coarse", "NOUN", "ud2"))
+    text = " ".join(["a", "A", "film", "b\ud800", *map(str, range(100))])
+    starts = [0, *(place + 1 for place, mark in enumerate(text) if mark == " ")]
+    tokens = Tokens.from_spans(
+        [text],
+        row_offsets=np.array([0, len(starts)], np.int32),
+        starts=np.array(starts, np.int32),
+        ends=np.array([*(start - 1 for start in starts[1:]), len(text)], np.int32),
+        tag_ids=np.arange(len(starts), dtype=np.int32) % 2,
+        tag_pairs=[("NOUN", "NN"), ("X", "FW")],
+    )
+    by_words, by_types = (
+        table.satisfied(types) for types in (tokens.types, TokenTypes.of(tokens.types))
+    )
+    assert (4 * (asked + 3) < len(tokens.types.place_of)) == (asked == 1)
+    for number in range(len(tokens.types)):
+        assert by_words.of(number).tolist() == by_types.of(number).tolist()
+    some = tokens.types.take(np.array([3, 0, 50]))
+    assert list(some) == [tokens.types[place] for place in (3, 0, 50)]
 
 
 def test_types_that_no_test_tells_apart_are_one_group() -> None:
@@ -154,7 +181,7 @@ def test_types_that_no_test_tells_apart_are_one_group() -> None:
     capital = table.intern(("regex", "[A-Z].*", False))
     words = ("Movie", "movie", "Film", "film", "x")
     types = [TokenType(word, "NOUN" if word != "x" else "X", "NN") for word in words]
-    found = table.satisfied(types)
+    found = table.satisfied(TokenTypes.of(types))
     assert found.group_of.tolist() == [0, 1, 0, 1, 2]
     assert found.of(2).tolist() == [noun, capital]
 

@@ -181,6 +181,8 @@ def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
     words = ("good", "movie", "a", "x", "?")
     ngrams = [pair for first in words for pair in ((first,), (first, "movie"), (first, "a", "x"))]
     written = [" ".join(ngram) + " -> y" for ngram in ngrams]
+    # Paths that go on behind a third token, and more edges for it than are remembered.
+    written += [f"a good {third} -> y" for third in (*words, "good x", *range(10))]
     # Every token satisfies many of these, so that candidates are sorted out by bits too.
     written += [f"!w{k} {words[k % 5]} -> y" for k in range(negations)]
     program = build("\n".join([*written, "<s> good -> y", "NOUN movie -> y / a __"]))
@@ -189,16 +191,15 @@ def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
     nothing = ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
     hits = []
     for slots, arena, bits, silent in (
-        (1 << 10, 1 << 16, 1, 0),
-        (1 << 10, 1 << 16, 0, 0),
-        (2, 900, 1, 0),
+        (1 << 10, 1 << 20, 1, 0),
+        (1 << 10, 1 << 20, 0, 0),
+        (2, 1_600 if not negations else 1 << 18, 1, 0),
         (1, 1, 1, 0),
-        (1 << 10, 1 << 16, 1, 1 << 12),
+        (1 << 10, 1 << 20, 1, 1 << 12),
         (1, 1, 1, 8),
     ):
         heads = Heads(
             slots=np.full((slots, 2), -1, np.int64),
-            masks=np.zeros(slots, np.uint64),
             arena=np.zeros(arena, np.int32),
             used=np.zeros(1, np.int64),
             follows=np.zeros((len(classes.holds), bits * classes.holds.shape[1]), np.uint64),
@@ -209,6 +210,8 @@ def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
         rows = (0, len(tokens), EXTENT_FIRST, tokens.row_offsets, tokens.type_ids)
         for _ in range(2):  # the second time what was remembered serves
             by_row, offsets = collect(*rows, classes, program.rules, heads, nothing)
+        # Nothing is remembered where there is no room, else as much as there is room for.
+        assert (heads.used[0] > 0) == (arena > 1)
         hits.append([sorted(by_row[a:b].tolist()) for a, b in pairwise(offsets.tolist())])
     assert sum(map(len, hits[0])) > 1000
     assert all(each == hits[0] for each in hits)

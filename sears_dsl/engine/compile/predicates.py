@@ -12,7 +12,7 @@ composite predicate for types of which no simple test tells one from another; no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
@@ -41,7 +41,7 @@ from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import expect, kernel
 from sears_dsl.tagging.contractions import contraction
-from sears_dsl.tagging.tokens import TokenType
+from sears_dsl.tagging.tokens import TokenType, TokenTypes
 
 Key: TypeAlias = tuple[str, *tuple[Any, ...]]
 """A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""
@@ -125,7 +125,8 @@ class Predicates:
     Example:
         >>> table = Predicates()
         >>> noun = table.intern(("coarse", "NOUN", "ud2"))
-        >>> table.satisfied([TokenType("It", "PRON", "PRP"), TokenType("cat", "NOUN", "NN")]).ids
+        >>> types = [TokenType("It", "PRON", "PRP"), TokenType("cat", "NOUN", "NN")]
+        >>> table.satisfied(TokenTypes.of(types)).ids
         array([0], dtype=int32)
     """
 
@@ -272,9 +273,7 @@ class Predicates:
 
     # ------------------------------------------------------------ deciding
 
-    def satisfied(
-        self, types: Sequence[TokenType], *, symbols: Int32Array | None = None
-    ) -> Satisfied:
+    def satisfied(self, types: TokenTypes, *, symbols: Int32Array | None = None) -> Satisfied:
         """Decide the predicates for token types.
 
         Args:
@@ -293,7 +292,7 @@ class Predicates:
 
     def holds(self, number: int, token: TokenType) -> bool:
         """Whether one token satisfies one predicate; for single questions, not for batches."""
-        batch = self._batch([token])
+        batch = self._batch(TokenTypes.of([token]))
         return self._holds(number, {int(column[0]) for column in batch.columns.values()}, batch)
 
     def _holds(self, number: int, simple: Collection[int], batch: _Batch) -> bool:
@@ -321,15 +320,18 @@ class Predicates:
                 advice="look-around and back-references are not there, so that matching is linear",
             ) from error
 
-    def _batch(self, types: Sequence[TokenType]) -> _Batch:
-        words, coarse, fine = zip(*types, strict=True) if types else ((), (), ())
-        texts: Sequence[str] = words
+    def _batch(self, types: TokenTypes) -> _Batch:
         columns = {}
         for name, numbers in self._values.items():
+            if name[0] == "text" and 4 * len(numbers) < len(types.place_of):
+                columns[name] = _by_words(numbers, types)
+                continue
+            values, type_of = _attribute(name, types)
             # At most one predicate of a kind holds.
-            found = map(numbers.get, _attribute(name, texts, coarse, fine), repeat(-1))
-            columns[name] = np.fromiter(found, np.int32, len(types))
-        return _Batch(len(types), columns, self._regexes.matched(texts))
+            found = np.fromiter(map(numbers.get, values, repeat(-1)), np.int32)
+            columns[name] = found if type_of is None else found[type_of]
+        matched = self._regexes.matched(types.words)[types.word_of]
+        return _Batch(len(types), columns, matched)
 
 
 def _ignores_case(literal: Literal, options: Options) -> bool:
@@ -396,27 +398,34 @@ def single_test(body: object) -> Any:
 _TESTS = (Literal, Tag, AttributeTest, Conjunction, Regex, Wildcard, SetReference, Negation)
 
 
-def _attribute(
-    name: tuple[str, str], texts: Sequence[str], coarse: Sequence[str], fine: Sequence[str]
-) -> Iterable[str]:
-    """What a kind of predicate looks at, of each type."""
+def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[str], Int32Array | None]:
+    """What a kind of predicate looks at, and which of it each type has; None: a type, a value."""
     kind, tagset = name
     if kind == "text":
-        return texts
+        return types.words, types.word_of
     if kind == "lower":
-        return map(str.lower, texts)
-    if kind == "fine":
-        return fine
-    if kind == "coarse" and tagset == "ud2":
-        return coarse
-    pairs = zip(coarse, fine, strict=True)
-    if kind == "coarse":
-        distinct = set(zip(coarse, fine, strict=True))
-        table = {pair: coarse_of(*pair, "sears2018") for pair in distinct}
-        return map(table.__getitem__, pairs)
-    from sears_dsl.tagging.inflection import lemma  # noqa: PLC0415 - loads word tables
+        return map(str.lower, types.words), types.word_of
+    if kind == "lemma":
+        from sears_dsl.tagging.inflection import lemma  # noqa: PLC0415 - loads word tables
 
-    return map(lemma, texts, fine)
+        texts, _, fine = types.columns()
+        return map(lemma, texts, fine), None
+    if kind == "fine":
+        return (fine for _, fine in types.pairs), types.pair_of
+    if tagset == "ud2":
+        return (coarse for coarse, _ in types.pairs), types.pair_of
+    return (coarse_of(*pair, "sears2018") for pair in types.pairs), types.pair_of
+
+
+def _by_words(numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:
+    """The predicate of each type, where few words have one."""
+    of_word = np.full(len(types.words), -1, np.int32)
+    for word, number in numbers.items():
+        place = types.place_of.get(word)
+        if place is not None:
+            of_word[place] = number
+    found: Int32Array = of_word[types.word_of]
+    return found
 
 
 class _Composites(NamedTuple):

@@ -11,7 +11,6 @@ what `Predicates.satisfied` costs for those that are new. Threads may share one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -22,7 +21,7 @@ from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.runtime.array_types import Int32Array, Integer
 from sears_dsl.runtime.growing import Growing
 from sears_dsl.runtime.kernels import expect, kernel
-from sears_dsl.tagging.tokens import TokenType
+from sears_dsl.tagging.tokens import TokenTypes
 
 # So many types are remembered; a batch may go beyond it.
 _MOST_TYPES = 100_000
@@ -30,7 +29,7 @@ _MOST_TYPES = 100_000
 _MOST_WORDS = 1 << 23
 # Pairs of classes that a thread remembers, and the numbers that it keeps about them.
 _PAIRS = 1 << 17
-_ARENA = 1 << 21
+_ARENA = 1 << 22
 # With more edges under the root (rules that were mined) types satisfy few symbols: those are asked.
 _MOST_ROOT_EDGES = 1 << 14
 
@@ -65,7 +64,7 @@ class TokenClasses:
         self._alone = threading.Lock()
         self._known = _Known(self._words)
 
-    def of(self, types: Sequence[TokenType]) -> tuple[Classes, HeadsPool]:
+    def of(self, types: TokenTypes) -> tuple[Classes, HeadsPool]:
         """The classes of the types of a batch, and what is remembered of pairs of them."""
         with self._alone:
             if self._is_quick:
@@ -77,13 +76,13 @@ class TokenClasses:
             known = self._known
             return Classes(numbers, *(column.array for column in known.columns)), known.heads
 
-    def _learn(self, types: Sequence[TokenType], numbers: Int32Array) -> Int32Array:
+    def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
         """The class of each type of a batch, of which some (-1) are new."""
-        new = np.flatnonzero(numbers < 0).tolist()
+        new = np.flatnonzero(numbers < 0)
         if len(self._known.class_of) + len(new) > self._most_types:
             self._known = _Known(self._words)
-            new = list(range(len(types)))
-        unseen = types if len(new) == len(types) else [types[place] for place in new]
+            new = np.arange(len(types))
+        unseen = types if len(new) == len(types) else types.take(new)
         group_of, offsets, ids = self._predicates.satisfied(unseen, symbols=self._symbols)
         expect(len(ids))
         if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
@@ -93,7 +92,8 @@ class TokenClasses:
             self._known = _Known(0)
         of_group = self._known.add(offsets, ids, self._rules)
         if not self._is_quick:
-            self._known.class_of.update(zip(unseen, of_group[group_of].tolist(), strict=True))
+            triples = zip(*unseen.columns(), strict=True)
+            self._known.class_of.update(zip(triples, of_group[group_of].tolist(), strict=True))
         numbers[new] = of_group[group_of]
         return numbers
 
@@ -102,7 +102,7 @@ class _Known:
     """What was learnt about types; a column for each field of `Classes` behind the first."""
 
     def __init__(self, words: int) -> None:
-        self.class_of: dict[TokenType, int] = {}
+        self.class_of: dict[tuple[str, str, str], int] = {}
         self.heads = HeadsPool()
         self._numbers: dict[bytes, int] = {}  # the symbols of a class → its number
         self.columns = (
@@ -114,9 +114,10 @@ class _Known:
             Growing(np.zeros(0, np.bool_)),
         )
 
-    def numbers(self, types: Sequence[TokenType]) -> Int32Array:
+    def numbers(self, types: TokenTypes) -> Int32Array:
         """The class of each type, -1 where it is new."""
-        return np.fromiter(map(self.class_of.get, types, repeat(-1)), np.int32, len(types))
+        triples = zip(*types.columns(), strict=True)
+        return np.fromiter(map(self.class_of.get, triples, repeat(-1)), np.int32, len(types))
 
     def is_full(self, groups: int) -> bool:
         """Whether the bits of so many more classes would be too much."""
@@ -157,8 +158,10 @@ class HeadsPool:
             rules: what is looked for.
             again: whether to remember which tokens begin nothing.
         """
-        pairs = min(_PAIRS, 1 << tokens.bit_length())
         count, words = classes.holds.shape
+        # Room for each pair that there may be, and for it to stand alone.
+        windows = min(_PAIRS, 1 << tokens.bit_length())
+        pairs = min(windows, 1 << (count * (count + 1)).bit_length())
         if rules.root_edges > _MOST_ROOT_EDGES:
             words = 0
         try:
@@ -168,7 +171,6 @@ class HeadsPool:
         if heads is None or len(heads.slots) < pairs:
             heads = Heads(
                 slots=np.full((pairs, 2), -1, np.int64),
-                masks=np.zeros(pairs, np.uint64),
                 arena=np.empty(_ARENA, np.int32),
                 used=np.zeros(1, np.int64),
                 follows=np.zeros((count, words), np.uint64),
@@ -176,8 +178,8 @@ class HeadsPool:
                 candidates=np.empty(len(rules.root), np.int32),
                 silent=np.zeros((0, 3), np.int64),
             )
-        if again and len(heads.silent) < pairs:
-            heads = heads._replace(silent=np.full((pairs, 3), -1, np.int64))
+        if again and len(heads.silent) < windows:
+            heads = heads._replace(silent=np.full((windows, 3), -1, np.int64))
         if len(heads.known) < count:
             follows = np.zeros((2 * count, words), np.uint64)
             known = np.zeros(2 * count, np.bool_)

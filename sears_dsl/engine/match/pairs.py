@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.engine.arrays import (
+    ENTRY,
     NO_CHILD,
     NODE_SHIFT,
     Classes,
@@ -24,7 +25,7 @@ from sears_dsl.engine.arrays import (
 from sears_dsl.runtime.array_types import Integer
 from sears_dsl.runtime.kernels import kernel
 
-# A class with so few symbols is asked for each of them.
+# A class with so few symbols is asked for each of them, and a node with so few edges for each.
 _FEW = 8
 
 
@@ -101,17 +102,21 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
     """
     arena = heads.arena
     one = np.uint64(1)
+    words = classes.holds.shape[1]
     count = classes.offsets[kind + 1] - classes.offsets[kind]
     other = np.int32(0)
     if following >= 0:
         other = classes.offsets[following + 1] - classes.offsets[following]
-    if heads.used[0] + 3 + 3 * (count + 1) * (other + 1) > arena.shape[0]:
+    most = np.int64(count + 1) * (other + 1)
+    if heads.used[0] + ENTRY + 5 * most > arena.shape[0]:
         heads.slots[:, 0] = -1
         heads.used[0] = 0
     base = heads.used[0]
     patterns = np.int64(0)
-    # Nodes are put behind the room for all patterns that there can be, then moved up.
-    room = base + 3 + (count + 1) * (other + 1)
+    # Edges, then nodes, are put behind the room for what there can be, then moved up.
+    behind = base + ENTRY + most
+    room = behind + 2 * most
+    edges = np.int64(0)
     nodes = np.int64(0)
     always = False
     mask = np.uint64(0)
@@ -120,7 +125,7 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
         if child == NO_CHILD:
             continue
         if child < 0:
-            arena[base + 3 + patterns] = ~child
+            arena[base + ENTRY + patterns] = ~child
             patterns += 1
             continue
         if _accepts_more(child, rules):
@@ -130,7 +135,7 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
             always = True
             continue
         for of in range(rules.accept_offsets[child], rules.accept_offsets[child + 1]):
-            arena[base + 3 + patterns] = rules.accepts[of]
+            arena[base + ENTRY + patterns] = rules.accepts[of]
             patterns += 1
         if following < 0:
             continue
@@ -153,7 +158,7 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
                 if grandchild == NO_CHILD:
                     continue
             if grandchild < 0:
-                arena[base + 3 + patterns] = ~grandchild
+                arena[base + ENTRY + patterns] = ~grandchild
                 patterns += 1
                 continue
             more = _accepts_more(grandchild, rules)
@@ -161,23 +166,38 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
                 for of in range(
                     rules.accept_offsets[grandchild], rules.accept_offsets[grandchild + 1]
                 ):
-                    arena[base + 3 + patterns] = rules.accepts[of]
+                    arena[base + ENTRY + patterns] = rules.accepts[of]
                     patterns += 1
-            if more or rules.masks[grandchild] != 0:
-                arena[room + 2 * nodes] = grandchild if more else ~grandchild
-                arena[room + 2 * nodes + 1] = 2
-                nodes += 1
-                always |= more
-                mask |= rules.masks[grandchild]
+            if not more and rules.masks[grandchild] == 0:
+                continue
+            mask |= rules.masks[grandchild]
+            low, high = rules.edge_offsets[grandchild], rules.edge_offsets[grandchild + 1]
+            if not more and words > 0 and high - low <= _FEW and edges + high - low <= most:
+                for of in range(low, high):
+                    arena[behind + 2 * edges] = rules.edge_symbols[of]
+                    arena[behind + 2 * edges + 1] = rules.edge_children[of]
+                    edges += 1
+                continue
+            arena[room + 2 * nodes] = grandchild if more else ~grandchild
+            arena[room + 2 * nodes + 1] = 2
+            nodes += 1
+            always |= more
     heads.slots[slot, 0] = (np.int64(kind) << NODE_SHIFT) | np.int64(following + 1)
-    heads.masks[slot] = mask
-    if patterns + nodes == 0:
+    if patterns + edges + nodes == 0:
         heads.slots[slot, 1] = -1
         return
     heads.slots[slot, 1] = base
     arena[base] = patterns
-    arena[base + 1] = nodes
-    arena[base + 2] = always
+    arena[base + 1] = edges
+    arena[base + 2] = nodes
+    arena[base + 3] = always
+    arena[base + 4] = np.int64(mask & np.uint64(0x7FFFFFFF))
+    arena[base + 5] = np.int64((mask >> np.uint64(31)) & np.uint64(0x7FFFFFFF))
+    arena[base + 6] = np.int64(mask >> np.uint64(62))
+    end = base + ENTRY + patterns
+    for at in range(2 * edges):
+        arena[end + at] = arena[behind + at]
+    end += 2 * edges
     for at in range(2 * nodes):
-        arena[base + 3 + patterns + at] = arena[room + at]
-    heads.used[0] = base + 3 + patterns + 2 * nodes
+        arena[end + at] = arena[room + at]
+    heads.used[0] = end + 2 * nodes

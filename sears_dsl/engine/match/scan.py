@@ -14,6 +14,7 @@ import numpy as np
 
 from sears_dsl.engine.arrays import (
     ANCHORS,
+    ENTRY,
     EXTENT_ALL,
     EXTENT_FIRST,
     FOCUS,
@@ -109,14 +110,15 @@ def collect(  # noqa: PLR0915, PLR0917
     # Under `first`: (row - low + 1) << 37 | the smallest rank of the pattern in that row.
     best = np.zeros(patterns if extent == EXTENT_FIRST else 0, np.int64)
     touched = np.empty(patterns if extent == EXTENT_FIRST else 0, np.int32)
-    hits = np.empty(1024, np.int64)
+    # What is not written to costs nothing.
+    hits = np.empty(1024 + 4 * (row_offsets[high] - row_offsets[low]), np.int64)
     offsets = np.zeros(high - low + 1, np.int64)
     total = np.int64(0)
     widest = 1
     for number in range(classes.offsets.shape[0] - 1):
         widest = max(widest, classes.offsets[number + 1] - classes.offsets[number])
     # What a pair begins is worth remembering, if it is not too much.
-    most = 3 * (widest + 1) * (widest + 1) + 3
+    most = 5 * (widest + 1) * (widest + 1) + ENTRY
     remembering = (
         extent == EXTENT_FIRST
         and not everywhere
@@ -180,24 +182,49 @@ def collect(  # noqa: PLR0915, PLR0917
                 if base < 0:
                     continue
                 rank = np.int64(place - begin) << ORDER_BITS
-                nodes_at = base + 3 + arena[base]
+                nodes_at = base + ENTRY + arena[base]
                 begins = arena[base] > 0
-                for at in range(base + 3, nodes_at):
+                for at in range(base + ENTRY, nodes_at):
                     pattern = arena[at]
                     if best[pattern] >> RANK_BITS != stamp:
                         best[pattern] = (stamp << RANK_BITS) | rank
                         touched[found] = pattern
                         found += 1
-                if arena[base + 1] == 0:
+                if arena[base + 1] + arena[base + 2] == 0:
                     continue
                 third = np.uint64(0)
+                third_kind = np.int32(-1)
                 farthest = np.int64(place + 2)
                 if place + 2 < end:
-                    third = bits[of_type[type_ids[place + 2]]]
-                if arena[base + 2] == 0 and heads.masks[slot] & third == 0:
-                    continue
+                    third_kind = of_type[type_ids[place + 2]]
+                    third = bits[third_kind]
+                if arena[base + 3] == 0:
+                    mask = np.uint64(arena[base + 4]) | np.uint64(arena[base + 5]) << np.uint64(31)
+                    if (mask | np.uint64(arena[base + 6]) << np.uint64(62)) & third == 0:
+                        continue
                 depth = 0
-                for at in range(nodes_at, nodes_at + 2 * arena[base + 1], 2):
+                edges_at = nodes_at
+                nodes_at += 2 * arena[base + 1]
+                if third_kind >= 0:
+                    for at in range(edges_at, nodes_at, 2):
+                        symbol = arena[at]
+                        if (
+                            classes.holds[third_kind, symbol >> 6] >> np.uint64(symbol & 63)
+                        ) & one == 0:
+                            continue
+                        child = np.int64(arena[at + 1])
+                        if child >= 0:
+                            stack_nodes[depth] = child
+                            stack_places[depth] = place + 3
+                            depth += 1
+                            continue
+                        begins = True
+                        pattern = ~child
+                        if best[pattern] >> RANK_BITS != stamp:
+                            best[pattern] = (stamp << RANK_BITS) | rank
+                            touched[found] = pattern
+                            found += 1
+                for at in range(nodes_at, nodes_at + 2 * arena[base + 2], 2):
                     node = arena[at]
                     if node >= 0 or rules.masks[~node] & third != 0:
                         stack_nodes[depth] = node
@@ -307,4 +334,4 @@ def collect(  # noqa: PLR0915, PLR0917
             if extent == EXTENT_ALL:
                 total = _select(hits, offsets[row - low], total, rules)
         offsets[row - low + 1] = total
-    return hits[:total].copy(), offsets
+    return hits[:total], offsets

@@ -189,8 +189,9 @@ def write_formats(
     highs = tokens.row_offsets[matches.rows] + matches.ends
     word_of = np.zeros(len(tokens.types), np.int32)
     asked = has[keys]
+    types = tokens.types
     for number in _types_between(lows[asked], highs[asked], tokens):
-        word_of[number] = words.setdefault(tokens.types[number].text, len(words))
+        word_of[number] = words.setdefault(types.words[types.word_of[number]], len(words))
     is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
     kinds = np.array([_edges(word) for word in words], np.uint8)
     described, offsets, done = _describe_slots(

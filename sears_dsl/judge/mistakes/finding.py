@@ -38,7 +38,7 @@ def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
         >>> mistakes(tagger.tokenize(texts), tagger)
         {1: [2], 2: [2]}
     """
-    words = [kind.text for kind in tokens.types]
+    words = tokens.types.texts()
     asks = np.array([_may_be_wrong(word) for word in words], np.bool_)[tokens.type_ids]
     rows = [row for row in _rows_with(tokens, asks) if _wants_tags(tokens, row, asks, words)]
     if not rows:

@@ -25,7 +25,7 @@ from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Words
 from sears_dsl.tagging.fast.weights import load
-from sears_dsl.tagging.tokens import Tokens, TokenType
+from sears_dsl.tagging.tokens import Tokens, TokenTypes, dense
 
 # What this module does with the tags; to be raised whenever that changes.
 _ADAPTER = 1
@@ -153,7 +153,6 @@ class _Types:
     def __init__(self, words: Words, pairs: Sequence[tuple[str, str]]) -> None:
         self.words = words
         self.pairs = pairs
-        self._made: dict[int, TokenType] = {}
 
     def tokens(self, texts: Sequence[str], cut: Cut, pair_ids: NDArray[np.int64] | None) -> Tokens:
         """One batch; without tags where no pairs are given."""
@@ -161,19 +160,21 @@ class _Types:
         if pair_ids is not None:
             codes += pair_ids
         distinct, type_ids = _number(codes)
-        made = self._made
-        listed = distinct.tolist()
-        unseen = [code for code in listed if code not in made]
-        spelled = self.words.texts([code // len(self.pairs) for code in unseen])
-        for code, text in zip(unseen, spelled, strict=True):
-            made[code] = TokenType(text, *self.pairs[code % len(self.pairs)])
+        numbers, pair_of = np.divmod(distinct, len(self.pairs))
+        words, word_of = _number(numbers)
+        pairs, pair_of = dense(pair_of, len(self.pairs))
         return Tokens(
             texts=texts,
             row_offsets=cut.row_offsets,
             starts=cut.starts,
             ends=cut.ends,
             type_ids=type_ids,
-            types=list(map(made.__getitem__, listed)),
+            types=TokenTypes(
+                self.words.texts(words.tolist()),
+                word_of,
+                list(map(self.pairs.__getitem__, pairs.tolist())),
+                pair_of,
+            ),
             tagged=pair_ids is not None,
         )
 
