@@ -50,6 +50,7 @@ import joblib
 from benchmarks.quality_models import TRAINERS, Model
 from benchmarks.record import ROOT, Row, data_file, write_record
 from benchmarks.small_reader import read_squad
+from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.catalogue import shipped
 from sears_dsl.effects.evidence import hold_out
 from sears_dsl.engine.matcher import compile_rules
@@ -57,7 +58,6 @@ from sears_dsl.engine.matches import Edit
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.predictor import Comparison, answers_equal
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.vetting.agreement import cohen_kappa
 

@@ -42,11 +42,11 @@ from benchmarks.noisy_squad import (
 )
 from benchmarks.record import Row, write_record
 from benchmarks.small_reader import Sure, train
+from sears_dsl.answers import answer_f1, answers_equal
 from sears_dsl.auditing.failures.instances import Feature, LearningRows
 from sears_dsl.auditing.failures.learning import fold_interval, learn, numbers_of
 from sears_dsl.auditing.slicing.computed import Computed, read_slicings
 from sears_dsl.batch.share import Share
-from sears_dsl.models.predictor import answer_f1, answers_equal
 from sears_dsl.models.vote import common_words
 from sears_dsl.runtime.journal import RunJournal
 

@@ -24,12 +24,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.record import Row, data_file, write_record
+from sears_dsl.answers import answers_equal
 from sears_dsl.auditing.failures.instances import Feature, LearningRows
 from sears_dsl.auditing.failures.learning import fold_interval, learn
 from sears_dsl.auditing.slicing.computed import Computed, SliceValue, read_slicings
 from sears_dsl.auditing.slicing.parts import in_order
 from sears_dsl.data.labelled import LabelledRows, read_labelled
-from sears_dsl.models.predictor import Answer, answers_equal
+from sears_dsl.models.predictor import Answer
 
 SOURCE = "squad/dev-v1.1.json"
 TYPE, LENGTH, AGREEMENT = "first-word(question)", "words(answer)", "agreement(answers)"

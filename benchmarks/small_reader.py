@@ -27,8 +27,8 @@ import numpy as np
 
 from benchmarks.record import data_file
 from benchmarks.span_ranker import LONGEST, TABLE, best_span, learn, marginals
+from sears_dsl.answers import answer_f1, answers_equal
 from sears_dsl.models.certainty import from_distributions, from_top
-from sears_dsl.models.predictor import answer_f1, answers_equal
 
 __all__ = ["Question", "SmallReader", "Sure", "evaluate", "read_squad", "train"]
 

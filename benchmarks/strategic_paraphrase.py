@@ -28,11 +28,12 @@ from benchmarks.noise_grid import over_paragraphs
 from benchmarks.noisy_squad import TEST, TRAIN, Asked, Paraphrases, paragraphs_of, questions_of
 from benchmarks.record import Row, write_record
 from benchmarks.small_reader import SmallReader, train
+from sears_dsl.answers import answer_f1, answers_equal
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.discovery.strategic import Reworded, StrategicSettings, reword
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Answer, answer_f1, answers_equal
+from sears_dsl.models.predictor import Answer
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.loading import load_tagger
 

@@ -19,7 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Layers from the bottom; a module imports its own layer and lower ones only.
 LAYERS = [
     {"errors", "defaults", "highlighting"},
-    {"runtime", "statistics"},
+    {"runtime", "statistics", "answers"},
     {"language", "data", "tagging"},
     {"engine"},
     {"rule_tests", "catalogue", "glossary", "batch", "generating", "models", "project"},

@@ -29,11 +29,11 @@ from sears_dsl.runtime.extras import need_audit, need_discovery
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sears_dsl.answers import Comparison
     from sears_dsl.auditing.document import AuditDocument, RuleRecord, Verdict
     from sears_dsl.auditing.robustness import Robustness
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.models.predictor import Comparison
     from sears_dsl.paraphrasing.plugins import AnyScorer
     from sears_dsl.tagging.tagger import Tagger
 
@@ -309,7 +309,14 @@ def audit(
         data = read_once(data)
         columns = read_slicings(data, slices, options=ReadOptions(limit=limit))
         rows = labelled_rows(
-            data, text=text, label=label, also=also, protect=protect, spans=spans, limit=limit
+            data,
+            text=text,
+            label=label,
+            also=also,
+            protect=protect,
+            spans=spans,
+            comparison=comparison,
+            limit=limit,
         )
         show = shown(on_progress)
         show("loading the model", 0, None)

@@ -29,6 +29,7 @@ from sears_dsl.runtime.extras import need_discovery
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.parts import Parts, PartsChoice
     from sears_dsl.discovery.result.found import Discovery, FoundRule
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
-    from sears_dsl.models.predictor import Comparison
     from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer
     from sears_dsl.tagging.tagger import Tagger
 
@@ -361,7 +361,8 @@ def discover(
         )  # fmt: skip
         data = read_once(data)
         rows = labelled_rows(
-            data, text=text, label=label, also=also, protect=protect, spans=spans, limit=limit,
+            data, text=text, label=label, also=also, protect=protect, spans=spans,
+            comparison=comparison, limit=limit,
             sample=sample, seed=seed,
         )  # fmt: skip
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)
@@ -502,7 +503,7 @@ def adversaries(
         )  # fmt: skip
         rows = labelled_rows(
             read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
-            limit=limit, sample=sample, seed=seed,
+            comparison=comparison, limit=limit, sample=sample, seed=seed,
         )  # fmt: skip
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from sears_dsl.errors import DataError, ModelError, SearsError, TaggerError, UsageError
 
 if TYPE_CHECKING:
+    from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.protection import Protection
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
-    from sears_dsl.models.predictor import Comparison
     from sears_dsl.tagging.tagger import Tagger
 
 AnyRules: TypeAlias = "Ruleset | str | Path | Sequence[Ruleset | str | Path]"
@@ -131,6 +131,7 @@ def labelled_rows(
     also: Sequence[str] = (),
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
+    comparison: Comparison = "exact",
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
@@ -139,11 +140,13 @@ def labelled_rows(
 
     Args:
         data: rows, as `open_rows` takes them.
-        text: the column that rules rewrite; None for the one that can be meant.
+        text: the column that rules rewrite, ``"a,b"`` for either of two, ``"a+b"`` for both; None
+            for the one that can be meant.
         label: the column of labels; None for none. Of pairs it is the second of each.
         also: further columns that the model reads.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns that point into it, as `protection_of` takes them.
+        comparison: which kind of answers the labels are.
         limit: so many rows, the first ones.
         sample: so many rows, drawn at random.
         seed: of that draw.
@@ -152,6 +155,7 @@ def labelled_rows(
         DataError: this is no dataset, or a column is not there or holds something else.
         UsageError: arguments that are no names of columns.
     """
+    from sears_dsl.answers import check_comparison
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.labelled import read_labelled
 
@@ -162,6 +166,7 @@ def labelled_rows(
         label=used_label(data, label),
         also=also,
         protection=protection_of(protect, spans),
+        comparison=check_comparison(comparison),
         options=ReadOptions(limit=limit),
     )
     for sentence in () if rows.guards is None else rows.guards.notes:

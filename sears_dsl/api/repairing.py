@@ -29,10 +29,10 @@ from sears_dsl.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sears_dsl.answers import Comparison
     from sears_dsl.data.protection import Protection
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.models.predictor import Comparison
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings, RuleRepair
@@ -359,7 +359,7 @@ def fix(
         with open_experiment(
             training, held_out, rules, rulesets, text=text, label=label, also=also, train=train,
             seed=seed, protection=settings.protection, oracle=oracle, same_rows=same_rows,
-            tagger=tagger,
+            comparison=comparison, tagger=tagger,
         ) as (inputs, notes):  # fmt: skip
             done, participants = repair_model(
                 inputs,
@@ -388,9 +388,11 @@ def open_experiment(
     protection: Protection,
     oracle: AnyOracle | None,
     same_rows: bool,
+    comparison: Comparison,
     tagger: Tagger | str | None,
 ) -> Iterator[tuple[ExperimentInputs, Sequence[str]]]:
     """What is trained on and asked about, and what a reader has to know."""
+    from sears_dsl.answers import check_comparison
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.data.table import read_table
     from sears_dsl.engine.matcher import compile_rules
@@ -410,23 +412,30 @@ def open_experiment(
     table = read_table(training)
     columns = columns_of(table, text=text, label=named)
     rows = read_labelled(
-        held_out, column=columns.text, label=named, also=also, protection=protection
+        held_out,
+        column=columns.text,
+        label=named,
+        also=also,
+        protection=protection,
+        comparison=check_comparison(comparison),
     )
     files, digests = origins_of(rules, rulesets)
     notes = check_origin(files, rows, digests=digests, allowed=same_rows)
     with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
         inputs = ExperimentInputs(
             training=table, held_out=rows, matcher=matcher, columns=columns,
-            trainer=_trainer(train, columns), folder=Path(folder),
+            trainer=_trainer(train, columns, also=also, comparison=comparison), folder=Path(folder),
             oracle=None if oracle is None else open_oracle(oracle, rulesets),
         )  # fmt: skip
         yield inputs, notes
 
 
-def _trainer(train: object, columns: TableColumns) -> Trainer:
+def _trainer(
+    train: object, columns: TableColumns, *, also: Sequence[str], comparison: Comparison
+) -> Trainer:
     from sears_dsl.repair.trainers import BuiltInTrainer, GivenTrainer
 
     label = columns.label or ""
     if train is None:
         return BuiltInTrainer(text=columns.text, label=label)
-    return GivenTrainer(train, text=columns.text, label=label)
+    return GivenTrainer(train, text=columns.text, label=label, also=also, comparison=comparison)

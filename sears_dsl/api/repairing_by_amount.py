@@ -13,9 +13,9 @@ from sears_dsl.api.results import Bars, RulesetsResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sears_dsl.answers import Comparison
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.models.predictor import Comparison
     from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount
     from sears_dsl.repair.report import RepairParticipants
     from sears_dsl.tagging.tagger import Tagger
@@ -196,7 +196,7 @@ def fix_by_amount(
         with open_experiment(
             training, held_out, rules, rulesets, text=text, label=label, also=also, train=train,
             seed=seed, protection=settings.protection, oracle=None, same_rows=same_rows,
-            tagger=tagger,
+            comparison=comparison, tagger=tagger,
         ) as (inputs, notes):  # fmt: skip
             done, participants = amounts_of_noise(
                 inputs,

@@ -27,8 +27,8 @@ from sears_dsl.runtime.extras import need_discovery, need_vetting
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sears_dsl.answers import Comparison
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.models.predictor import Comparison
     from sears_dsl.paraphrasing.plugins import AnyScorer
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.vetting.merging import Judged, ReviewOutcome
@@ -310,7 +310,7 @@ def vet(
             compile_rules([ruleset], tagger=chosen, sources=sources_of([ruleset]))
             rows = labelled_rows(
                 read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
-                limit=limit,
+            comparison=comparison, limit=limit,
             )  # fmt: skip
             show("loading the model", 0, None)
             predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)

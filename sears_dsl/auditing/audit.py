@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sears_dsl.answers import Comparison
 from sears_dsl.auditing.decision import decide
 from sears_dsl.auditing.document import (
     EQUIVALENT,
@@ -53,7 +54,7 @@ from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.predictor import REFUSED, Comparison
+from sears_dsl.models.predictor import REFUSED
 from sears_dsl.statistics import mean_interval
 
 #: From this confidence on a model counts as sure of an answer.
@@ -400,6 +401,11 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         notes.append(f"{left_out:,} rewrites were left out, since they would touch a span.")
     if data.guards is not None:
         notes += data.guards.notes
+    if data.numbers is not None and data.numbers.count(1) > 1:
+        notes.append(
+            f"Each row of the file is there {data.numbers.count(1)} times, once for each of the "
+            f"columns that a rule may rewrite: {data.column}."
+        )
     if not gates.any_limit:
         notes.append(
             f"No limit is set: q tells whether a rule fails on more than {told(gates.tolerated)} "

@@ -243,7 +243,7 @@ class AuditDocument(_Record):
     model: str
     data: DataIdentity
     labelled: bool
-    comparison: Literal["exact", "squad"]
+    comparison: str
     rulesets: tuple[RulesetIdentity, ...]
     tagger: str
     scope: Literal["first", "all"]

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.answers import answers_equal
 from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.semantic import (
     ConstantAnswer,
@@ -30,7 +31,6 @@ from sears_dsl.auditing.semantic import (
 from sears_dsl.auditing.shares import Share
 from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
-from sears_dsl.models.predictor import answers_equal
 from sears_dsl.runtime.array_types import Flags
 
 About: TypeAlias = Literal[

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sears_dsl.answers import Comparison
 from sears_dsl.auditing.audit import SURE_FROM, Circumstances, audit
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
@@ -36,7 +37,6 @@ from sears_dsl.language.check_noise import draws
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Comparison
 from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger, identity_of
 

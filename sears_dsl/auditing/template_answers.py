@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.robustness import (
     About,
@@ -43,7 +44,7 @@ from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import Template
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, answers_equal
+from sears_dsl.models.predictor import REFUSED, Predictor
 from sears_dsl.runtime.array_types import Flags
 
 #: What parts of an audit that are templates beside rows of data are called.

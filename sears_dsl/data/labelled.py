@@ -1,14 +1,19 @@
 """A labelled dataset, read whole: the rows that a model is asked about, and what is right.
 
 In: a file or rows in memory, the column that rules rewrite, the column of labels. Out:
-`LabelledRows`. Always holds: rows are in the order of the data; a row's columns are text; `digest`
-depends on the texts and labels alone, not on the file's name, format or order of columns. Costs the
-memory of the rows: discovery looks at all of them at once.
+`LabelledRows`. Always holds: rows are in the order of the data; a row's columns are text, in the
+order of the data; `digest` depends on the texts and labels alone, not on the file's name, format or
+order of columns. Costs the memory of the rows: discovery looks at all of them at once.
+
+Of pairs of texts, rules rewrite one column, ``premise``; either, ``premise,hypothesis``, and each
+pair is there twice, once for each column that a rewrite may change; or both as one text,
+``premise+hypothesis``, of which the model gets its parts back.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -18,11 +23,15 @@ from typing import Any
 
 import numpy as np
 
+from sears_dsl.answers import COMPARISON_FORMS, Comparison, most_given, written_answer
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import default_column, require_column
-from sears_dsl.data.protection import Guards, Protection
+from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
+
+#: Between the parts of a text that stands in several columns; no rule may change it.
+BETWEEN_PARTS = "\n\n"
 
 _NOTHING = Protection()
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -34,12 +43,14 @@ class LabelledRows:
 
     Attributes:
         rows: column → text, for each row.
-        column: the column that rules rewrite.
+        column: the column that rules rewrite; as it was written, where there are several.
         labels: for each row the answers that count as right (one label; of SQuAD several
             answers); None where the data has no labels, so that the model's own answer counts.
         path: as the user named the file.
         numbers: for each its number in the file, from 1, where not all are there.
         guards: what has to stay in the texts that rules rewrite; None where nothing has to.
+        rewritten_columns: for each row the columns whose text rules rewrite, several as one text;
+            None where that is ``column`` in all.
 
     Example:
         >>> data = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
@@ -55,6 +66,7 @@ class LabelledRows:
     path: str
     numbers: tuple[int, ...] | None = None
     guards: Guards | None = None
+    rewritten_columns: tuple[tuple[str, ...], ...] | None = None
 
     def number(self, place: int) -> int:
         """The number in the file, from 1, of the row at a place, from 0."""
@@ -95,7 +107,12 @@ class LabelledRows:
             self.path,
             tuple(map(self.number, places)),
             None if self.guards is None else self.guards.part(places),
+            None if self.rewritten_columns is None else tuple(map(self.columns_at, places)),
         )
+
+    def columns_at(self, place: int) -> tuple[str, ...]:
+        """The columns of a row whose text rules rewrite."""
+        return (self.column,) if self.rewritten_columns is None else self.rewritten_columns[place]
 
     def require_characters(self) -> None:
         """Say which text holds half a character: no file can hold what comes of it.
@@ -117,7 +134,10 @@ class LabelledRows:
     @cached_property
     def texts(self) -> list[str]:
         """The texts that rules rewrite."""
-        return [row[self.column] for row in self.rows]
+        return [
+            BETWEEN_PARTS.join(row[name] for name in self.columns_at(place))
+            for place, row in enumerate(self.rows)
+        ]
 
     def rewritten(self, places: Sequence[int], texts: Sequence[str]) -> list[dict[str, str]]:
         """Rows with other texts, as a model reads them.
@@ -131,10 +151,12 @@ class LabelledRows:
             >>> data.rewritten([0], ["A movie."])
             [{'text': 'A movie.', 'title': 'M'}]
         """
-        return [
-            {**self.rows[place], self.column: text}
-            for place, text in zip(places, texts, strict=True)
-        ]
+        done = []
+        for place, text in zip(places, texts, strict=True):
+            names = self.columns_at(place)
+            parts = [text] if len(names) == 1 else text.split(BETWEEN_PARTS)
+            done.append({**self.rows[place], **dict(zip(names, parts, strict=True))})
+        return done
 
     @cached_property
     def digest(self) -> str:
@@ -142,7 +164,8 @@ class LabelledRows:
         found = hashlib.sha256()
         for number, row in enumerate(self.rows):
             known = None if self.labels is None else self.labels[number]
-            line = json.dumps([self.column, row, known], sort_keys=True, ensure_ascii=False)
+            names = ",".join(self.columns_at(number))
+            line = json.dumps([names, row, known], sort_keys=True, ensure_ascii=False)
             found.update(line.encode("utf-8", "surrogatepass") + b"\n")
         return found.hexdigest()
 
@@ -164,6 +187,7 @@ def read_labelled(
     label: str | None = None,
     also: Sequence[str] = (),
     protection: Protection = _NOTHING,
+    comparison: Comparison = "exact",
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> LabelledRows:
@@ -171,12 +195,14 @@ def read_labelled(
 
     Args:
         source: a file, or rows in memory, as `open_rows` takes them.
-        column: the column that rules rewrite; None for the only one that can be meant.
+        column: the column that rules rewrite; ``a,b`` for either of two, ``a+b`` for both; None for
+            the only one that can be meant.
         label: the column of labels; None for data without labels.
         also: further columns that the model reads, such as the context of a question.
         protection: what has to stay in the texts that rules rewrite. A row of a SQuAD file is a
             question with its own copy of the context: its own answers have to stay there, as
             ``sears apply`` has it.
+        comparison: which kind of answers the labels are.
         format_name: the format, where the file's name does not tell.
         options: how it is read.
 
@@ -197,31 +223,112 @@ def read_labelled(
     """
     dataset = open_rows(source, format_name=format_name, options=options)
     path = dataset.path
-    for name in (*filter(None, (column, label)), *also):
+    sets = None if column is None else column_sets(column, dataset.names)
+    for name in (*itertools.chain(*sets or ()), *filter(None, [label]), *also):
         require_column(dataset.names, name, where=path)
-    chosen = column or _text_column(dataset.first, label=label, where=path)
+    sets = sets or ((_text_column(dataset.first, label=label, where=path),),)
+    chosen = column or sets[0][0]
     protection = protection.of_format(dataset.format_name)
-    protection.check(dataset.names, column=chosen, also=also, where=path)
+    for name in itertools.chain(*sets):
+        protection.check(dataset.names, column=name, also=also, where=path)
     cells: dict[str, list[Any]] = {name: [] for name in protection.needed}
+    wanted = {*itertools.chain(*sets), *also}
+    read = [name for name in dataset.names if name in wanted]
     rows: list[Mapping[str, str]] = []
     labels: list[tuple[str, ...]] = []
     for batch in dataset.batches():
         for index in range(batch.rows):
             where = f"{path}: row {batch.row_number(index)}"
-            rows.append({name: _text(batch, name, index, where) for name in (chosen, *also)})
+            rows.append({name: _text(batch, name, index, where) for name in read})
             if label is not None:
-                labels.append(label_alternatives(_value(batch, label, index), f"{where}: {label}"))
+                value, place = _value(batch, label, index), f"{where}: {label}"
+                labels.append(label_alternatives(value, place, comparison=comparison))
         for name, values in cells.items():
             values.extend(batch.columns.get(name, [None] * batch.rows))
     if not rows:
         raise DataError(f"{path} has no rows", help="give at least one row")
-    guards = None
-    if protection:
-        texts = [row[chosen] for row in rows]
-        guards = Guards.of(texts, cells, column=chosen, protection=protection, where=path)
+    known = tuple(labels) if label is not None else None
+    if sets == ((chosen,),):
+        guards = None
+        if protection:
+            texts = [row[chosen] for row in rows]
+            guards = Guards.of(texts, cells, column=chosen, protection=protection, where=path)
+        return LabelledRows(tuple(rows), chosen, known, path, guards=guards)
+    return _of_several(rows, known, cells, sets, column=chosen, protection=protection, path=path)
+
+
+def column_sets(column: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The columns that rules rewrite: ``a,b`` are either of two, ``a+b`` both as one text.
+
+    A column that is called so itself is meant.
+
+    Example:
+        >>> column_sets("a,b", ["a", "b"]), column_sets("a+b", ["a", "b"])
+        ((('a',), ('b',)), (('a', 'b'),))
+        >>> column_sets("a,b", ["a,b"])
+        (('a,b',),)
+    """
+    if column in names:
+        return ((column,),)
+    each = tuple(tuple(name.strip() for name in one.split("+")) for one in column.split(","))
+    return tuple(dict.fromkeys(each))
+
+
+def _of_several(
+    rows: Sequence[Mapping[str, str]],
+    labels: Sequence[tuple[str, ...]] | None,
+    cells: Mapping[str, Sequence[Any]],
+    sets: Sequence[tuple[str, ...]],
+    *,
+    column: str,
+    protection: Protection,
+    path: str,
+) -> LabelledRows:
+    """Each row as often as there are sets of columns, so that a rewrite changes one of them."""
+    guards: list[Guard] = []
+    kept: list[Mapping[str, Any]] = []
+    for number, row in enumerate(rows, start=1):
+        own = {name: cells[name][number - 1] for name in protection.needed}
+        for names in sets:
+            parts = [row[name] for name in names]
+            if len(parts) > 1 and any(BETWEEN_PARTS in part for part in parts):
+                raise DataError(
+                    f"{path}: row {number}: an empty line stands in the text, and empty lines part "
+                    f"{' and '.join(names)}",
+                    help="take empty lines out of the texts, or have either column rewritten: "
+                    + ",".join(names),
+                )
+            guards.append(_joined_guard(own, names, parts, protection))
+            kept.append(own)
+    count = len(sets)
     return LabelledRows(
-        tuple(rows), chosen, tuple(labels) if label is not None else None, path, guards=guards
+        tuple(row for row in rows for _ in sets),
+        column,
+        None if labels is None else tuple(each for each in labels for _ in sets),
+        path,
+        tuple(number for number in range(1, len(rows) + 1) for _ in sets),
+        Guards(protection, sets[0][0], guards, kept),
+        tuple(sets) * len(rows) if count else None,
     )
+
+
+def _joined_guard(
+    cells: Mapping[str, Any], names: Sequence[str], parts: Sequence[str], protection: Protection
+) -> Guard:
+    """What has to stay in a text of several columns: what has to stay in each, and their border."""
+    protected: list[tuple[int, int]] = []
+    carried: list[tuple[int, int]] = []
+    absent = misplaced = ""
+    at = 0
+    for name, part in zip(names, parts, strict=True):
+        own = protection.guard(cells, column=name, text=part)
+        protected += [(at + start, at + end) for start, end in own.protected]
+        carried += [(at + start, at + end) for start, end in own.carried]
+        absent, misplaced = absent or own.absent, misplaced or own.misplaced
+        at += len(part) + len(BETWEEN_PARTS)
+        if at < sum(map(len, parts)) + len(BETWEEN_PARTS) * (len(parts) - 1):
+            protected.append((at - len(BETWEEN_PARTS), at))
+    return Guard(BETWEEN_PARTS.join(parts), protected, carried, absent, misplaced)
 
 
 def read_texts(source: object, *, column: str | None = None, like: str | None = None) -> list[str]:
@@ -270,12 +377,18 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
     return value
 
 
-def label_alternatives(value: Any, where: str) -> tuple[str, ...]:
+def label_alternatives(
+    value: Any, where: str, *, comparison: Comparison = "exact"
+) -> tuple[str, ...]:
     """The labels that count as right: a scalar is one; a list holds several, as SQuAD's answers.
+
+    Of a set, of entities and of numbers the whole value is one; of what ten people answered about a
+    picture (``vqa``) those count that three gave.
 
     Args:
         value: as a file has it.
         where: its place, for the message.
+        comparison: which kind of answers they are.
 
     Raises:
         DataError: it is no label.
@@ -284,8 +397,21 @@ def label_alternatives(value: Any, where: str) -> tuple[str, ...]:
         >>> label_alternatives(1, "row 1"), label_alternatives([{"text": "red"}], "row 2")
         (('1',), ('red',))
     """
+    if comparison in ("set", "entities") or comparison.startswith("within:"):
+        plain = value.tolist() if hasattr(value, "tolist") else value
+        written = written_answer(plain, comparison)
+        if written is not None:
+            return (written,)
+        raise DataError(
+            f"{where} is {value!r:.80}, which is no answer to compare by `{comparison}`",
+            help=COMPARISON_FORMS[comparison.partition(":")[0]],
+        )
     if isinstance(value, Mapping):
-        value = value.get("text", value)
+        value = value.get("text", value.get("answer", value))
+    if comparison == "vqa" and isinstance(value, list | tuple):
+        given = [answer for each in value for answer in label_alternatives(each, where)]
+        if given:
+            return most_given(given)
     if isinstance(value, (list, tuple)):
         answers = [answer for each in value for answer in label_alternatives(each, where)]
         if answers:

@@ -5,6 +5,7 @@ caller gave is never changed in place; a span that carries its text must find it
 These forms are known, and each is written back in the form that it had:
 
     [[3, 8], [12, 15]]                                      pairs of start and end
+    [[3, 8, "LOC"]]                                         entities, as the models under test
     [{"start": 3, "end": 8, "label": "LOC"}]                entities; other keys are kept
     [{"text": "Paris", "answer_start": 3}]                  answers of a SQuAD file
     {"text": ["Paris"], "answer_start": [3]}                answers of SQuAD as published on hubs
@@ -156,13 +157,13 @@ def _places(value: Any) -> Iterator[_Place]:
             yield _Place(item, "answer_start", None, str(item["text"]))
         elif isinstance(item, dict) and {"start", "end"} <= item.keys():
             yield _Place(item, "start", "end", None)
-        elif isinstance(item, list) and len(item) == 2:
+        elif isinstance(item, list) and len(item) in (2, 3):
             yield _Place(item, 0, 1, None)
         else:
             raise DataError(
                 f"{str(item)[:60]!r} is no span",
-                help="a span is [start, end], or an object with start and end, or with "
-                "answer_start and text",
+                help="a span is [start, end], [start, end, label], or an object with start and "
+                "end, or with answer_start and text",
             )
 
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sears_dsl.answers import Comparison
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import default_column, require_column
-from sears_dsl.data.labelled import label_alternatives
+from sears_dsl.data.labelled import column_sets, label_alternatives
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
@@ -67,8 +68,12 @@ class Table:
                 )
         return [value or "" for value in values]
 
-    def labels(self, column: str) -> list[str]:
+    def labels(self, column: str, *, comparison: Comparison = "exact") -> list[str]:
         """The labels of a column as text: the first of several; empty where a row has none.
+
+        Args:
+            column: its name.
+            comparison: which kind of answers they are.
 
         Raises:
             DataError: there is no such column, or a value is no label.
@@ -76,7 +81,9 @@ class Table:
         values = self.columns[require_column(tuple(self.columns), column, where=self.path)]
         place = f"{self.path}: {column} of row"
         return [
-            "" if value in (None, "") else label_alternatives(value, f"{place} {number}")[0]
+            ""
+            if value is None or value == ""
+            else label_alternatives(value, f"{place} {number}", comparison=comparison)[0]
             for number, value in enumerate(values, start=1)
         ]
 
@@ -162,6 +169,9 @@ def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:
         DataError: it is not there, or several can be meant.
     """
     if chosen is not None:
-        return require_column(tuple(table.columns), chosen, where=table.path)
+        for names in column_sets(chosen, tuple(table.columns)):
+            for name in names:
+                require_column(tuple(table.columns), name, where=table.path)
+        return chosen
     others = {name: values for name, values in table.columns.items() if name != label}
     return default_column(Batch(0, len(table), others), where=table.path)

@@ -32,12 +32,13 @@ from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 
 if TYPE_CHECKING:
+    from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.judge.readings import Reading
     from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.models.cached import CachedPredictor
-    from sears_dsl.models.predictor import Comparison, Predictor
+    from sears_dsl.models.predictor import Predictor
     from sears_dsl.paraphrasing.remembered import ParaphraseSource
     from sears_dsl.paraphrasing.team import Team
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import AskedModel
@@ -30,7 +31,7 @@ from sears_dsl.engine.rewrite.span_map import SpanMap, apply_edits
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import REFUSED, Answer, Comparison, answers_equal
+from sears_dsl.models.predictor import REFUSED, Answer
 from sears_dsl.paraphrasing.remembered import (
     ParaphraseSource,
     remembered_paraphrases_without,

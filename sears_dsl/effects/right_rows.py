@@ -16,12 +16,13 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.answers import Comparison, answers_equal, carried_back
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.asked_model import AskedModel, Questions
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
-from sears_dsl.models.predictor import REFUSED, Comparison, Predictor, Row, answers_equal
+from sears_dsl.models.predictor import REFUSED, Predictor, Row
 
 # Rows that a model is tried on before anything else begins, and of these asked about again.
 _TRIED = 16
@@ -198,7 +199,9 @@ class RightRows:
             numbers: which right rows.
             texts: the text that each has instead.
         """
-        return self._model.labels(self._rows(numbers, texts))
+        answers = self._model.labels(self._rows(numbers, texts))
+        pairs = zip(numbers, texts, answers, strict=True)
+        return [self._carried_back(*each) for each in pairs]
 
     def ask_in_time(
         self,
@@ -219,7 +222,11 @@ class RightRows:
             on_progress: told how many of the distinct questions are answered.
         """
         rows = self._rows(numbers, texts)
-        return self._model.labels_in_time(rows, in_time=in_time, on_progress=on_progress)
+        answers = self._model.labels_in_time(rows, in_time=in_time, on_progress=on_progress)
+        return [
+            None if answer is None else self._carried_back(number, text, answer)
+            for number, text, answer in zip(numbers, texts, answers, strict=True)
+        ]
 
     def flips(self, numbers: Sequence[int], answers: Sequence[str | None]) -> NDArray[np.bool_]:
         """Which answers to rewritten right rows are not right any more; not those that lack.
@@ -239,6 +246,9 @@ class RightRows:
         return answer != REFUSED and not answers_equal(
             answer, self._labels[number], comparison=self._comparison
         )
+
+    def _carried_back(self, number: int, text: str, answer: str) -> str:
+        return carried_back(answer, self.texts[number], text, comparison=self._comparison)
 
     def _rows(self, numbers: Sequence[int], texts: Sequence[str]) -> list[Row]:
         return list(self._data.rewritten([self.positions[number] for number in numbers], texts))

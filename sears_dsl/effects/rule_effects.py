@@ -23,6 +23,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from sears_dsl.answers import Comparison, answers_equal, carried_back
 from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in, by_rule
@@ -30,16 +31,10 @@ from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit, Scope, Unit
+from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
-from sears_dsl.models.predictor import (
-    REFUSED,
-    Answer,
-    Comparison,
-    Predictor,
-    Row,
-    answers_equal,
-)
+from sears_dsl.models.predictor import REFUSED, Answer, Predictor, Row
 from sears_dsl.runtime.array_types import Flags, Floats, Int32Array
 
 #: Called with the name of a stage, and how many of how many are done.
@@ -262,6 +257,8 @@ def rule_effects(
     rows_of_rewrites = table.rows.tolist()
     asked = data.rewritten(rows_of_rewrites, table.texts)
     after = _answers(model, asked, "asking about rewrites", on_stage)
+    if comparison == "entities":
+        after = _carried_back(after, rewrites)
     before = [answers[row] for row in rows_of_rewrites]
     right_after = np.array(
         [
@@ -324,6 +321,20 @@ def rule_effects(
 def _answers(model: AskedModel, rows: Sequence[Row], stage: str, on_stage: OnStage) -> list[Answer]:
     on_stage(stage, 0, len(rows))
     return model.answers(rows, on_progress=partial(on_stage, stage))
+
+
+def _carried_back(answers: Sequence[Answer], rewrites: Rewrites) -> list[Answer]:
+    """Answers to distinct rewrites, with entities where they would stand in the originals."""
+    ones = dict(zip(rewrites.distinct().ids.tolist(), rewrites, strict=True))
+    return [
+        answer._replace(
+            label=carried_back(
+                answer.label, ones[number].original, ones[number].text, comparison="entities",
+                edits=ones[number].edits,
+            )
+        )
+        for number, answer in enumerate(answers)
+    ]  # fmt: skip
 
 
 def _confidences(answers: Sequence[Answer]) -> Floats | None:

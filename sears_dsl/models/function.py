@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
 from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.objects import load_object, object_name
@@ -26,6 +27,7 @@ class CallablePredictor:
             label and a confidence between 0.0 and 1.0.
         identity: how to know the model again; None takes its name, which is enough as long as
             predictions are not kept on disk.
+        comparison: which kind of answers it gives, as `sears_dsl.answers` has them.
 
     Raises:
         UsageError: neither a function nor an object with ``predict``, or a class.
@@ -36,8 +38,11 @@ class CallablePredictor:
         ['1', '0']
     """
 
-    def __init__(self, model: object, *, identity: str | None = None) -> None:
+    def __init__(
+        self, model: object, *, identity: str | None = None, comparison: Comparison = "exact"
+    ) -> None:
         self._function = _function(model)
+        self._comparison = comparison
         self._identity = identity or object_name(model)
 
     @property
@@ -61,7 +66,12 @@ class CallablePredictor:
         """
         if not rows:
             return []
-        return ask_answers(self._identity, rows, lambda: self._function(inputs_of(rows)))
+        return ask_answers(
+            self._identity,
+            rows,
+            lambda: self._function(inputs_of(rows)),
+            comparison=self._comparison,
+        )
 
 
 def inputs_of(rows: Sequence[Row]) -> list[str] | list[dict[str, str]]:
@@ -78,7 +88,7 @@ def inputs_of(rows: Sequence[Row]) -> list[str] | list[dict[str, str]]:
     return [dict(row) for row in rows]
 
 
-def load_callable(spec: str) -> CallablePredictor:
+def load_callable(spec: str, *, comparison: Comparison = "exact") -> CallablePredictor:
     """The predictor of ``module:object``, where the object may be dotted.
 
     Raises:
@@ -87,7 +97,7 @@ def load_callable(spec: str) -> CallablePredictor:
     """
     found, identity = load_object(spec, kind="model")
     try:
-        return CallablePredictor(found, identity=identity)
+        return CallablePredictor(found, identity=identity, comparison=comparison)
     except UsageError as error:
         raise UsageError(f"{spec}: {error.message}", help=error.help) from None
 

@@ -21,11 +21,13 @@ from transformers import (
     AutoConfig,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
     AutoTokenizer,
     pipeline,
 )
 from transformers.utils import logging
 
+from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.extraction import ExtractionPredictor
 from sears_dsl.models.labels import ask_answers
@@ -34,30 +36,46 @@ from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
 _BATCH_SIZE = 32
 _PAIR = 2
 _MARKS = 8
+# From this probability on a label is among several.
+_LIKELY = 0.5
+
+
+_PIPELINES: dict[str, tuple[Any, Any]] = {
+    "ForSequenceClassification": ("text-classification", AutoModelForSequenceClassification),
+    "ForTokenClassification": ("token-classification", AutoModelForTokenClassification),
+}
 
 
 class PipelinePredictor:
-    """A ``text-classification`` pipeline of transformers.
+    """A ``text-classification`` or ``token-classification`` pipeline of transformers.
 
     Args:
         classify: what ``transformers.pipeline("text-classification", …)`` gives.
         identity: how to know the model again; None takes the model's name.
+        comparison: which kind of answers is wanted: the most probable label; several labels, those
+            of at least one half; a number; or entities, which a token classifier gives.
 
     Raises:
         UsageError: another kind of pipeline, or a model that gives a number and no label.
     """
 
-    def __init__(self, classify: Any, *, identity: str | None = None) -> None:
-        if classify.task != "text-classification":
+    def __init__(
+        self, classify: Any, *, identity: str | None = None, comparison: Comparison = "exact"
+    ) -> None:
+        wanted = "token-classification" if comparison == "entities" else "text-classification"
+        if classify.task != wanted:
             raise UsageError(
-                f"a {classify.task} pipeline gives no labels",
-                help="use a text-classification pipeline, or wrap yours into a function",
+                f"a {classify.task} pipeline gives no "
+                + ("entities" if comparison == "entities" else "labels"),
+                help=f"use a {wanted} pipeline, or wrap yours into a function",
             )
-        if classify.model.config.num_labels < _PAIR:
+        if classify.model.config.num_labels < _PAIR and not comparison.startswith("within:"):
             raise UsageError(
                 "this model gives one number for a text and no label",
-                help="wrap it into a function that turns the number into a label",
+                help="compare numbers, --compare within:0.5, or wrap it into a function that turns "
+                "the number into a label",
             )
+        self._comparison = comparison
         self._classify = classify
         self._identity = identity or f"hf:{classify.model.name_or_path}"
         self._cut: set[str] = set()
@@ -103,11 +121,27 @@ class PipelinePredictor:
         return ask_answers(
             self._identity,
             rows,
-            lambda: [
-                (found["label"], float(found["score"]))
-                for found in self._classify(inputs, batch_size=size, truncation=True)
-            ],
+            lambda: self._found(inputs, size),
+            comparison=self._comparison,
         )
+
+    def _found(self, inputs: Sequence[str | dict[str, str]], size: int) -> list[Any]:
+        """Answers of the pipeline, of the kind that is wanted."""
+        if self._comparison == "entities":
+            grouped = self._classify(inputs, batch_size=size, aggregation_strategy="simple")
+            # Of one text some versions give its entities alone.
+            return [grouped] if grouped and isinstance(grouped[0], dict) else list(grouped)
+        options: dict[str, Any] = {"batch_size": size, "truncation": True}
+        if self._comparison == "set":
+            scored = self._classify(inputs, top_k=None, function_to_apply="sigmoid", **options)
+            return [
+                [each["label"] for each in of_row if each["score"] >= _LIKELY] for of_row in scored
+            ]
+        if self._comparison.startswith("within:"):
+            found = self._classify(inputs, function_to_apply="none", **options)
+            return [float(each["score"]) for each in found]
+        found = self._classify(inputs, **options)
+        return [(each["label"], float(each["score"])) for each in found]
 
     def _is_cut(self, row: Row) -> bool:
         """Whether a row has more pieces than the model reads."""
@@ -131,23 +165,30 @@ class PipelinePredictor:
         )
 
 
-def load_pipeline(name: str, *, download: bool = False, device: str | None = None) -> Predictor:
+def load_pipeline(
+    name: str,
+    *,
+    download: bool = False,
+    device: str | None = None,
+    comparison: Comparison = "exact",
+) -> Predictor:
     """The model in a folder, or of that name on the hub where it is on this machine already.
 
     Args:
         name: a folder, or a name such as ``distilbert-base-uncased-finetuned-sst-2-english``.
         download: fetch a named model that is not here.
         device: of torch; None takes a GPU where there is one.
+        comparison: which kind of answers is wanted.
 
     Raises:
         UsageError: no such folder or model here, or one for another task.
         ModelError: the files are there and cannot be read.
     """
     with _without_progress_bars():
-        return _loaded(name, download, device)
+        return _loaded(name, download, device, comparison)
 
 
-def _loaded(name: str, download: bool, device: str | None) -> Predictor:
+def _loaded(name: str, download: bool, device: str | None, comparison: Comparison) -> Predictor:
     local = Path(name).is_dir()
     options: dict[str, Any] = {
         "local_files_only": local or not download,
@@ -182,16 +223,14 @@ def _loaded(name: str, download: bool, device: str | None) -> Predictor:
             return ExtractionPredictor(
                 reader.eval().to(place), tokenizer, identity=_identity(name, config)
             )
-        if architecture.endswith("ForSequenceClassification"):
-            model = AutoModelForSequenceClassification.from_pretrained(
-                name, use_safetensors=True, **options
-            )
-            return PipelinePredictor(
-                pipeline(
-                    "text-classification", model=model.eval(), tokenizer=tokenizer, device=place
-                ),
-                identity=_identity(name, config),
-            )
+        for ending, (task, kind) in _PIPELINES.items():
+            if architecture.endswith(ending):
+                model = kind.from_pretrained(name, use_safetensors=True, **options)
+                return PipelinePredictor(
+                    pipeline(task, model=model.eval(), tokenizer=tokenizer, device=place),
+                    identity=_identity(name, config),
+                    comparison=comparison,
+                )
     except UsageError:
         raise
     # Likewise.
@@ -203,8 +242,8 @@ def _loaded(name: str, download: bool, device: str | None) -> Predictor:
         ) from error
     raise UsageError(
         f"{name} is a model of another kind: {architecture or 'it does not say which'}",
-        help="classification (…ForSequenceClassification) and question answering "
-        "(…ForQuestionAnswering) are known; wrap others into a function",
+        help="classification (…ForSequenceClassification, …ForTokenClassification) and question "
+        "answering (…ForQuestionAnswering) are known; wrap others into a function",
     )
 
 

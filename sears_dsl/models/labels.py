@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sears_dsl.answers import COMPARISON_FORMS, Comparison, written_answer
 from sears_dsl.errors import ModelError
 from sears_dsl.models.objects import listed, told_error
 from sears_dsl.models.predictor import Answer, Row
@@ -18,13 +19,20 @@ from sears_dsl.models.predictor import Answer, Row
 _SHOWN = 80
 
 
-def ask(model: str, rows: Sequence[Row], call: Callable[[], object]) -> list[str]:
+def ask(
+    model: str,
+    rows: Sequence[Row],
+    call: Callable[[], object],
+    *,
+    comparison: Comparison = "exact",
+) -> list[str]:
     """Call a model about some rows and check what it gives.
 
     Args:
         model: what to name it in messages.
         rows: the rows that the call is about.
         call: asks the model.
+        comparison: which kind of answers it gives.
 
     Raises:
         ModelError: the model raised (its error is chained), or gave no label for each row.
@@ -33,10 +41,16 @@ def ask(model: str, rows: Sequence[Row], call: Callable[[], object]) -> list[str
         >>> ask("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [1, 0])
         ['1', '0']
     """
-    return [answer.label for answer in ask_answers(model, rows, call)]
+    return [answer.label for answer in ask_answers(model, rows, call, comparison=comparison)]
 
 
-def ask_answers(model: str, rows: Sequence[Row], call: Callable[[], object]) -> list[Answer]:
+def ask_answers(
+    model: str,
+    rows: Sequence[Row],
+    call: Callable[[], object],
+    *,
+    comparison: Comparison = "exact",
+) -> list[Answer]:
     """`ask`, with the confidences that the model gave beside its labels.
 
     Raises:
@@ -58,7 +72,7 @@ def ask_answers(model: str, rows: Sequence[Row], call: Callable[[], object]) -> 
             help="try it on that text alone; what was predicted before is kept where there is a "
             "cache",
         ) from error
-    return answers_of(model, rows, given)
+    return answers_of(model, rows, given, comparison=comparison)
 
 
 def labels_of(model: str, rows: Sequence[Row], given: object) -> list[str]:
@@ -77,7 +91,9 @@ def labels_of(model: str, rows: Sequence[Row], given: object) -> list[str]:
     return [answer.label for answer in answers_of(model, rows, given)]
 
 
-def answers_of(model: str, rows: Sequence[Row], given: object) -> list[Answer]:
+def answers_of(
+    model: str, rows: Sequence[Row], given: object, *, comparison: Comparison = "exact"
+) -> list[Answer]:
     """The answers to the rows, out of what a model gave for them: labels, or labels in pairs.
 
     Raises:
@@ -100,7 +116,7 @@ def answers_of(model: str, rows: Sequence[Row], given: object) -> list[Answer]:
             f"  {_batch(rows)}",
             help="return one label for each text that it is given, in order, empty texts too",
         )
-    return [_answer(model, row, value) for row, value in zip(rows, values, strict=True)]
+    return [_answer(model, row, value, comparison) for row, value in zip(rows, values, strict=True)]
 
 
 def excerpt(row: Row) -> str:
@@ -109,31 +125,40 @@ def excerpt(row: Row) -> str:
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
-def _answer(model: str, row: Row, value: Any) -> Answer:
+def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
     """A label, or a pair of a label and a fraction; two fractions are probabilities and no pair."""
     if isinstance(value, list | tuple) and len(value) == 2:
-        label, confidence = map(_plain, value)
-        if isinstance(label, str | bool | int) and isinstance(confidence, float):
+        given, confidence = map(_plain, value)
+        label = written_answer(given, comparison)
+        if label is not None and isinstance(confidence, float):
             if not 0 <= confidence <= 1:
                 raise ModelError(
                     f"{model} gave {confidence!r} as its confidence in {excerpt(row)}",
                     help="a confidence is a probability, from 0.0 to 1.0",
                 )
-            return Answer(str(label), confidence)
-    return Answer(_label(model, row, value))
+            return Answer(label, confidence)
+    return Answer(_label(model, row, value, comparison))
 
 
 def _plain(value: Any) -> Any:
-    """Scalars of NumPy and torch as those of Python."""
+    """Scalars of NumPy and torch as those of Python, also those in lists and mappings."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
     item = getattr(value, "item", None)
     return item() if callable(item) and getattr(value, "shape", None) == () else value
 
 
-def _label(model: str, row: Row, value: Any) -> str:
+def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
     plain = _plain(value)
-    if isinstance(plain, str | bool | int):
-        return str(plain)
-    if plain is None:
+    label = written_answer(plain, comparison)
+    if label is not None:
+        return label
+    kind = comparison.partition(":")[0]
+    if kind in COMPARISON_FORMS:
+        advice = COMPARISON_FORMS[kind].replace("write", "return")
+    elif plain is None:
         advice = "return a label for every text; an empty answer is the empty string"
     elif isinstance(plain, float):
         advice = "numbers with a fraction are no labels: return the most probable label"

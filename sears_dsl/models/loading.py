@@ -22,9 +22,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Comparison, OnError, Predictor
+from sears_dsl.models.predictor import OnError, Predictor
 
 if TYPE_CHECKING:
     from sears_dsl.models.http.language_model import LanguageModel
@@ -68,7 +69,8 @@ def load_predictor(
             (``stop``) or is left out (``skip``).
         inputs: of ``file:``: where to write the rows that want predictions.
         download: of ``hf:NAME``: fetch a model that is not on this machine.
-        comparison: of ``vote:``: whether labels are counted, or the words of answers (``squad``).
+        comparison: which kind of answers it gives, as `sears_dsl.answers` has them; labels are
+            voted on whole, free answers word by word.
         announce: of ``llm:``: told before each round of questions what it will cost.
 
     Raises:
@@ -91,6 +93,7 @@ def load_predictor(
             load_predictor(
                 member,
                 batch_size=batch_size,
+                comparison=comparison,
                 download=download and member.startswith("hf:"),
             ).predictor
             for member in members
@@ -120,7 +123,7 @@ def load_predictor(
         _refuse({"batch size": batch_size}, spec, "models that are called")
         store = None
     if not isinstance(model, str):
-        return CachedPredictor(_given(model, store), store=store, batch_size=batch_size)
+        return CachedPredictor(_given(model, store, comparison), store=store, batch_size=batch_size)
     asked: Predictor
     if kind == "llm":
         asked = language_model(rest, timeout=timeout, retries=retries, connections=connections)
@@ -132,9 +135,10 @@ def load_predictor(
             timeout=timeout,
             retries=retries,
             connections=connections,
+            comparison=comparison,
         )
     else:
-        asked = _local(kind, rest, spec, inputs, download)
+        asked = _local(kind, rest, spec, inputs, download=download, comparison=comparison)
     return CachedPredictor(
         asked, store=store, batch_size=batch_size, on_error=on_error or "stop", announce=announce
     )
@@ -155,7 +159,7 @@ def _members(spec: str, rest: str) -> list[str]:
     return members
 
 
-def _given(model: object, store: PredictionStore | None) -> Predictor:
+def _given(model: object, store: PredictionStore | None, comparison: Comparison) -> Predictor:
     """What asks an object of Python."""
     from sears_dsl.models.function import CallablePredictor  # noqa: PLC0415 - as in `_local`
 
@@ -176,22 +180,30 @@ def _given(model: object, store: PredictionStore | None) -> Predictor:
     if library == "transformers" and hasattr(model, "task"):
         from sears_dsl.models.huggingface import PipelinePredictor  # noqa: PLC0415
 
-        return PipelinePredictor(model, identity=identity)
+        return PipelinePredictor(model, identity=identity, comparison=comparison)
     # An estimator, also one that only looks like scikit-learn's, may want data frames, and says how
     # sure it is.
     if not isinstance(model, type) and hasattr(model, "predict") and hasattr(model, "fit"):
         from sears_dsl.models.scikit import EstimatorPredictor  # noqa: PLC0415
 
-        return EstimatorPredictor(model, identity=identity)
-    return CallablePredictor(model, identity=identity)
+        return EstimatorPredictor(model, identity=identity, comparison=comparison)
+    return CallablePredictor(model, identity=identity, comparison=comparison)
 
 
-def _local(kind: str, rest: str, spec: str, inputs: Path | None, download: bool) -> Predictor:
+def _local(
+    kind: str,
+    rest: str,
+    spec: str,
+    inputs: Path | None,
+    *,
+    download: bool,
+    comparison: Comparison,
+) -> Predictor:
     # Each kind brings libraries of its own, so its module is imported when it is asked for.
     if kind == "sklearn":
         from sears_dsl.models.scikit import load_estimator  # noqa: PLC0415
 
-        return load_estimator(Path(rest))
+        return load_estimator(Path(rest), comparison=comparison)
     if kind == "hf":
         try:
             _check_transformers_model(rest, download=download)
@@ -201,14 +213,14 @@ def _local(kind: str, rest: str, spec: str, inputs: Path | None, download: bool)
                 f"{spec}: transformers and torch are not installed ({error})",
                 help="pip install 'sears-dsl[discovery]'",
             ) from error
-        return load_pipeline(rest, download=download)
+        return load_pipeline(rest, download=download, comparison=comparison)
     if kind == "file":
         from sears_dsl.models.prediction_file import FilePredictor  # noqa: PLC0415
 
         return FilePredictor(Path(rest), inputs=inputs)
     from sears_dsl.models.function import load_callable  # noqa: PLC0415
 
-    return load_callable(spec)
+    return load_callable(spec, comparison=comparison)
 
 
 def _check_transformers_model(name: str, *, download: bool) -> None:
@@ -243,6 +255,7 @@ def _endpoint(
     timeout: float | None,
     retries: int | None,
     connections: int | None,
+    comparison: Comparison,
 ) -> Predictor:
     try:
         from sears_dsl.models.http.endpoint import HttpPredictor  # noqa: PLC0415
@@ -259,6 +272,7 @@ def _endpoint(
         timeout=30.0 if timeout is None else timeout,
         retries=3 if retries is None else retries,
         connections=4 if connections is None else connections,
+        comparison=comparison,
     )
 
 

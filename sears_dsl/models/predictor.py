@@ -1,4 +1,4 @@
-"""What a model under test is to the rest of the package, and when two answers are the same.
+"""What a model under test is to the rest of the package.
 
 In: rows, each a mapping from column to text. Out: one label or answer a row, a string, or an
 `Answer`, which also says how sure the model is. Always holds: nothing here knows what kind of model
@@ -10,9 +10,6 @@ or two a row.
 from __future__ import annotations
 
 import json
-import re
-import string
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -22,17 +19,11 @@ from sears_dsl.errors import ModelError
 #: Column → text, what a model is asked about.
 Row: TypeAlias = Mapping[str, str]
 
-#: How a prediction is compared with the gold: labels exactly, answers as SQuAD does.
-Comparison = Literal["exact", "squad"]
-
 #: What becomes of a run when a model refuses a text.
 OnError = Literal["stop", "skip"]
 
 #: Stands for the answer to a text that the model refused and that is skipped; no label equals it.
 REFUSED = "(refused by the model)"
-
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 class Answer(NamedTuple):
@@ -140,60 +131,3 @@ def row_key(row: Row) -> str:
     """
     content = json.dumps(dict(row), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def normalized_answer(answer: str) -> str:
-    """An answer as SQuAD's evaluation compares it.
-
-    Lower case, without ASCII punctuation, without the articles, single spaces.
-
-    Example:
-        >>> normalized_answer("The  Denver Broncos!")
-        'denver broncos'
-    """
-    bare = answer.lower().translate(_PUNCTUATION)
-    return " ".join(_ARTICLES.sub(" ", bare).split())
-
-
-def answers_equal(
-    prediction: str, gold: str | Sequence[str], *, comparison: Comparison = "exact"
-) -> bool:
-    """Whether a prediction is the gold label, or one of the gold answers.
-
-    Args:
-        prediction: what a model gave.
-        gold: the right label or answer, or several that are equally right.
-        comparison: ``exact`` for labels; ``squad`` for answers of question answering.
-
-    Example:
-        >>> answers_equal("the cat.", ["A cat", "cats"], comparison="squad")
-        True
-        >>> answers_equal("the cat.", "cat")
-        False
-    """
-    golds = (gold,) if isinstance(gold, str) else gold
-    if comparison == "exact":
-        return prediction in golds
-    own = normalized_answer(prediction)
-    return any(own == normalized_answer(answer) for answer in golds)
-
-
-def answer_f1(prediction: str, gold: str | Sequence[str]) -> float:
-    """How far the words of an answer are those of the best gold answer, from 0 to 1.
-
-    The harmonic mean of precision and recall over normalized words, as in SQuAD's evaluation.
-
-    Example:
-        >>> round(answer_f1("the Denver team", ["Denver Broncos", "Broncos"]), 2)
-        0.5
-    """
-    golds = (gold,) if isinstance(gold, str) else gold
-    own = normalized_answer(prediction).split()
-    return max((_overlap(own, normalized_answer(answer).split()) for answer in golds), default=0.0)
-
-
-def _overlap(own: list[str], gold: list[str]) -> float:
-    if not own or not gold:
-        return float(own == gold)
-    common = (Counter(own) & Counter(gold)).total()
-    return 2 * common / (len(own) + len(gold))

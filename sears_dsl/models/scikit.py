@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import inputs_of
 from sears_dsl.models.labels import ask, ask_answers
@@ -38,7 +39,9 @@ class EstimatorPredictor:
         ['positive']
     """
 
-    def __init__(self, estimator: Any, *, identity: str | None = None) -> None:
+    def __init__(
+        self, estimator: Any, *, identity: str | None = None, comparison: Comparison = "exact"
+    ) -> None:
         kind = type(estimator)
         if not callable(getattr(estimator, "predict", None)):
             raise UsageError(
@@ -46,6 +49,7 @@ class EstimatorPredictor:
                 help="save the whole pipeline, the vectorizer and the classifier",
             )
         self._estimator = estimator
+        self._comparison = comparison
         self._identity = identity or f"{kind.__module__}:{kind.__qualname__}"
 
     @property
@@ -61,7 +65,12 @@ class EstimatorPredictor:
         """
         if not rows:
             return []
-        return ask(self._identity, rows, lambda: self._estimator.predict(self._inputs(rows)))
+        return ask(
+            self._identity,
+            rows,
+            lambda: self._estimator.predict(self._inputs(rows)),
+            comparison=self._comparison,
+        )
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The labels, each with its probability where the estimator has ``predict_proba``.
@@ -71,7 +80,7 @@ class EstimatorPredictor:
         """
         labels = self.predict(rows)
         # Some estimators have the method only under some settings; scikit-learn hides it then.
-        if not rows or not hasattr(self._estimator, "predict_proba"):
+        if self._comparison != "exact" or not rows or not hasattr(self._estimator, "predict_proba"):
             return [Answer(label) for label in labels]
         return ask_answers(self._identity, rows, lambda: self._with_probabilities(rows, labels))
 
@@ -95,7 +104,7 @@ class EstimatorPredictor:
         return DataFrame([dict(row) for row in rows])
 
 
-def load_estimator(path: Path) -> EstimatorPredictor:
+def load_estimator(path: Path, *, comparison: Comparison = "exact") -> EstimatorPredictor:
     """The estimator in a file; naming the file is the permission to unpickle it.
 
     Raises:
@@ -125,5 +134,7 @@ def load_estimator(path: Path) -> EstimatorPredictor:
             "versions?",
         ) from error
     return EstimatorPredictor(
-        estimator, identity=f"sklearn:{path} ({sha256(content).hexdigest()[:12]})"
+        estimator,
+        identity=f"sklearn:{path} ({sha256(content).hexdigest()[:12]})",
+        comparison=comparison,
     )

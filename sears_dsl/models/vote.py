@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sears_dsl.models.predictor import Comparison, Predictor, Row
+from sears_dsl.answers import Comparison, is_of_words
+from sears_dsl.models.predictor import Predictor, Row
 
 __all__ = ["VotingPredictor", "common_words", "most_frequent"]
 
@@ -29,14 +30,14 @@ class VotingPredictor:
 
     def __init__(self, models: Sequence[Predictor], *, comparison: Comparison = "exact") -> None:
         self._models = tuple(models)
-        self._together = most_frequent if comparison == "exact" else common_words
+        self._together = common_words if is_of_words(comparison) else most_frequent
         self._comparison = comparison
 
     @property
     def identity(self) -> str:
         """Those of the models, in order, and what they vote on."""
         names = ", ".join(model.identity for model in self._models)
-        return f"vote:({names})" + (" on words" if self._comparison == "squad" else "")
+        return f"vote:({names})" + (" on words" if is_of_words(self._comparison) else "")
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """What the models say together of each row.

@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from sears_dsl.answers import Comparison, answers_equal, is_of_words
 from sears_dsl.batch.guarding import chained
 from sears_dsl.batch.share import TextShare
 from sears_dsl.data.protection import Protection
@@ -29,7 +30,6 @@ from sears_dsl.data.table import Table, guards_of
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.models.predictor import Comparison, answers_equal
 from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmented import TableColumns, new_ids
 from sears_dsl.repair.expansion import expectations_of
@@ -255,7 +255,7 @@ def measure_amounts(
         )  # fmt: skip
         answers[amount].append(both)
     if "vote" in settings.amounts:
-        together = most_frequent if settings.comparison == "exact" else common_words
+        together = common_words if is_of_words(settings.comparison) else most_frequent
         voters = [answers[each] for each in _VOTERS]
         answers["vote"] = [
             [

@@ -33,7 +33,7 @@ class TableColumns:
     """Which columns matter.
 
     Attributes:
-        text: the column that rules rewrite.
+        text: the column that rules rewrite; ``a,b`` for either of two.
         label: the column of labels; None for none.
         id: the column of ids; None for none.
     """
@@ -111,8 +111,10 @@ def augmented(
     )
     new = [expansion.rewrites[place] for place, _ in chosen]
     rows = [each.row for each in new]
-    changed: dict[str, Sequence[Any]] = {columns.text: [each.text for each in new]}
-    if columns.label is not None:
+    changed: dict[str, Sequence[Any]] = {}
+    if columns.text in table.columns:
+        changed[columns.text] = [each.text for each in new]
+    if columns.label is not None and any(each.label is not None for each in new):
         values = table.columns[columns.label]
         named = dict(zip(table.labels(columns.label), values, strict=True))
         changed[columns.label] = [

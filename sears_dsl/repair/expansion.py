@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sears_dsl.batch.guarding import guarded
-from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.data.protection import Guards
+from sears_dsl.data.labelled import LabelledRows, column_sets
+from sears_dsl.data.protection import Guards, Protection
+from sears_dsl.data.table import Table, guards_of
 from sears_dsl.effects.applications import applications_in
 from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import Matcher
@@ -44,7 +45,8 @@ class Rewritten:
         text: the new text.
         rules: the rules that write it, by position.
         label: the label that it should have; None for the row's own.
-        moved: column → new value, of the columns that point into the text.
+        moved: column → new value, of the columns that point into the text; where either of several
+            columns is rewritten, of that column too.
     """
 
     row: int
@@ -173,6 +175,64 @@ def expand(
             label = None if expected == own else expected
             rewrites.append(Rewritten(row, text, tuple(rules), label, moved.get(place, {})))
     return Expansion(rewrites, rule_ids, Counter(done.rules.tolist()), left_out)
+
+
+def expand_table(
+    matcher: Matcher,
+    table: Table,
+    *,
+    column: str,
+    protection: Protection,
+    labels: Sequence[str] | None,
+    known: Sequence[str] = (),
+    oracle: Oracle | None = None,
+    scope: Scope = "first",
+    unit: Unit | None = None,
+) -> Expansion:
+    """`expand` of a table's column, or of either of several, ``premise,hypothesis``.
+
+    Of several, a new row says in ``moved`` what its column became.
+
+    Args:
+        matcher: the rules.
+        table: the rows.
+        column: the column that rules rewrite, or several.
+        protection: what has to stay in the texts.
+        labels: of each row, as `expand` takes them.
+        known: all labels that there are.
+        oracle: rejects rewrites.
+        scope: as `expand` takes it.
+        unit: likewise.
+
+    Raises:
+        UsageError: two columns are to be rewritten as one; and what `expand` raises.
+    """
+    sets = column_sets(column, tuple(table.columns))
+    if any(len(names) > 1 for names in sets):
+        raise UsageError(
+            f"{column}: a new row has one rewritten text",
+            help="have either of them rewritten: " + column.replace("+", ","),
+        )
+    parts = {
+        name: expand(
+            matcher, table.texts(name), labels=labels, known=known, oracle=oracle, column=name,
+            guards=guards_of(table, protection, column=name), scope=scope, unit=unit,
+        )
+        for (name,) in sets
+    }  # fmt: skip
+    if len(parts) == 1:
+        return parts[column]
+    changed, left_out = Counter[int](), Counter[str]()
+    for part in parts.values():
+        changed.update(part.changed)
+        left_out.update(part.left_out)
+    rewrites = [
+        replace(each, moved={**each.moved, name: each.text})
+        for name, part in parts.items()
+        for each in part.rewrites
+    ]
+    ids = next(iter(parts.values())).rule_ids
+    return Expansion(sorted(rewrites, key=lambda each: each.row), ids, changed, left_out)
 
 
 def _moved(done: Rewrites, guards: Guards | None) -> dict[int, Mapping[str, Any]]:

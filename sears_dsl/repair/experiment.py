@@ -13,22 +13,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
-from typing import Literal, TypeAlias
+from itertools import chain, product
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.answers import Comparison, answers_equal, carried_back
+from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.protection import Protection
-from sears_dsl.data.table import Table, guards_of
+from sears_dsl.data.table import Table
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.models.predictor import Comparison, answers_equal
 from sears_dsl.repair.augmented import Augmented, augmented, duplicated
 from sears_dsl.repair.choice import ALL, Amount
-from sears_dsl.repair.expansion import Expansion, expand
+from sears_dsl.repair.expansion import Expansion, expand, expand_table
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
@@ -183,24 +183,26 @@ def repair(
         raise UsageError(
             "an error needs labels to be measured against", help="name their column with --label"
         )
-    labels = training.labels(columns.label)
+    labels = training.labels(columns.label, comparison=settings.comparison)
     known = list(dict.fromkeys(filter(None, labels)))
-    _check_labels(held_out, known, training.path)
-    rewritten_by = partial(
-        expand, inputs.matcher, known=known, oracle=inputs.oracle, column=columns.text,
-        scope=settings.scope, unit=settings.unit,
-    )  # fmt: skip
-    added = rewritten_by(
-        training.texts(columns.text), labels=labels,
-        guards=guards_of(training, settings.protection, column=columns.text),
-    )  # fmt: skip
-    asked = rewritten_by(
-        held_out.texts, labels=[of_row[0] for of_row in held_out.labels], guards=held_out.guards
+    if settings.comparison == "exact":
+        _check_labels(held_out, known, training.path)
+    chosen: dict[str, Any] = {
+        "known": known, "oracle": inputs.oracle, "column": columns.text, "scope": settings.scope,
+        "unit": settings.unit,
+    }  # fmt: skip
+    added = expand_table(
+        inputs.matcher, training, labels=labels, protection=settings.protection, **chosen
     )
+    asked = expand(
+        inputs.matcher, held_out.texts, labels=[of_row[0] for of_row in held_out.labels],
+        guards=held_out.guards, **chosen,
+    )  # fmt: skip
     added.require_some(training.path)
     asked.require_some(held_out.path)
     work = _Work(inputs, added, settings)
-    seen = {*training.texts(columns.text)}
+    names = chain(*column_sets(columns.text, tuple(training.columns)))
+    seen = {text for name in names for text in training.texts(name)}
     answers = _answers(work, asked, journal=journal, tell=on_training)
     items = _Items(held_out, asked, settings.comparison)
     wrong = {variant: items.wrong(each) for variant, each in answers.items()}
@@ -308,6 +310,7 @@ class _Items:
         self._labels = held_out.labels or ()
         self._rewrites = asked.rewrites
         self._comparison = comparison
+        self._texts = held_out.texts
         self.all_rows = np.arange(len(held_out.rows))
         self._rows = np.array([each.row for each in asked.rewrites], np.int64)
 
@@ -318,7 +321,14 @@ class _Items:
             for each in self._rewrites
         ]
         rows = [self._differ(each.rows, self._labels) for each in answers]
-        return np.array(rows), np.array([self._differ(e.rewrites, of_rewrites) for e in answers])
+        carried = [self._carried_back(each.rewrites) for each in answers]
+        return np.array(rows), np.array([self._differ(each, of_rewrites) for each in carried])
+
+    def _carried_back(self, answers: Sequence[str]) -> list[str]:
+        return [
+            carried_back(answer, self._texts[to.row], to.text, comparison=self._comparison)
+            for to, answer in zip(self._rewrites, answers, strict=True)
+        ]
 
     def right_before(self, wrong: _Flags) -> _Flags:
         """For each rewrite whether its row is right: bool (seeds, rewrites)."""

@@ -12,11 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 from sears_dsl import __version__
 from sears_dsl.batch.recipes import rules_digest
 from sears_dsl.data.dataset import require_column
+from sears_dsl.data.labelled import column_sets
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.table import Table, guards_of, text_column
 from sears_dsl.effects.oracle import Oracle
@@ -28,7 +30,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.amounts import Amounts, AmountSettings, OnAmount, measure_amounts
 from sears_dsl.repair.augmented import Augmented, TableColumns, augmented, named_rules
 from sears_dsl.repair.choice import ALL, Amount
-from sears_dsl.repair.expansion import expand
+from sears_dsl.repair.expansion import expand_table
 from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repair
 from sears_dsl.repair.report import RepairParticipants, augmentation_record
 from sears_dsl.repair.train_command import CommandTrainer
@@ -116,14 +118,14 @@ def augment_table(
         DataError: no rule changes a row, or the oracle rejects every rewrite.
         ModelError: the oracle fails.
     """
-    guards = guards_of(table, choices.protection, column=columns.text)
-    made = expand(
+    guards = _guards_of_each(table, choices.protection, column=columns.text)
+    made = expand_table(
         matcher,
-        table.texts(columns.text),
-        guards=guards,
+        table,
+        column=columns.text,
+        protection=choices.protection,
         labels=None if columns.label is None else table.labels(columns.label),
         oracle=oracle,
-        column=columns.text,
         scope=choices.scope,
         unit=choices.unit,
     )
@@ -151,11 +153,11 @@ def augment_table(
                 name: getattr(choices, name)
                 for name in ("only_new", "balanced", "seed", "scope", "unit")
             },
-            **_protected(guards),
+            **_protected(guards[0] if guards else None),
             **({} if oracle is None else {"oracle": oracle.identity}),
         },
         left_out=made.left_out,
-        notes=() if guards is None else guards.notes,
+        notes=tuple(note for each in guards for note in each.notes),
     )
     return done, record
 
@@ -253,10 +255,17 @@ def _participants(
 def _guard_notes(inputs: ExperimentInputs, protection: Protection) -> Iterator[str]:
     """What a reader has to know of values that are not in their texts."""
     training, held_out = inputs.training, inputs.held_out
-    guards = guards_of(training, protection, column=inputs.columns.text)
-    for rows, path in ((guards, training.path), (held_out.guards, held_out.path)):
+    own = _guards_of_each(training, protection, column=inputs.columns.text)
+    for rows, path in (*((each, training.path) for each in own), (held_out.guards, held_out.path)):
         for sentence in () if rows is None else rows.notes:
             yield f"{path}: {sentence}."
+
+
+def _guards_of_each(table: Table, protection: Protection, *, column: str) -> list[Guards]:
+    """What has to stay in each column that is rewritten; nothing where nothing has to."""
+    names = chain(*column_sets(column, tuple(table.columns)))
+    found = (guards_of(table, protection, column=name) for name in names)
+    return [each for each in found if each is not None]
 
 
 def _task(participants: RepairParticipants, settings: RepairSettings, *, drawing: bool) -> str:

@@ -12,14 +12,17 @@ import pickle
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
-from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.answers import Comparison
+from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.table import Table
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.models.function import inputs_of
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.objects import object_name, told_error
 from sears_dsl.models.predictor import Predictor, Row
@@ -213,8 +216,11 @@ class GivenTrainer:
         train: a function of texts, labels and a seed that gives a model, as `load_predictor` takes
             it; or an estimator of scikit-learn that is fitted anew each time, with every
             ``random_state`` in it set to the seed.
-        text: the column of texts.
+        text: the column of texts; ``a,b`` of either of two that rules rewrite.
         label: the column of labels.
+        also: further columns that the model reads. Where it reads several the function gets a list
+            of dictionaries, column → text, in the place of texts.
+        comparison: which kind of answers it gives.
 
     Raises:
         UsageError: it is neither.
@@ -228,7 +234,15 @@ class GivenTrainer:
         ['positive']
     """
 
-    def __init__(self, train: object, *, text: str, label: str) -> None:
+    def __init__(
+        self,
+        train: object,
+        *,
+        text: str,
+        label: str,
+        also: Sequence[str] = (),
+        comparison: Comparison = "exact",
+    ) -> None:
         fits = hasattr(train, "fit") and hasattr(train, "get_params")
         if isinstance(train, type) or not (fits or callable(train)):
             raise UsageError(
@@ -239,6 +253,8 @@ class GivenTrainer:
         self._train: Any = _fitting(train) if fits else train
         self._text = text
         self._label = label
+        self._also = tuple(also)
+        self._comparison = comparison
         self.identity = object_name(train)
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
@@ -248,13 +264,20 @@ class GivenTrainer:
             ModelError: the training failed, or gave no model.
         """
         try:
-            model = self._train(table.texts(self._text), table.labels(self._label), seed)
+            labels = table.labels(self._label, comparison=self._comparison)
+            model = self._train(self._inputs(table), labels, seed)
         except Exception as error:
             raise ModelError(
                 f"{self.identity} failed: {told_error(error)}",
                 help="it is called with a list of texts, a list of labels and a seed",
             ) from error
-        return load_predictor(model)
+        return load_predictor(model, comparison=self._comparison)
+
+    def _inputs(self, table: Table) -> list[str] | list[dict[str, str]]:
+        read = {*chain(*column_sets(self._text, tuple(table.columns))), *self._also}
+        names = [name for name in table.columns if name in read]
+        rows = zip(*map(table.texts, names), strict=True)
+        return inputs_of([dict(zip(names, row, strict=True)) for row in rows])
 
 
 def _fitting(estimator: Any) -> Callable[[list[str], list[str], int], object]:

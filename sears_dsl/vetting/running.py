@@ -36,11 +36,11 @@ from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.web.server import application
 
 if TYPE_CHECKING:
+    from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.models.cached import CachedPredictor
-    from sears_dsl.models.predictor import Comparison
 
 
 @dataclass(frozen=True, slots=True)

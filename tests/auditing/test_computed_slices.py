@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import sears_dsl as sears
+from sears_dsl.answers import answers_equal
 from sears_dsl.auditing.slicing.computed import Computed, computed, read_slicings
 from sears_dsl.auditing.slicing.slices import SliceResult, slice_results, slicings
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.models.predictor import REFUSED, Answer, answers_equal
+from sears_dsl.models.predictor import REFUSED, Answer
 
 DATA = Path(os.environ.get("SEARS_DATA", Path(__file__).parents[3] / "shared" / "data"))
 ROWS: list[dict[str, Any]] = [

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sears_dsl.answers import answer_f1, answers_equal, normalized_answer
 from sears_dsl.errors import ModelError
 from sears_dsl.models.labels import ask, labels_of
-from sears_dsl.models.predictor import answer_f1, answers_equal, normalized_answer, row_key
+from sears_dsl.models.predictor import row_key
 
 ROWS = [{"text": "Good."}, {"text": "Bad."}]
 TEXTS = st.text(max_size=12)

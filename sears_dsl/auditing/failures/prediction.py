@@ -105,6 +105,7 @@ def _audited_rows(audit: AuditDocument, data: object, format_name: str | None) -
         column=audit.data.column,
         label=audit.data.label,
         also=audit.data.also,
+        comparison=audit.comparison,
         format_name=format_name,
         options=ReadOptions(limit=audit.data.rows),
     )

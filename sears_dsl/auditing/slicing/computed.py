@@ -26,12 +26,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sears_dsl.answers import normalized_answer
 from sears_dsl.auditing.slicing.parts import EMPTY, largest, parts_of, quarters
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.models.predictor import REFUSED, Answer, normalized_answer
+from sears_dsl.models.predictor import REFUSED, Answer
 from sears_dsl.runtime.extras import load_textstat
 
 SliceValue: TypeAlias = float | str | None

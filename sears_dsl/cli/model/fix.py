@@ -19,6 +19,7 @@ from sears_dsl.cli.options.augmentation import (
     recipe_and_tagger,
     refuse_overwriting,
 )
+from sears_dsl.cli.options.model import compare_option
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.unfinished import resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
@@ -66,8 +67,7 @@ if TYPE_CHECKING:
               "all rules applied.")  # fmt: skip
 @click.option("--also", multiple=True, metavar="COLUMN",
               help="A further column that the model reads; repeatable.")  # fmt: skip
-@click.option("--compare", type=click.Choice(["exact", "squad"]), default="exact",
-              show_default=True, help="How an answer is compared with the label.")  # fmt: skip
+@compare_option
 @click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model.")
 @click.option("--save-model", type=FilePath(),
               help="Where to keep the repaired model of the first seed.")  # fmt: skip
@@ -228,6 +228,7 @@ def _read_held_out(
         label=columns.label,
         also=options["also"],
         protection=protection,
+        comparison=options["compare"],
         format_name=options["input_format"],
     )
 
@@ -283,7 +284,12 @@ def _trainer(
     return CommandTrainer(
         options["command"],
         options["model"],
-        load=partial(load_predictor, store=store, batch_size=options["batch_size"]),
+        load=partial(
+            load_predictor,
+            store=store,
+            batch_size=options["batch_size"],
+            comparison=options["compare"],
+        ),
         format="jsonl" if training.format == "squad" else training.format,
     )
 

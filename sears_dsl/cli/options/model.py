@@ -33,6 +33,15 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
 
 _BEAM_WIDTH = 30
+
+
+def _comparison(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """A comparison of answers."""
+    from sears_dsl.answers import check_comparison
+
+    return check_comparison(value)
+
+
 protection_options: tuple[Callable[[Any], Any], ...] = (
     click.option("--protect", multiple=True, metavar="COLUMN",
                  help="A column whose content must stay intact in the rewritten text; repeatable."),
@@ -56,14 +65,19 @@ _OF_RULES = (
     click.option("--data", metavar="FILE", help="The labelled rows; templates need none."),
     click.option("--model", metavar="SPEC", help=f"{_MODELS} Templates need none."),
 )
+compare_option = click.option(
+    "--compare", callback=_comparison, default="exact", show_default=True, metavar="KIND",
+    help="How an answer is compared with the label: exact, squad, vqa, set, entities, or "
+    "within:AMOUNT for numbers."
+)  # fmt: skip
 _DATA: tuple[Callable[[Any], Any], ...] = (
-    click.option("--column", help="The column that rules rewrite."),
+    click.option("--column", help="The column that rules rewrite; a,b for either of two, a+b for "
+                 "both."),
     click.option("--label", help="The column of labels; without, the model's own answers count."),
     click.option("--also", multiple=True, metavar="COLUMN",
                  help="A further column that the model reads; repeatable."),
     *protection_options,
-    click.option("--compare", type=click.Choice(["exact", "squad"]), default="exact",
-                 show_default=True, help="How an answer is compared with the label."),
+    compare_option,
     click.option("--format", "input_format", help="Format of the data, where its name does not "
                  "tell."),
     click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows, the "
@@ -178,6 +192,7 @@ def read_data(options: dict[str, Any]) -> LabelledRows:
         label=options["label"],
         also=options["also"],
         protection=Protection.parse(options["protect"], options["spans"]),
+        comparison=options["compare"],
         format_name=options["input_format"],
         options=ReadOptions(limit=options["limit"]),
     )

@@ -13,12 +13,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl.answers import Comparison
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.settings import Order
 from sears_dsl.errors import DataError
-from sears_dsl.models.predictor import Comparison
 from sears_dsl.runtime.documents import read_document
 from sears_dsl.runtime.writing import write_atomically
 

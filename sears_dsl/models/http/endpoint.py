@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap
 from sears_dsl.models.http.posting import Posting
@@ -34,6 +35,7 @@ class HttpPredictor:
         retries: how often to try again.
         connections: threads that may ask at the same time.
         pause: waits so many seconds.
+        comparison: which kind of answers it gives, as `sears_dsl.answers` has them.
 
     Raises:
         UsageError: no such address or options, or a header's variable is not set.
@@ -49,7 +51,9 @@ class HttpPredictor:
         retries: int = 3,
         connections: int = 4,
         pause: Callable[[float], None] = time.sleep,
+        comparison: Comparison = "exact",
     ) -> None:
+        self._comparison = comparison
         self._request = request or RequestMap()
         self._response = response or ResponseMap()
         many = [
@@ -115,7 +119,8 @@ class HttpPredictor:
         """
         if not rows:
             return []
-        answers = answers_of(self._posting.place, rows, self._given(rows))
+        given = self._given(rows)
+        answers = answers_of(self._posting.place, rows, given, comparison=self._comparison)
         return [Answer(self._response.named(label), sure) for label, sure in answers]
 
     def _given(self, rows: Sequence[Row]) -> Any:

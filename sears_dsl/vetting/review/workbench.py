@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.answers import Comparison, answers_equal, carried_back
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
@@ -32,7 +33,7 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Comparison, Row, answers_equal
+from sears_dsl.models.predictor import Row
 from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
@@ -310,6 +311,13 @@ class Workbench:
     def _with_answers(self, effects: RuleTable, answers: Sequence[str | None]) -> RuleTable:
         rows = effects.applications.rows.tolist()
         expectations = _expectations(effects)
+        texts = self.data.texts
+        answers = [
+            answer and carried_back(answer, texts[row], rewritten, comparison=self._comparison)
+            for row, rewritten, answer in zip(
+                rows, effects.applications.texts, answers, strict=True
+            )
+        ]
         flips = [
             answer is not None and row in self._number and self._fails(row, answer, expect)
             for row, answer, expect in zip(rows, answers, expectations, strict=True)

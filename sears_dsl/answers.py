@@ -1,0 +1,335 @@
+"""Labels and answers: how each kind of them is written as text, and when two are the same.
+
+In: what a model gave or a file holds, and a comparison. Out: text; whether two texts mean the same
+answer. Always holds: a comparison is a name, with its amount where it has one, so that it goes
+through files and options as it is; equal answers have equal text but where the comparison says
+otherwise; what is no answer of its kind is None, for the caller to say where it stood. Costs
+microseconds an answer; entities of rewritten texts cost an alignment of the two texts.
+
+    exact        labels, character by character
+    squad        free answers, as SQuAD's evaluation has it; several may be right
+    vqa          free answers, as the evaluation of VQA has it: what three of ten people said
+    within:0.5   numbers, at most so far apart; ``within:10%`` of the right one
+    set          several labels, in any order
+    entities     places in the text with a label each; those of a rewritten text are carried back
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from math import isfinite
+from typing import Any, TypeAlias
+
+from sears_dsl.errors import UsageError
+
+#: ``exact``, ``squad``, ``vqa``, ``set``, ``entities``, or ``within:`` with an amount.
+Comparison: TypeAlias = str
+
+COMPARISONS = "exact, squad, vqa, set, entities, or within:AMOUNT such as within:0.5 or within:10%"
+
+#: How answers of the kinds that are no plain text are written in a file.
+COMPARISON_FORMS = {
+    "set": "write the labels of a row as a list, or with | between them; none is an empty list",
+    "entities": "write [start, end, label] for each entity, in characters of the text, in a list",
+    "within": "write one number a row",
+}
+
+_WITHIN = re.compile(r"within:(\d+(?:\.\d+)?)(%?)")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS)} | {"none": "0"}
+# VQA's evaluation calls an answer right that three of ten people gave.
+_ENOUGH_PEOPLE = 3
+_BETWEEN_LABELS = "|"
+_LABEL_KEYS = ("label", "entity_group", "entity", "type")
+_PIECES = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+def check_comparison(comparison: str) -> Comparison:
+    """The comparison of a name.
+
+    Raises:
+        UsageError: there is none of that name.
+
+    Example:
+        >>> check_comparison("within:10%")
+        'within:10%'
+    """
+    if comparison in ("exact", "squad", "vqa", "set", "entities") or _WITHIN.fullmatch(comparison):
+        return comparison
+    raise UsageError(f"{comparison!r} is no comparison of answers", help=f"write {COMPARISONS}")
+
+
+def is_of_words(comparison: Comparison) -> bool:
+    """Whether answers are free text, whose words can be voted on."""
+    return comparison in ("squad", "vqa")
+
+
+# ---------------------------------------------------------------- written
+
+
+def written_answer(value: Any, comparison: Comparison = "exact") -> str | None:
+    """What a model gave or a file holds as the text of one answer; None where it is none.
+
+    Args:
+        value: plain Python: text, number, truth value, list, mapping.
+        comparison: numbers may have fractions ``within:``; a ``set`` is a list of labels or has
+            them between ``|``; ``entities`` are a list of ``[start, end, label]`` or of mappings
+            with these, or the JSON of that.
+
+    Example:
+        >>> written_answer(["sports", "news"], "set"), written_answer(0.5, "within:1")
+        ('news|sports', '0.5')
+        >>> written_answer([{"start": 0, "end": 5, "entity_group": "LOC"}], "entities")
+        '[[0, 5, "LOC"]]'
+        >>> written_answer(0.5)
+    """
+    if comparison == "set":
+        return _written_set(value)
+    if comparison == "entities":
+        return _written_entities(value)
+    if comparison.startswith("within:"):
+        number = _number(value)
+        return None if number is None else str(value)
+    return str(value) if isinstance(value, str | bool | int) else None
+
+
+def _written_set(value: Any) -> str | None:
+    values = value.split(_BETWEEN_LABELS) if isinstance(value, str) else value
+    if isinstance(values, bool | int):
+        values = [values]
+    if not isinstance(values, Sequence) or isinstance(values, bytes):
+        return None
+    if not all(isinstance(each, str | bool | int) for each in values):
+        return None
+    return _BETWEEN_LABELS.join(sorted({str(each).strip() for each in values} - {""}))
+
+
+def _written_entities(value: Any) -> str | None:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value) if value.strip() else []
+        except ValueError:
+            return None
+    if not isinstance(value, Sequence):
+        return None
+    found = [_entity(each) for each in value]
+    if None in found:
+        return None
+    return json.dumps(sorted(filter(None, found)), ensure_ascii=False)
+
+
+def _entity(value: Any) -> tuple[int, int, str] | None:
+    if isinstance(value, Mapping):
+        label = next((value[key] for key in _LABEL_KEYS if key in value), "")
+        parts: Sequence[Any] = (value.get("start"), value.get("end"), label)
+    elif isinstance(value, Sequence) and not isinstance(value, str) and len(value) in (2, 3):
+        parts = (*value, "")[:3]
+    else:
+        return None
+    start, end, label = parts
+    if not (isinstance(start, int) and isinstance(end, int) and 0 <= start <= end):
+        return None
+    return start, end, str(label)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if isfinite(number) else None
+
+
+def most_given(answers: Sequence[str]) -> tuple[str, ...]:
+    """The answers that count as right in VQA: those of three people, else the most frequent.
+
+    Example:
+        >>> most_given(["red"] * 6 + ["Red."] * 2 + ["maroon"] * 2)
+        ('red',)
+    """
+    counts = Counter(map(normalized_visual_answer, answers))
+    enough = [answer for answer, count in counts.items() if count >= _ENOUGH_PEOPLE]
+    return tuple(enough or [counts.most_common(1)[0][0]])
+
+
+# ---------------------------------------------------------------- the same
+
+
+def normalized_answer(answer: str) -> str:
+    """An answer as SQuAD's evaluation compares it.
+
+    Lower case, without ASCII punctuation, without the articles, single spaces.
+
+    Example:
+        >>> normalized_answer("The  Denver Broncos!")
+        'denver broncos'
+    """
+    bare = answer.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
+
+
+def normalized_visual_answer(answer: str) -> str:
+    """An answer as the evaluation of VQA compares it: as SQuAD's, numbers below ten as digits.
+
+    Example:
+        >>> normalized_visual_answer("Two dogs.")
+        '2 dogs'
+    """
+    return " ".join(_DIGITS.get(word, word) for word in normalized_answer(answer).split())
+
+
+def answers_equal(
+    prediction: str, gold: str | Sequence[str], *, comparison: Comparison = "exact"
+) -> bool:
+    """Whether a prediction is the gold label, or one of the gold answers.
+
+    Args:
+        prediction: what a model gave.
+        gold: the right label or answer, or several that are equally right.
+        comparison: ``exact`` for labels, or another of those at the head of this module. Entities
+            of a rewritten text are to be carried back first.
+
+    Example:
+        >>> answers_equal("the cat.", ["A cat", "cats"], comparison="squad")
+        True
+        >>> answers_equal("the cat.", "cat")
+        False
+        >>> answers_equal("3.4", "3.0", comparison="within:0.5")
+        True
+        >>> answers_equal("b|a", "a|b", comparison="set")
+        True
+    """
+    golds = (gold,) if isinstance(gold, str) else gold
+    if comparison == "exact":
+        return prediction in golds
+    if comparison.startswith("within:"):
+        return any(_near(prediction, each, comparison) for each in golds)
+    if comparison in ("set", "entities"):
+        own: str | None = written_answer(prediction, comparison)
+        return any(own == written_answer(each, comparison) for each in golds)
+    normalized = normalized_answer if comparison == "squad" else normalized_visual_answer
+    own = normalized(prediction)
+    return any(own == normalized(each) for each in golds)
+
+
+def _near(prediction: str, gold: str, comparison: Comparison) -> bool:
+    amount, right, found = _number(prediction), _number(gold), _WITHIN.fullmatch(comparison)
+    if amount is None or right is None or found is None:
+        return False
+    most = float(found[1]) * (abs(right) / 100 if found[2] else 1)
+    # 0.1 + 0.2 is not farther than 0.3 from 0.
+    return abs(amount - right) <= most + 1e-9 * max(1.0, abs(right))
+
+
+def answer_f1(prediction: str, gold: str | Sequence[str]) -> float:
+    """How far the words of an answer are those of the best gold answer, from 0 to 1.
+
+    The harmonic mean of precision and recall over normalized words, as in SQuAD's evaluation.
+
+    Example:
+        >>> round(answer_f1("the Denver team", ["Denver Broncos", "Broncos"]), 2)
+        0.5
+    """
+    golds = (gold,) if isinstance(gold, str) else gold
+    own = normalized_answer(prediction).split()
+    return max((_overlap(own, normalized_answer(answer).split()) for answer in golds), default=0.0)
+
+
+def _overlap(own: list[str], gold: list[str]) -> float:
+    if not own or not gold:
+        return float(own == gold)
+    common = (Counter(own) & Counter(gold)).total()
+    return 2 * common / (len(own) + len(gold))
+
+
+# ---------------------------------------------------------------- in the original
+
+
+def carried_back(
+    answer: str,
+    original: str,
+    rewritten: str,
+    *,
+    comparison: Comparison = "exact",
+    edits: Sequence[tuple[int, int, str, str]] | None = None,
+) -> str:
+    """The answer to a rewritten text as an answer to its original.
+
+    Only entities say where something stands. One that the rewrite left alone stands where it stood
+    in the original; of one that the rewrite touched, the part that was replaced counts.
+
+    Args:
+        answer: to the rewritten text.
+        original: the text before.
+        rewritten: the text after.
+        comparison: every other answer stays as it is.
+        edits: what changed, (start, end, old, new) in characters of the original, in order; None
+            to find out by aligning the words.
+
+    Example:
+        >>> carried_back('[[7, 12, "LOC"]]', "In Paris.", "It's in Paris.", comparison="entities")
+        '[[2, 7, "LOC"]]'
+        >>> carried_back('[[8, 13, "LOC"]]', "In Paris.", "It's in Paris.", comparison="entities")
+        '[[3, 8, "LOC"]]'
+        >>> carried_back('[[0, 3, "LOC"]]', "New York City", "NYC", comparison="entities")
+        '[[0, 13, "LOC"]]'
+    """
+    if comparison != "entities" or original == rewritten:
+        return answer
+    entities = json.loads(_written_entities(answer) or "[]")
+    if not entities:
+        return answer
+    changes = _changes(original, rewritten) if edits is None else _changes_of(edits)
+    return json.dumps(
+        [[*_place_before(changes, start, end), label] for start, end, label in entities],
+        ensure_ascii=False,
+    )
+
+
+def _changes(original: str, rewritten: str) -> list[tuple[int, int, int, int]]:
+    """What differs: start and end in the original, start and end in the rewritten text."""
+    old, new = _PIECES.findall(original), _PIECES.findall(rewritten)
+    at_old, at_new = [0], [0]
+    for ends, pieces in ((at_old, old), (at_new, new)):
+        for piece in pieces:
+            ends.append(ends[-1] + len(piece))
+    found = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [
+        (at_old[first], at_old[last], at_new[begin], at_new[end])
+        for kind, first, last, begin, end in found
+        if kind != "equal"
+    ]
+
+
+def _changes_of(edits: Sequence[tuple[int, int, str, str]]) -> list[tuple[int, int, int, int]]:
+    found, shift = [], 0
+    for start, end, _, new in edits:
+        found.append((start, end, start + shift, start + shift + len(new)))
+        shift += len(new) - (end - start)
+    return found
+
+
+def _place_before(
+    changes: Sequence[tuple[int, int, int, int]], start: int, end: int
+) -> tuple[int, int]:
+    """Where characters start:end of a rewritten text were; a part of what is new is all of it."""
+    first, last = start, end
+    for old_start, old_end, new_start, new_end in changes:
+        if new_end <= start:
+            first = start + old_end - new_end
+        elif new_start <= start:
+            first = old_start
+        if new_end <= end:
+            last = end + old_end - new_end
+        elif new_start < end:
+            last = old_end
+    return first, last
