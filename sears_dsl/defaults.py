@@ -12,5 +12,9 @@ SCORER_NAMES = ("judge", "meaning", "pivot", "minilm")
 DEFAULT_SCORER = "judge"
 """The one that all commands and functions ask."""
 
+ENGLISH_SCORERS = ("judge", "meaning", "minilm")
+"""Those that are calibrated for English alone; what replaces the default one in other languages
+says `sears_dsl.discovery.parts.in_language`."""
+
 INSTEAD_OF = {"strict": "judge", "combined": "meaning"}
 """Scorers that there were, and which one does now what each was for."""

@@ -1,10 +1,12 @@
-"""Makes the tables of the English tokenizer from an installed spaCy.
+"""Makes the tables of a language's tokenizer from an installed spaCy.
 
-In: spaCy's language data for English. Out: ``sears_dsl/tagging/fast/english.json``. Always holds:
-the same version of spaCy gives the same bytes. What our tokenizer takes for granted about the rules
-is checked here, so that a spaCy of which it does not hold ends in an error and not in a file.
+In: spaCy's data for a language. Out: a file such as ``sears_dsl/tagging/fast/english.json``.
+Always holds: the same version of spaCy gives the same bytes. What our tokenizer takes for granted
+about the rules is checked here, so that a spaCy of which it does not hold ends in an error and not
+in a file.
 
     python -m training.tokenizer_tables
+    python -m training.tokenizer_tables --language pt
 """
 
 from __future__ import annotations
@@ -60,24 +62,28 @@ KNOWN = (
 _PART = re.compile(r"\\.|\[((?:\\.|[^\]\\])*)\]", re.DOTALL)
 _CODE = r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})|([^\x00-\x7f])"
 _RANGE = re.compile(f"(?:{_CODE})(?:-(?:{_CODE}))?")
-_OUTPUT = Path(tables.__file__).with_name("english.json")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the file, or say why not."""
-    options = argparse.ArgumentParser(description="Make the English tokenizer's tables from spaCy.")
-    options.add_argument("--out", type=Path, default=_OUTPUT, help="the file to write")
-    out: Path = options.parse_args(arguments).out
+    parser = argparse.ArgumentParser(description="Make a tokenizer's tables from spaCy.")
+    parser.add_argument("--language", default="en", help="as spaCy names it: en, pt, fr, …")
+    parser.add_argument("--out", type=Path, help="the file to write; by default the shipped one")
+    options = parser.parse_args(arguments)
     try:
-        write_atomically(out, tables.encode(collect()))
+        fields = collect(options.language)
+        write_atomically(options.out or tables.file_of(options.language), tables.encode(fields))
     except SearsError as error:
         sys.stderr.write(f"error: {error.render()}\n")
         return 2
     return 0
 
 
-def collect() -> dict[str, Any]:
+def collect(language: str = "en") -> dict[str, Any]:
     """The fields of the file, from the installed spaCy.
+
+    Args:
+        language: as spaCy names it.
 
     Raises:
         TaggerError: its rules are of another kind than those that our tokenizer knows.
@@ -85,8 +91,8 @@ def collect() -> dict[str, Any]:
     import spacy  # noqa: PLC0415 - a second to import
     from spacy.lang import char_classes  # noqa: PLC0415 - likewise
 
-    own: Any = spacy.blank("en").tokenizer
-    defaults = spacy.util.get_lang_class("en").Defaults
+    own: Any = spacy.blank(language).tokenizer
+    defaults = spacy.util.get_lang_class(language).Defaults
     prefixes = [str(piece) for piece in defaults.prefixes or () if str(piece).strip()]
     patterns = {
         "prefix": own.prefix_search.__self__.pattern,
@@ -115,7 +121,7 @@ def collect() -> dict[str, Any]:
         specials[special] = " ".join(tokens)
     currency = [piece.replace("\\", "") for piece in char_classes.LIST_CURRENCY]
     fields: dict[str, Any] = {
-        "language": "en",
+        "language": language,
         "source": f"spaCy {metadata.version('spacy')}",
         "licence": LICENCE,
         "units": " ".join(dict.fromkeys(["+", *currency, *char_classes.LIST_UNITS])),
@@ -132,7 +138,8 @@ def collect() -> dict[str, Any]:
             f"its second pass changes the single token {special!r}",
         )
     fields["joined"] = {special: " ".join(run) for special, run in joined.items() if run}
-    fields["classes"] = _classes(rules)
+    # The kernels know the affixes of English alone; other languages are cut by the patterns.
+    fields["classes"] = _classes(rules) if language == "en" else {}
     return fields
 
 
@@ -166,6 +173,7 @@ def _tables(fields: dict[str, Any]) -> TokenizerTables:
     specials = {string: tuple(tokens.split()) for string, tokens in fields["specials"].items()}
     return TokenizerTables(
         version="",
+        language=fields["language"],
         source=fields["source"],
         patterns=Patterns.of(fields["patterns"]),
         plain_patterns=Patterns.of(fields["plain_patterns"]),
@@ -222,7 +230,7 @@ def _classes(rules: TokenizerTables) -> dict[str, str]:
 def _demand(holds: bool, otherwise: str) -> None:
     if not holds:
         raise TaggerError(
-            f"this spaCy's English tokenizer is of another kind than ours: {otherwise}",
+            f"this spaCy's tokenizer is of another kind than ours: {otherwise}",
             help="install the version of spaCy that pyproject.toml asks for, or extend "
             "sears_dsl/tagging/fast/cutting.py",
         )

@@ -21,7 +21,7 @@ class Sentence(NamedTuple):
 
     Attributes:
         words: the tokens.
-        fine: their Penn tags.
+        fine: their Penn tags; of words as they are written, their universal tags.
         coarse: their universal tags.
         genre: what kind of text it is from.
     """
@@ -32,8 +32,14 @@ class Sentence(NamedTuple):
     genre: str = ""
 
 
-def read_treebank(path: Path) -> list[Sentence]:
-    """The sentences of a file, in its order; words that the tokenizer keeps apart are apart.
+def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
+    """The sentences of a file, in its order.
+
+    Args:
+        path: the file.
+        as_written: whether what is written as one word is one, such as Portuguese *no*, which is
+            *em* and *o*: its fine tag is that of its words with hyphens between them, its coarse
+            one that of the first. Else its words are apart, as English tokenizers keep *do* *n't*.
 
     Raises:
         DataError: the file cannot be read or is no CoNLL-U.
@@ -44,7 +50,8 @@ def read_treebank(path: Path) -> list[Sentence]:
         raise DataError(f"{path} could not be read: {error}") from error
     sentences = []
     for block in text.split("\n\n"):
-        rows = []
+        rows: list[tuple[str, str, str]] = []
+        last = 0  # of the words of what is written as one
         genre = ""
         for line in block.splitlines():
             if line.startswith("# sent_id = "):
@@ -56,9 +63,18 @@ def read_treebank(path: Path) -> list[Sentence]:
                         f"{path}: a line has {len(columns)} columns: {line[:60]!r}",
                         help="CoNLL-U has 10, with tabs between them",
                     )
+                first, dash, end = columns[0].partition("-")
                 # Ranges (3-4) are words as they are written, 3.1 are words that are not.
-                if columns[0].isdecimal():
-                    rows.append((columns[1], columns[4], columns[3]))
+                if dash and as_written:
+                    rows.append((columns[1], "", ""))
+                    last = int(end)
+                elif first.isdecimal() and not dash:
+                    word, coarse, fine = columns[1], columns[3], columns[4]
+                    if int(first) > last:
+                        rows.append((word, coarse if as_written else fine, coarse))
+                    else:
+                        word, fine, kind = rows[-1]
+                        rows[-1] = (word, f"{fine}-{coarse}".strip("-"), kind or coarse)
         if rows:
             words, fine, coarse = zip(*rows, strict=True)
             sentences.append(Sentence(words, fine, coarse, genre))

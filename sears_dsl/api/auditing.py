@@ -321,7 +321,9 @@ def audit(
         show = shown(on_progress)
         show("loading the model", 0, None)
         predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
-        with scorer_of_audit(choice, own, folder=None, show=show, note=remark) as measure:
+        with scorer_of_audit(
+            choice, own, folder=None, language=matcher.tagger.language, show=show, note=remark
+        ) as measure:
             document = audit_rules(
                 rulesets,
                 rows,

@@ -214,7 +214,9 @@ def _at_work(
     predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
     chosen = tagger_of(tagger)
     check_rows(data, predictor, own, comparison=comparison, show=show, note=remark)
-    with open_parts(choice, own, folder=None, show=show, note=remark) as parts:
+    with open_parts(
+        choice, own, folder=None, language=chosen.language, show=show, note=remark
+    ) as parts:
         yield _Work(data=data, predictor=predictor, tagger=chosen, parts=parts)
     for sentence in predictor.remarks:
         remark(sentence)

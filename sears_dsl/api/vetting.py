@@ -301,7 +301,9 @@ def vet(
             raise UsageError("rules are judged on rows", help="give a model and data")
         measure = None
         if scorer is not None:
-            measure = load_chosen_scorer(scorer, pivots=pivots, tau=tau)
+            measure = load_chosen_scorer(
+                scorer, pivots=pivots, tau=tau, language=ruleset.options.language
+            )
             _ = measure.tau  # one of the user's own may have none, and says so
         chosen = tagger_of(tagger, [ruleset])
         show = shown(on_progress)

@@ -181,6 +181,7 @@ def scorer_of_audit(
     own: OwnParts,
     *,
     folder: Path | None,
+    language: str,
     show: Show,
     note: Callable[[str], None],
 ) -> Iterator[Scorer | None]:
@@ -190,6 +191,7 @@ def scorer_of_audit(
         choice: what a person chose.
         own: the user's parts.
         folder: where scores are kept; None keeps them in memory.
+        language: of the rows.
         show: told what is done.
         note: told what a person should know.
     """
@@ -199,7 +201,7 @@ def scorer_of_audit(
     if choice.scorer == NO_SCORER:
         yield None
         return
-    with open_parts(choice, own, folder=folder, show=show, note=note) as parts:
+    with open_parts(choice, own, folder=folder, language=language, show=show, note=note) as parts:
         yield RememberedScorer(parts.scorer, parts.journal)
 
 

@@ -40,7 +40,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.documents import parse_json, read_document
 from sears_dsl.runtime.resources import resource_folder
 from sears_dsl.runtime.writing import write_atomically
-from sears_dsl.tagging.loading import load_named, may_be_named
+from sears_dsl.tagging.loading import in_language, load_named, may_be_named
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 TABLE = "taggers.json"
@@ -359,6 +359,20 @@ def _finding(known: Sequence[str], used: Tagger, rulesets: Sequence[Ruleset]) ->
     )
 
 
+def tagger_in_language(name: str, rulesets: Sequence[Ruleset]) -> str:
+    """The name of a tagger for these rules: ``fast`` is the fast tagger of their language.
+
+    Raises:
+        TaggerError: no fast tagger of that language comes along.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> tagger_in_language("fast", [parse("option language = pt")])
+        'fast:pt'
+    """
+    return in_language(name, (ruleset.options.language for ruleset in rulesets))
+
+
 def tagger_for(rulesets: Sequence[Ruleset]) -> str:
     """The name of a tagger that the rules were validated with; of the default one where none is.
 
@@ -375,7 +389,9 @@ def tagger_for(rulesets: Sequence[Ruleset]) -> str:
         'fast'
     """
     known = validating_taggers(rulesets)
-    if not known or DEFAULT_TAGGER in known:
+    if not known:
+        return tagger_in_language(DEFAULT_TAGGER, rulesets)
+    if DEFAULT_TAGGER in known:
         return DEFAULT_TAGGER
     named = next(filter(may_be_named, known), None)
     if named is None:

@@ -112,6 +112,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     complete or not there at all; an interrupted run goes on with --resume.
     """
     from sears_dsl.batch.files import apply_file
+    from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.batch.share import TextShare
     from sears_dsl.catalogue import load_rulesets
@@ -124,13 +125,14 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("name the rules and then the input: sears apply RULES... INPUT -o …")
     quiet, to_stdout = options["quiet"], options["output"] == "-"
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
-    warnings = [*warn_of_tagger(rulesets, options["tagger"], quiet=quiet)]
+    tagger = tagger_in_language(options["tagger"], rulesets)
+    warnings = [*warn_of_tagger(rulesets, tagger, quiet=quiet)]
     if options["mode"] == "chain":
         warnings += warn_of_chain(rulesets, quiet=quiet)
     request = ApplyRequest(
         recipe=_recipe_for(rulesets, quiet=quiet)(
             rulesets,
-            tagger=options["tagger"],
+            tagger=tagger,
             cached=not options["no_cache"],
             seed=options["seed"],
             vectors=options["vectors"],

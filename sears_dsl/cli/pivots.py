@@ -102,7 +102,7 @@ def pull_command(names: tuple[str, ...], *, allow_pickle: bool) -> None:
     from sears_dsl.translation.model_files import pair_names, pull
 
     for name in names:
-        for model_name in [name] if "/" in name else pair_names(name):
+        for model_name in [name] if "/" in name else pair_names(name)[1:]:
             model = pull(model_name, allow_pickle=allow_pickle)
             click.echo(f"pulled {model.name} to {model.folder}")
 

@@ -127,9 +127,16 @@ def load_known(
         if path.name.endswith(LEFT_OUT) and path not in own:
             continue
         chosen.setdefault(path.resolve(), names.get(path.resolve(), str(path)))
-    rulesets = {
-        name: load(path, allow_imports_outside=allow_imports_outside)
+    loaded = (
+        (name, load(path, allow_imports_outside=allow_imports_outside))
         for path, name in chosen.items()
+    )
+    # Shipped rules of other languages are left; a file that was named is not.
+    shipped_names = set(names.values())
+    rulesets = {
+        name: ruleset
+        for name, ruleset in loaded
+        if ruleset.options.language == tagger.language or name not in shipped_names
     }
     if any(ruleset.rules for ruleset in rulesets.values()):
         return KnownRules.of(rulesets, tagger=tagger)

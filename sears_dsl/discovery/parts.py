@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
+from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
 from sears_dsl.effects.right_rows import try_model
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.meaning.scorers import require_judge, translates, unfitted
@@ -82,6 +82,25 @@ class PartsChoice:
     jobs: int | None = None
     readings: tuple[Reading, ...] = ()
 
+    def in_language(self, language: str, note: Callable[[str], None]) -> PartsChoice:
+        """The choice for texts of a language: what knows English alone gives way elsewhere.
+
+        Args:
+            language: of the texts, as their tagger says it.
+            note: told what a person should know.
+
+        Raises:
+            UsageError: what was chosen by name knows English alone, or a pivot is for sentences of
+                another language.
+        """
+        scorer, pivots = in_language(self.scorer, self.pivots, language, note=note)
+        if scorer != self.scorer and self.readings:
+            raise UsageError(
+                f"readings count in the judge, which is calibrated for English, not for {language}",
+                help="leave out --readings",
+            )
+        return replace(self, scorer=scorer, pivots=pivots)
+
     def own(self) -> OwnParts:
         """The user's parts, ready.
 
@@ -106,6 +125,60 @@ class PartsChoice:
                 help="leave one of them out",
             )
         return OwnParts(as_paraphraser(self.paraphraser), scorer)
+
+
+def in_language(
+    scorer: AnyScorer,
+    pivots: tuple[str, ...],
+    language: str,
+    *,
+    note: Callable[[str], None] = lambda _: None,
+) -> tuple[AnyScorer, tuple[str, ...]]:
+    """What scores texts of a language, and what they are translated through.
+
+    The shipped scorers are calibrated for English. In the place of the judge, which is the default,
+    the paper's score is asked elsewhere: it works by the translation models of the language.
+
+    Args:
+        scorer: as it was chosen.
+        pivots: as they were chosen; none for the usual ones.
+        language: of the texts.
+        note: told what a person should know.
+
+    Raises:
+        UsageError: ``meaning`` or ``minilm`` for another language than English, or a pivot for
+            sentences of another language.
+
+    Example:
+        >>> in_language("judge", (), "en"), in_language("judge", (), "pt")
+        (('judge', ()), ('pivot', ('pt-en',)))
+    """
+    from sears_dsl.translation.model_files import languages_of  # noqa: PLC0415 - as asked for
+
+    for name in pivots:
+        home = languages_of(name.partition("=")[0])[0]
+        if home != language:
+            raise UsageError(
+                f"the pivot {name} is for sentences in {home}, and these are in {language}",
+                help=f"--pivot {language}-{home}, or another tagger"
+                if language != "en"
+                else f"--pivot {name.partition('-')[2]}, or another tagger",
+            )
+    if language == "en":
+        return scorer, pivots
+    if scorer in ENGLISH_SCORERS:
+        if scorer != DEFAULT_SCORER:
+            raise UsageError(
+                f"the scorer {scorer} reads English alone, and these texts are in {language}",
+                help="choose --scorer pivot, which works by translation, or one of your own",
+            )
+        note(
+            f"note: the judge is calibrated for English, not for {language}: the paper's score "
+            "(pivot) is asked in its place, and its threshold was fitted on English too; read what "
+            "it lets pass"
+        )
+        scorer = "pivot"
+    return scorer, pivots or (f"{language}-en",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +271,7 @@ def open_parts(
     own: OwnParts,
     *,
     folder: Path | None,
+    language: str | None = None,
     show: Show = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Parts]:
@@ -207,12 +281,19 @@ def open_parts(
         choice: what a person chose.
         own: the user's parts, as `PartsChoice.own` gives them.
         folder: where the journal lies; None keeps it in memory.
+        language: of the texts, see `in_language`; None: that of the pivots.
         show: told what is done.
         note: told what a person should know.
+
+    Raises:
+        UsageError: what was chosen is not for texts of the language.
+        ModelError: a model of translation is not there.
     """
     from sears_dsl.paraphrasing.team import Recipe, load_team  # noqa: PLC0415
     from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
 
+    if language is not None:
+        choice = choice.in_language(language, note)
     for name in choice.pivots:
         for model in pair_names(name)[1:]:
             check_model(model)
@@ -305,6 +386,7 @@ def load_chosen_scorer(
     pivots: Sequence[str] = (),
     tau: float | None = None,
     device: str | None = None,
+    language: str | None = None,
 ) -> Scorer:
     """A scorer that works by itself in this process, loaded.
 
@@ -313,11 +395,14 @@ def load_chosen_scorer(
         pivots: languages to translate through; none for the pair that packages carry.
         tau: the threshold; None for its own.
         device: where to compute; None for the CPU.
+        language: of the texts, see `in_language`; None: that of the pivots.
 
     Raises:
         UsageError: there is no such scorer, or a choice means nothing with it.
         ModelError: it cannot be loaded.
     """
+    if language is not None:
+        name, pivots = in_language(name, tuple(pivots), language)
     own = _own_scorer(name, pivots=pivots, tau=tau)
     if own is not None:
         return own

@@ -102,12 +102,13 @@ def emit(
           test "a movie" => "a film"
           test "a book" => none
     """
-    options = _options(rules)
+    options = replace(_options(rules), language=tagger.language)
     sets = _Sets()
     written = []
     for each in rules:
         scope = each.scope or _NEW
-        if options != scope.options and not is_writable(each.rule, scope):
+        same = options == replace(scope.options, language=options.language)
+        if not same and not is_writable(each.rule, scope):
             raise ValueError(f"{each.name} cannot stand in one file with other rules")
         rule = sets.carried_over(each.rule, scope, to_smart=options.case != scope.options.case)
         author = "sears discover"
@@ -130,14 +131,14 @@ def emit(
 def _options(rules: Sequence[EmittedRule]) -> Options:
     """Exact case where all rules are read so; else the default, in which any casing can be said."""
     scopes = [each.scope or _NEW for each in rules]
-    return MINED if all(each.options == MINED for each in scopes) else Options()
+    return MINED if all(each.options.case == "exact" for each in scopes) else Options()
 
 
 def is_writable(rule: Rule, scope: Ruleset) -> bool:
     r"""Whether a rule can stand in one file with rules of other files, and do what it did.
 
     A file has one set of options. Casing can be said in the rule: words that are read exactly get
-    quotes. Other tag sets, languages and `repair` cannot; nor can a rule without a word, read with
+    quotes. Other tag sets and `repair` cannot; nor can a rule without a word, read with
     exact case, that would follow the casing of the text under the default options.
 
     Args:
@@ -149,7 +150,8 @@ def is_writable(rule: Rule, scope: Ruleset) -> bool:
         >>> [is_writable(rule, rules) for rule in rules.rules]
         [True, False]
     """
-    if replace(scope.options, case="smart") != Options():
+    # A search has one tagger, so all its rules are of one language.
+    if replace(scope.options, case="smart", language="en") != Options():
         return False
     if scope.options.case == "smart":
         return True

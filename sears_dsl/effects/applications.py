@@ -30,6 +30,17 @@ MINED = Options(case="exact")
 """The options under which mined rules are read."""
 
 
+def mined_options(tagger: Tagger) -> Options:
+    """Those of rules that are mined with a tagger: its language is theirs.
+
+    Example:
+        >>> from sears_dsl.tagging.loading import load_tagger
+        >>> mined_options(load_tagger("fast:pt"))
+        Options(case='exact', language='pt', tagset='ud2', repair='off', unit=None, vectors=None)
+    """
+    return replace(MINED, language=tagger.language)
+
+
 @dataclass(frozen=True, eq=False)
 class Applications:
     """What rules make of rows.
@@ -162,7 +173,7 @@ def apply_candidates(
         >>> done.changed.tolist(), done.rewrites.tolist(), list(done.texts)
         ([1, 1, 1], [0, 0, 1], ['a film', 'The play'])
     """
-    mined = Ruleset((), options=MINED)
+    mined = Ruleset((), options=mined_options(tagger))
     runs = groupby(zip_longest(rules, scopes), key=lambda each: id(each[1]))
     parts = [tuple(run) for _, run in runs]
     rulesets = [

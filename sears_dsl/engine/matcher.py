@@ -18,6 +18,7 @@ from typing import TypeGuard, cast
 
 import numpy as np
 
+from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.chain import ChainedRows, chain_rows
 from sears_dsl.engine.compile.diagnostics import compiler_findings, inflects
 from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, Finder, Prefilter
@@ -36,7 +37,7 @@ from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.contractions import separated
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.loading import in_language, load_tagger
 from sears_dsl.tagging.tagger import FindingTagger, RetaggingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
@@ -139,7 +140,8 @@ class Matcher:
         """The tagger, loaded now if it was not."""
         with self._alone:
             if self._tagger is None:
-                tagger = load_tagger()
+                languages = [ruleset.options.language for ruleset in self._rulesets]
+                tagger = load_tagger(in_language(DEFAULT_TAGGER, languages))
                 self._check_language(tagger)
                 self._tagger = tagger
             return self._tagger

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.check_noise import check_noise, is_unit
-from sears_dsl.language.check_tests import check_tag, check_test
+from sears_dsl.language.check_tests import check_tag, check_test, english_alone
 from sears_dsl.language.measure import (
     MOST_VARIANTS,
     is_unchanged,
@@ -174,7 +174,7 @@ class _Checker:
         mistyped = any(finding.code in {"E201", "E202"} for finding in self._findings)
         for piece in self._rule.consequent:
             if isinstance(piece, TagCopy):
-                problems = list(check_tag(piece.tag, self._scope.options.tagset))
+                problems = list(check_tag(piece.tag, self._scope.options))
                 for code, message, hint in problems:
                     self._add(code, message, piece.span, hint)
                 wanted[piece.tag] += 1
@@ -192,8 +192,18 @@ class _Checker:
                             nearest(function, FUNCTIONS),
                         )
                 self._target(piece.target, piece.span, inflects=inflects)
+                self._inflection(piece.span, inflects)
             elif isinstance(piece, Inflected):
                 self._target(piece.target, piece.span, inflects=True)
+                self._inflection(piece.span, True)
+
+    def _inflection(self, span: Span | None, inflects: bool) -> None:
+        options = self._scope.options
+        if inflects and options.language != "en":
+            number, message, hint = english_alone(
+                "inflections are those of English", options, "write a rule for each form"
+            )
+            self._add(number, message, span, hint)
 
     def _too_many(self, piece: TagCopy, has: int) -> None:
         if has:

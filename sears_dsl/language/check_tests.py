@@ -18,6 +18,7 @@ from sears_dsl.language.rule import (
     Conjunction,
     Group,
     Negation,
+    Options,
     Regex,
     RuleScope,
     SetReference,
@@ -32,12 +33,21 @@ from sears_dsl.language.words import code, nearest, quote
 
 Problem: TypeAlias = tuple[str, str, str]
 
+_FOREIGN_TAG = (
+    "write a universal tag, such as NOUN; a fine tag that the tagger gives is tested by `tag=…`\n"
+    "as a literal it is quoted"
+)
 _NO_SPACE = "leave it out: white space is no token, and `What NOUN` fires whatever lies between"
 
 
-def check_tag(name: str, tagset: TagsetOption) -> Iterator[Problem]:
+def check_tag(name: str, options: Options) -> Iterator[Problem]:
     """What is wrong with a bare tag, if anything."""
-    if name in COARSE[tagset] or name in FINE:
+    tagset = options.tagset
+    if name in COARSE[tagset]:
+        return
+    if name in FINE:
+        if options.language != "en":
+            yield english_alone(f"`{name}` is a tag of English", options, _FOREIGN_TAG)
         return
     literal = f"as a literal it is quoted: {code(quote(name))}"
     if name in WHITESPACE_TAGS:
@@ -61,15 +71,20 @@ def _moved(name: str, tagset: TagsetOption) -> Iterator[Problem]:
     )
 
 
+def english_alone(what: str, options: Options, advice: str) -> Problem:
+    """E216: what only English has, in rules of another language."""
+    return "E216", f"{what}, and these rules are for `{options.language}`", advice
+
+
 def check_test(test: Test, scope: RuleScope) -> Iterator[Problem]:
     """What is wrong with a test, if anything."""
     if isinstance(test, Tag):
-        yield from check_tag(test.name, scope.options.tagset)
+        yield from check_tag(test.name, scope.options)
     elif isinstance(test, AttributeTest):
-        yield from _attribute(test, scope.options.tagset)
+        yield from _attribute(test, scope.options)
     elif isinstance(test, Conjunction):
         for part in test.tests:
-            yield from _attribute(part, scope.options.tagset)
+            yield from _attribute(part, scope.options)
     elif isinstance(test, Regex):
         problem = pattern_error(test.pattern)
         if problem:
@@ -84,8 +99,8 @@ def check_test(test: Test, scope: RuleScope) -> Iterator[Problem]:
         yield from _negation(test, scope)
 
 
-def _attribute(test: AttributeTest, tagset: TagsetOption) -> Iterator[Problem]:
-    value = test.value
+def _attribute(test: AttributeTest, options: Options) -> Iterator[Problem]:
+    value, tagset = test.value, options.tagset
     shown = quote(value)
     if test.attribute == "pos" and value not in COARSE[tagset]:
         if value in MOVED[tagset]:
@@ -100,7 +115,11 @@ def _attribute(test: AttributeTest, tagset: TagsetOption) -> Iterator[Problem]:
             )
         else:
             yield "E205", f"{shown} is no coarse tag", _tags_like(value, COARSE[tagset])
-    elif test.attribute == "tag" and value not in FINE:
+    elif test.attribute == "lemma" and options.language != "en":
+        yield english_alone(
+            "lemmas are those of English", options, "name the forms: `(filme|filmes)`"
+        )
+    elif test.attribute == "tag" and options.language == "en" and value not in FINE:
         if value in WHITESPACE_TAGS:
             yield "E203", f"`{value}` is the tag of white space", _NO_SPACE
         elif value in COARSE[tagset] or value in MOVED[tagset]:

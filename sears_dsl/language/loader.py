@@ -20,7 +20,7 @@ from typing import cast, get_args
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.check_templates import check_template, sentence_findings
-from sears_dsl.language.check_tests import check_test
+from sears_dsl.language.check_tests import check_test, english_alone
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
 from sears_dsl.language.parsing.content import no_rules, no_text
 from sears_dsl.language.parsing.parser import parse_lines
@@ -324,7 +324,7 @@ class _Assembly:
 
     def _read_options(self) -> Options:
         default = Options()
-        return Options(
+        options = Options(
             case=cast(CaseOption, self._options.get("case", default.case)),
             language=self._options.get("language", default.language),
             tagset=cast(TagsetOption, self._options.get("tagset", default.tagset)),
@@ -332,6 +332,12 @@ class _Assembly:
             unit=cast("UnitOption | None", self._options.get("unit", default.unit)),
             vectors=self._options.get("vectors", default.vectors),
         )
+        for name in ("tagset", "repair"):
+            if options.language != "en" and getattr(options, name) != getattr(default, name):
+                what = f"option `{name} = {getattr(options, name)}` is about English"
+                code, message, hint = english_alone(what, options, "leave it out")
+                self._add(code, message, self._seen["option"], hint)
+        return options
 
     def _define(self, node: SetDefinition) -> None:
         first = self._sets.get(node.name)

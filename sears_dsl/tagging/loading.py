@@ -7,11 +7,13 @@ loaded when it is used.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError
+from sears_dsl.tagging.fast.tables import LANGUAGES
 from sears_dsl.tagging.tagger import Tagger
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ _QUICK = ("fast", "pinned")
 
 
 # The taggers that a file may name; a spaCy package is named by its language and what it is.
-_IN_FILES = re.compile(r"fast|spacy|spacy:[a-z]{2,3}(_[a-z0-9]+)+")
+_IN_FILES = re.compile(r"fast(:[a-z]{2,3})?|spacy|spacy:[a-z]{2,3}(_[a-z0-9]+)+")
 
 
 def load_tagger(
@@ -31,10 +33,10 @@ def load_tagger(
     """The tagger of this name.
 
     Args:
-        name: ``fast`` (the tagger that comes with the package), ``spacy`` (the small English
-            model), ``spacy:MODEL`` (a package or a folder), ``pinned`` (tags written in the text,
-            for tests) or ``MODULE:FACTORY``: a function of your own, called without arguments,
-            that gives a `Tagger`.
+        name: ``fast`` (the English tagger that comes with the package), ``fast:pt`` (the
+            Portuguese one), ``spacy`` (the small English model), ``spacy:MODEL`` (a package or a
+            folder), ``pinned`` (tags written in the text, for tests) or ``MODULE:FACTORY``: a
+            function of your own, called without arguments, that gives a `Tagger`.
         jobs: processes that spaCy tags in; other taggers run in this one.
         cache: where tagged texts are kept; None keeps none, and fast and pinned tags need none.
 
@@ -51,6 +53,34 @@ def load_tagger(
     from sears_dsl.tagging.cache import CachedTagger  # noqa: PLC0415 - brings sqlite
 
     return CachedTagger(tagger, cache)
+
+
+def in_language(name: str, languages: Iterable[str]) -> str:
+    """The name of a tagger for rules: ``fast`` is the fast tagger of their language.
+
+    Args:
+        name: as `load_tagger` takes it.
+        languages: those of the rules; where they have several, or none, the name stays as it is.
+
+    Raises:
+        TaggerError: no fast tagger of that language comes along.
+
+    Example:
+        >>> in_language("fast", ["en"]), in_language("fast", ["pt"]), in_language("pinned", ["pt"])
+        ('fast', 'fast:pt', 'pinned')
+    """
+    wanted = set(languages)
+    if name != DEFAULT_TAGGER or wanted in ({"en"}, set()) or len(wanted) > 1:
+        return name
+    [language] = wanted
+    if language not in LANGUAGES:
+        raise TaggerError(
+            f"no tagger for the language {language} comes along: there are "
+            f"{' and '.join(LANGUAGES)}",
+            help=f"name one with --tagger, such as spacy:{language}_core_news_sm once that "
+            "package is installed; docs/languages.md tells how to make one",
+        )
+    return f"{name}:{language}"
 
 
 def may_be_named(name: str) -> bool:
@@ -84,8 +114,8 @@ def load_named(name: str) -> Tagger:
             f"{name} is no tagger that a file may name",
             help=f"if it is yours, name it by hand: --tagger {name}",
         )
-    _, _, package = name.partition(":")
-    if package:
+    source, _, package = name.partition(":")
+    if source == "spacy" and package:
         from sears_dsl.tagging.spacy.spacy_tagger import check_installed  # noqa: PLC0415 - when asked for
 
         check_installed(package)
@@ -96,10 +126,10 @@ def needs_cache(name: str) -> bool:
     """Whether tags of the tagger of this name are worth keeping.
 
     Example:
-        >>> needs_cache("fast"), needs_cache("spacy")
+        >>> needs_cache("fast:pt"), needs_cache("spacy")
         (False, True)
     """
-    return name not in _QUICK
+    return name.partition(":")[0] not in _QUICK
 
 
 def _resolve(name: str, jobs: int) -> Tagger:
@@ -110,10 +140,10 @@ def _resolve(name: str, jobs: int) -> Tagger:
         from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger  # noqa: PLC0415 - when asked for
 
         return SpacyTagger(rest or None, jobs=jobs)
-    if name == "fast":
+    if name == "fast" or (source == "fast" and rest in LANGUAGES.keys() - {"en"}):
         from sears_dsl.tagging.fast.fast_tagger import FastTagger  # noqa: PLC0415 - when asked for
 
-        return FastTagger()
+        return FastTagger(language=rest or "en")
     if name == "pinned":
         from sears_dsl.tagging.pinned import PinnedTagger  # noqa: PLC0415 - when asked for
 
@@ -122,7 +152,8 @@ def _resolve(name: str, jobs: int) -> Tagger:
         return _own(name, source, rest)
     raise TaggerError(
         f"there is no tagger {name!r}",
-        help="write fast, spacy, spacy:MODEL, pinned, or MODULE:FACTORY for one of your own",
+        help="write fast, fast:pt, spacy, spacy:MODEL, pinned, or MODULE:FACTORY for one of your "
+        "own",
     )
 
 

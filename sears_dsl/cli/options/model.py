@@ -90,7 +90,8 @@ _SCORER_OR_NONE = scorer_option(
 pivot_option = click.option(
     "--pivot", "pivots", multiple=True, metavar="LANGUAGE",
     help="A language to translate through and back: pt (the default), fr, …, or "
-    "fr=FORWARD,BACK with models by name (`sears pivots list`) or folder; repeatable."
+    "fr=FORWARD,BACK with models by name (`sears pivots list`) or folder; pt-en for Portuguese "
+    "texts, through English; repeatable."
 )  # fmt: skip
 _SCORING: tuple[Callable[[Any], Any], ...] = (
     click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
@@ -275,5 +276,8 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
         check_rows(
             asked.data, asked.predictor, own, comparison=options["compare"], show=show, note=note
         )
-        with open_parts(choice, own, folder=asked.run.folder, show=show, note=note) as parts:
+        with open_parts(
+            choice, own, folder=asked.run.folder, language=asked.tagger.language, show=show,
+            note=note,
+        ) as parts:  # fmt: skip
             yield Workplace(asked=asked, parts=parts)

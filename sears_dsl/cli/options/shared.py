@@ -12,7 +12,8 @@ from sears_dsl.defaults import DEFAULT_TAGGER
 
 tagger_option = click.option(
     "--tagger", default=DEFAULT_TAGGER, show_default=True,
-    help="fast, spacy, spacy:MODEL, or MODULE:FACTORY of your own.",
+    help="fast (in the rules' language), fast:pt, spacy, spacy:MODEL, or MODULE:FACTORY of your "
+    "own.",
 )  # fmt: skip
 tagger_of_rules_option = click.option(
     "--tagger",

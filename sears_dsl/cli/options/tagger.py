@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool) -> str:
     """The tagger that was named, or one that the rules were validated with, or the default one.
 
+    What is named ``fast`` is the fast tagger of the rules' language.
+
     Args:
         rulesets: what the command is about.
         named: what ``--tagger`` says, None where it was not given.
@@ -31,9 +33,9 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
             person may name.
         DataError: a manifest that cannot be read.
     """
-    from sears_dsl.batch.provenance import tagger_for
+    from sears_dsl.batch.provenance import tagger_for, tagger_in_language
 
-    chosen = tagger_for(rulesets) if named is None else named
+    chosen = tagger_for(rulesets) if named is None else tagger_in_language(named, rulesets)
     warn_of_tagger(rulesets, chosen, quiet=quiet)
     tell_of_paraphrases(rulesets, quiet=quiet)
     return chosen

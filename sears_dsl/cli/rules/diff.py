@@ -164,6 +164,7 @@ def _row_differences(
     tagger: str,
 ) -> list[dict[str, object]]:
     """Rows that a rule of the two versions rewrites differently, by its id in the new one."""
+    from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.data.dataset import Dataset, default_column, require_column
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
@@ -171,6 +172,7 @@ def _row_differences(
     from sears_dsl.tagging.loading import load_tagger, needs_cache
 
     found: list[dict[str, object]] = []
+    tagger = tagger_in_language(tagger, [new])
     with TagCache() if needs_cache(tagger) else nullcontext() as cache:
         chosen = load_tagger(tagger, cache=cache)
         matchers = [

@@ -29,6 +29,7 @@ def explain_command(
     The sentence may pin its tags: "What/PRON/WP color/NOUN/NN ?". A rule that is in no file is
     tried with `sears try`.
     """
+    from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.tagging.loading import load_tagger
 
@@ -36,7 +37,8 @@ def explain_command(
     if not names:
         raise click.UsageError("name the rules and then a sentence: sears explain RULES '…'")
     rulesets = load_rulesets(names, allow_imports_outside=allow_imports_outside)
-    explained = explained_in(sentence, rulesets, load_tagger(tagger), wanted)
+    chosen = load_tagger(tagger_in_language(tagger, rulesets))
+    explained = explained_in(sentence, rulesets, chosen, wanted)
     if wanted and not explained.explanations:
         raise UsageError(f"no rule has the id {wanted[0]}", help="`sears rules NAME` lists the ids")
     if as_json:

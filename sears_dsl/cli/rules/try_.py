@@ -29,6 +29,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     RULE is a rule, or the text of a rule file; a TEXT of - stands for the lines of standard input.
     A text may pin its tags: "What/PRON/WP color/NOUN/NN ?".
     """
+    from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.language.loader import parse
     from sears_dsl.paraphrasing.rewording import sources_of
@@ -42,7 +43,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     ruleset = parse(rule, path="<rule>")
     if not ruleset.rules:
         raise UsageError("there is no rule to try", help="sears try 'movie -> film' 'A movie.'")
-    chosen = load_tagger(tagger)
+    chosen = load_tagger(tagger_in_language(tagger, [ruleset]))
     compile_rules(
         [ruleset], tagger=chosen, sources=sources_of([ruleset])
     )  # finds what only the tokenizer tells

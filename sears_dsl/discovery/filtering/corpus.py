@@ -19,7 +19,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.effects.applications import MINED
+from sears_dsl.effects.applications import mined_options
 from sears_dsl.effects.evidence import lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError
@@ -120,7 +120,8 @@ class Corpus:
             text: other texts; of very many some, by lot.
             tagger: tags them.
             without: texts that must not be there, such as held-out rows.
-            sample: a sample of English; the shipped one if None.
+            sample: a sample of the language; None for the shipped one, which is of English: with
+                a tagger of another language there is none.
 
         Example:
             >>> from sears_dsl.tagging.pinned import PinnedTagger
@@ -132,9 +133,10 @@ class Corpus:
         if len(text) > _MOST_TEXTS:
             order = np.argsort(lots(text, "judged"), kind="stable")[:_MOST_TEXTS]
             text = [text[each] for each in order.tolist()]
-        shipped = english_sample() if sample is None else sample
+        if sample is None:
+            sample = english_sample() if tagger.language == "en" else ()
         source_of: dict[str, int] = {}
-        for source, texts in enumerate((rows, text, shipped)):
+        for source, texts in enumerate((rows, text, sample)):
             for each in texts:
                 if each not in without and each.strip():
                     source_of.setdefault(each, source)
@@ -162,7 +164,8 @@ class Corpus:
         if not rules:
             none = np.zeros(0, np.int32)
             return Places(np.zeros(1, np.int64), none, none, none, [], np.zeros(0, np.int64))
-        matcher = compile_rules([Ruleset.from_rules(rules, options=MINED)], tagger=self.tagger)
+        mined = Ruleset.from_rules(rules, options=mined_options(self.tagger))
+        matcher = compile_rules([mined], tagger=self.tagger)
         matches = matcher.find(self.tokens)
         if half is not None:
             matches = matches.select(self.halves[matches.rows] == half)

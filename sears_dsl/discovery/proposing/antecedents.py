@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.effects.applications import MINED
+from sears_dsl.effects.applications import MINED, mined_options
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Matches
 from sears_dsl.language.rule import Element, Literal, Rule, Tag, Text
@@ -72,7 +72,8 @@ class Antecedents:
     def find(self, sequences: Sequence[TestSequence]) -> Matches:
         """The first instance of each sequence in each row, by the engine."""
         rules = [Rule(self.elements_of(sequence), _ANYTHING) for sequence in sequences]
-        matcher = compile_rules([Ruleset.from_rules(rules, options=MINED)], tagger=self._tagger)
+        mined = Ruleset.from_rules(rules, options=mined_options(self._tagger))
+        matcher = compile_rules([mined], tagger=self._tagger)
         return matcher.find(self.corpus)
 
     def support(self, sequences: Sequence[TestSequence]) -> NDArray[np.int64]:

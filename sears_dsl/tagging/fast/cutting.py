@@ -33,8 +33,8 @@ class Cutter:
         tables: the rules.
 
     Example:
-        >>> from sears_dsl.tagging.fast.tables import english
-        >>> Cutter(english()).cut("Don't  (stop)!")
+        >>> from sears_dsl.tagging.fast.tables import shipped
+        >>> Cutter(shipped("en")).cut("Don't  (stop)!")
         [(0, 2), (2, 5), (7, 8), (8, 12), (12, 13), (13, 14)]
     """
 
@@ -56,8 +56,8 @@ class Cutter:
         """Where the tokens of a chunk end, and whether the second pass changed them.
 
         Example:
-            >>> from sears_dsl.tagging.fast.tables import english
-            >>> Cutter(english()).chunk("don't,"), Cutter(english()).chunk("x:)")
+            >>> from sears_dsl.tagging.fast.tables import shipped
+            >>> Cutter(shipped("en")).chunk("don't,"), Cutter(shipped("en")).chunk("x:)")
             (([2, 5, 6], False), ([1, 3], True))
         """
         chunk = _readable(chunk)

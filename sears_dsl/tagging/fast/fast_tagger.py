@@ -1,7 +1,8 @@
-"""`FastTagger`: English tokens and tags at more than a million a second, without spaCy.
+"""`FastTagger`: tokens and tags at more than a million a second, without spaCy.
 
-In: texts. Out: `Tokens`: those of spaCy's English tokenizer, with the tags of a perceptron. Always
-holds: what a row gets depends on that row alone; the same version gives the same tokens and tags.
+In: texts. Out: `Tokens`: those of spaCy's tokenizer of the language, with a perceptron's tags.
+Always holds: what a row gets depends on that row alone; the same version gives the same tokens and
+tags.
 Costs some tens of milliseconds to load; a few rows are done by plain Python (`runtime.kernels`).
 Threads may share one: what it has learnt about words is looked at by one of them at a time.
 """
@@ -22,9 +23,10 @@ from sears_dsl.runtime.growing import Growing
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.sentences import sentence_bounds
+from sears_dsl.tagging.fast.tables import shipped
 from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Words
-from sears_dsl.tagging.fast.weights import load
+from sears_dsl.tagging.fast.weights import load, weights_of
 from sears_dsl.tagging.tokens import Tokens, TokenTypes, dense
 
 # What this module does with the tags; to be raised whenever that changes.
@@ -36,6 +38,7 @@ class FastTagger:
 
     Args:
         perceptron: with other weights than those of the package.
+        language: ``en`` or ``pt``, as in `sears_dsl.tagging.fast.tables.LANGUAGES`.
 
     Example:
         >>> tokens = FastTagger().tag(["What color is it?"])
@@ -43,19 +46,18 @@ class FastTagger:
         [('What', 'DET', 'WDT'), ('color', 'NOUN', 'NN')]
     """
 
-    language = "en"
-
-    def __init__(self, *, perceptron: Perceptron | None = None) -> None:
+    def __init__(self, *, perceptron: Perceptron | None = None, language: str = "en") -> None:
+        self.language = language
         self._given = perceptron
         self._alone: AbstractContextManager[bool] = RLock()
-        self._tokenizer = FastTokenizer()
+        self._tokenizer = FastTokenizer(shipped(language))
         self._types = _Types(self._tokenizer.words, [("", "")])
         self._tagged_types: _Types | None = None
 
     @property
     def name(self) -> str:
-        """``fast``."""
-        return "fast"
+        """``fast``, or with another language than English ``fast:pt``."""
+        return "fast" if self.language == "en" else f"fast:{self.language}"
 
     @property
     def version(self) -> str:
@@ -125,7 +127,7 @@ class FastTagger:
 
     @cached_property
     def _perceptron(self) -> Perceptron:
-        return Perceptron(load()) if self._given is None else self._given
+        return Perceptron(load(weights_of(self.language))) if self._given is None else self._given
 
 
 class _Kinds:

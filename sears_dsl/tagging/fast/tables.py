@@ -1,10 +1,11 @@
-"""The rules of spaCy's English tokenizer, as data.
+"""The rules of spaCy's tokenizers, as data: one file a language.
 
-In: ``english.json`` beside this file, which ``python -m training.tokenizer_tables`` makes from an
-installed spaCy. Out: `TokenizerTables`. Always holds: the file has this module's format and the
-hash of its own content, so a damaged file or one of another version is an error and never a wrong
-token. Costs two milliseconds; the regular expressions, some ten milliseconds more for plain text
-and thirty for other characters, are compiled when the first chunk needs them.
+In: ``english.json`` or ``portuguese.json`` beside this file, which
+``python -m training.tokenizer_tables`` makes from an installed spaCy. Out: `TokenizerTables`.
+Always holds: the file has this module's format and the hash of its own content, so a damaged file
+or one of another version is an error and never a wrong token. Costs two milliseconds; the regular
+expressions, some ten milliseconds more for plain text and thirty for other characters, are compiled
+when the first chunk needs them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from sears_dsl.errors import TaggerError
 
 #: To be raised whenever the file's fields or their meaning change.
 FORMAT = 1
+#: The languages that ship with the package, and what they are called.
+LANGUAGES = {"en": "english", "pt": "portuguese"}
 #: Characters at the end of a string that decide about a suffix, runs of dots aside.
 REACH = 24
 
@@ -74,19 +77,22 @@ class TokenizerTables:
 
     Attributes:
         version: format and hash of the file.
+        language: whose words they cut, ``en``.
         source: the version of spaCy that it was made from.
         patterns: of affixes, infixes and URLs.
         plain_patterns: the same for plain strings, compiled much sooner: sets name plain
             characters only. Plain are ASCII and plain_marks.
-        plain_marks: other characters that are common in English.
+        plain_marks: other characters that are common in text.
         specials: strings that have tokens of their own; these make up the string.
         joined: of those special strings that an affix would cut: the tokens that affixes alone
             make of them, which a second pass puts together again.
         units: what is cut off after a digit.
-        classes: single characters by what affixes do with them, see `training.tokenizer_tables`.
+        classes: single characters by what affixes do with them, see `training.tokenizer_tables`;
+            none where the kernels do not know the language's affixes.
     """
 
     version: str
+    language: str
     source: str
     patterns: Patterns
     plain_patterns: Patterns
@@ -145,6 +151,7 @@ def read(path: Path) -> TokenizerTables:
         raise _broken(path, "is damaged: its hash is not that of its content")
     return TokenizerTables(
         version=f"{FORMAT}.{fields['hash']}",
+        language=fields["language"],
         source=fields["source"],
         patterns=Patterns.of(fields["patterns"]),
         plain_patterns=Patterns.of(fields["plain_patterns"]),
@@ -156,15 +163,25 @@ def read(path: Path) -> TokenizerTables:
     )
 
 
-@cache
-def english() -> TokenizerTables:
-    """The tables that ship with the package.
+def file_of(language: str) -> Path:
+    """The file of a language's tables, which is in the package for those of `LANGUAGES`.
 
     Example:
-        >>> english().specials["don't"]
-        ('do', "n't")
+        >>> file_of("pt").name
+        'portuguese.json'
     """
-    return read(Path(__file__).with_name("english.json"))
+    return Path(__file__).with_name(f"{LANGUAGES.get(language, language)}.json")
+
+
+@cache
+def shipped(language: str) -> TokenizerTables:
+    """The tables of a language of `LANGUAGES`.
+
+    Example:
+        >>> shipped("en").specials["don't"], "don't" in shipped("pt").specials
+        (('do', "n't"), False)
+    """
+    return read(file_of(language))
 
 
 def _hash(content: bytes) -> str:

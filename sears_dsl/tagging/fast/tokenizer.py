@@ -1,10 +1,10 @@
-"""English tokens at some millions a second: spaCy's, without spaCy.
+"""Tokens at some millions a second: spaCy's, without spaCy.
 
 In: rows. Out: a `Cut`, arrays with the places of their tokens and the numbers of their words.
-Always holds: these are the tokens of spaCy's English tokenizer, white space left out; those of a
-row depend on this row alone, whatever was seen before. A chunk between white space is cut once and
-then looked up. Where neighbours decide (`cutting` tells when), the chunk is cut in its row. What
-was learnt is forgotten when it passes a limit, and a new `Words` begins, so memory is bounded.
+Always holds: these are the tokens of spaCy's tokenizer of the language, white space left out; those
+of a row depend on this row alone, whatever was seen before. A chunk between white space is cut once
+and then looked up. Where neighbours decide (`cutting` tells when), the chunk is cut in its row.
+What was learnt is forgotten when it passes a limit, and a new `Words` begins, so memory is bounded.
 Costs some 150 nanoseconds a token of fresh text, 100 of familiar text, on one core.
 Not to be used by two threads at once.
 """
@@ -31,7 +31,7 @@ from sears_dsl.tagging.fast.chunk_kernels import (
 )
 from sears_dsl.tagging.fast.cutting import Cutter
 from sears_dsl.tagging.fast.scanning import SPACE, collect, find_chunks, number_words
-from sears_dsl.tagging.fast.tables import TokenizerTables, english
+from sears_dsl.tagging.fast.tables import TokenizerTables, shipped
 from sears_dsl.tagging.fast.vocabulary import Words, code_points
 
 Entry = TypeVar("Entry", np.int32, np.bool_)
@@ -87,10 +87,10 @@ class _Known:
 
 
 class FastTokenizer:
-    """Cuts rows as spaCy's English tokenizer does.
+    """Cuts rows as spaCy's tokenizer of the language does.
 
     Args:
-        tables: the rules; those of the package if None.
+        tables: the rules; those of English if None.
         most_chunks: how many chunks are remembered before all are forgotten; a batch may go
             beyond it.
         most_characters: likewise, characters of them.
@@ -115,7 +115,7 @@ class FastTokenizer:
         most_chunks: int = _MOST_CHUNKS,
         most_characters: int = _MOST_CHARACTERS,
     ) -> None:
-        self.tables = english() if tables is None else tables
+        self.tables = shipped("en") if tables is None else tables
         self._most_chunks = most_chunks
         self._most_characters = most_characters
         self._cutter = Cutter(self.tables)
@@ -248,7 +248,8 @@ class FastTokenizer:
         known = self._known
         known.make_room()
         first, count = known.described, len(known.chunks)
-        if compiles():
+        # Without classes of characters the kernels do not know the affixes.
+        if self.tables.classes and compiles():
             if self._marks is None:
                 self._marks = marks_of(self.tables)
             longest = int(np.diff(known.chunks.offsets[first : count + 1]).max())

@@ -47,6 +47,12 @@ SIDES = 4
 
 SHIPPED = Path(__file__).with_name("tagger_en.npz")
 
+
+def weights_of(language: str) -> Path:
+    """The file of a language's weights, such as ``tagger_pt.npz``."""
+    return SHIPPED.with_name(f"tagger_{language}.npz")
+
+
 # Letters of the hash.
 _DIGEST = 32
 
@@ -158,7 +164,7 @@ class Weights:
 
 
 def load(path: Path | None = None) -> Weights:
-    """Read weights; those that were read last are the same object, as long as the file is.
+    """Read weights; those that were read lately are the same object, as long as the file is.
 
     Args:
         path: the file; None for the one that is shipped.
@@ -182,7 +188,7 @@ def load(path: Path | None = None) -> Weights:
         ) from error
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def _load(place: Path, *_version: int) -> Weights:
     content = place.read_bytes()
     digest = _digest(content[: -2 - _DIGEST])

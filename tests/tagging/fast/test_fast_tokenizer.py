@@ -22,7 +22,7 @@ from sears_dsl.runtime.kernels import Kernel
 from sears_dsl.tagging.fast.chunk_kernels import COUNT, END, FIRST, describe, marks_of
 from sears_dsl.tagging.fast.cutting import Cutter
 from sears_dsl.tagging.fast.scanning import SPACE
-from sears_dsl.tagging.fast.tables import english
+from sears_dsl.tagging.fast.tables import shipped
 from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Words
 
@@ -132,7 +132,9 @@ def test_many_rows_are_taken_in_blocks() -> None:
 
 
 def test_a_failure_while_learning_leaves_nothing_half_known() -> None:
-    tokenizer = FastTokenizer(replace(english(), patterns=replace(english().patterns, infix="(")))
+    tokenizer = FastTokenizer(
+        replace(shipped("en"), patterns=replace(shipped("en").patterns, infix="("))
+    )
     for _ in range(2):
         with pytest.raises(re.error):
             tokenizer.tokenize(["is a♥b"])
@@ -148,7 +150,7 @@ def kernel_ends(chunks: list[str], run: Any) -> list[list[int] | None]:
     known = np.zeros((len(words), 2), np.int32)
     entries = np.zeros((words.characters, 2), np.int32)
     stack = np.zeros(max(map(len, chunks)), np.int32)
-    run(words.table, 0, marks_of(english()), stack, known, entries, 0)
+    run(words.table, 0, marks_of(shipped("en")), stack, known, entries, 0)
     return [
         None if count < 0 else entries[first : first + count, END].tolist()
         for first, count in known[:, [FIRST, COUNT]].tolist()
@@ -158,7 +160,7 @@ def kernel_ends(chunks: list[str], run: Any) -> list[list[int] | None]:
 def test_the_kernel_cuts_every_short_chunk_as_plain_python_does_or_leaves_it() -> None:
     letters = "aBs1.,'’-—…+$/(%~"
     chunks = ["".join(chunk) for n in range(1, 5) for chunk in itertools.product(letters, repeat=n)]
-    cutter = Cutter(english())
+    cutter = Cutter(shipped("en"))
     for chunk, ends in zip(
         chunks, kernel_ends(chunks, cast(Kernel, describe).dispatcher()), strict=True
     ):
