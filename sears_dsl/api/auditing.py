@@ -127,6 +127,12 @@ class AuditResult(RulesetsResult):
             title="rows on which the model fails a rule",
         ).draw(axes)
 
+    def to_markdown(self) -> str:
+        """A summary for the page of a pull request, as `sears audit --summary` writes it."""
+        from sears_dsl.auditing.reports.markdown import audit_summary
+
+        return audit_summary(self.document)
+
     def save(self, folder: str | Path) -> None:
         """Write what `sears audit -o` writes: audit.html, audit.md, audit.json, junit.xml.
 

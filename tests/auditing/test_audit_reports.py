@@ -18,8 +18,9 @@ from sears_dsl.auditing.document import AuditDocument, read_audit, write_audit
 from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.reports.code_cells import code_cell
 from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
+from sears_dsl.auditing.reports.files import add_summary
 from sears_dsl.auditing.reports.junit import junit_xml
-from sears_dsl.auditing.reports.markdown import audit_markdown
+from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import DataError, UsageError
@@ -221,6 +222,22 @@ def test_every_row_of_the_table_leads_to_its_details(document: AuditDocument) ->
     targets = {(value or "")[1:] for name, value in page.attributes if name == "href"}
     assert targets <= set(filter(None, ids))
     assert len(targets) == 3
+
+
+def test_a_pull_request_is_told_the_decision_and_what_failed(
+    tmp_path: Path, document: AuditDocument, hostile: AuditDocument
+) -> None:
+    told = audit_summary(document)
+    assert told.startswith("### Robustness: failed\n\n> [!CAUTION]\n> ")
+    assert "| `movie -> reel` | failed |" in told
+    assert "<details><summary>Examples</summary>" in told
+    lines = audit_summary(hostile).splitlines()
+    assert not any("<script" in line.replace("\\<script", "") for line in lines)
+    assert len({line.count(" | ") for line in lines if line.startswith("| `")}) == 1
+    file = tmp_path / "summary.md"
+    file.write_text("Before.\n")
+    add_summary(document, file)
+    assert file.read_text() == "Before.\n" + told
 
 
 def test_code_in_a_table_is_left_whole() -> None:

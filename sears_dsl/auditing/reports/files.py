@@ -17,8 +17,9 @@ from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comp
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
 from sears_dsl.auditing.reports.grid_page import grid_markdown, grid_page
 from sears_dsl.auditing.reports.junit import junit_xml
-from sears_dsl.auditing.reports.markdown import audit_markdown
+from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary
 from sears_dsl.auditing.reports.page import audit_page
+from sears_dsl.errors import DataError
 from sears_dsl.runtime.documents import make_folder
 from sears_dsl.runtime.writing import write_atomically
 
@@ -36,6 +37,21 @@ def write_audit_files(document: AuditDocument, folder: Path) -> None:
     write_atomically(folder / "audit.md", audit_markdown(document).encode("utf-8", "replace"))
     write_atomically(folder / "junit.xml", junit_xml(document))
     write_audit(document, folder / "audit.json")
+
+
+def add_summary(document: AuditDocument, file: Path) -> None:
+    """Put the summary for a pull request behind what a file holds; make it where there is none.
+
+    Raises:
+        DataError: the file cannot be read or written.
+    """
+    try:
+        before = file.read_bytes() if file.exists() else b""
+    except OSError as error:
+        raise DataError(
+            f"{file} could not be read: {error.strerror}", help="name another file: --summary"
+        ) from error
+    write_atomically(file, before + audit_summary(document).encode("utf-8", "replace"))
 
 
 def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None:

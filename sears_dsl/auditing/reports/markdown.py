@@ -22,7 +22,9 @@ from sears_dsl.auditing.shares import Share, told
 from sears_dsl.auditing.slicing.slices import SliceResult
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
+_ALERTS = {"failed": "CAUTION", "passed": "TIP", "not judged": "WARNING", "measured": "NOTE"}
 _SLICES_SHOWN = 10
+_RULES_IN_SUMMARY = 10
 # A comment of a pull request holds so much; audit.json has all of them.
 _RULES_SHOWN = 100
 
@@ -54,6 +56,47 @@ def audit_markdown(document: AuditDocument) -> str:
         f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}. Tagger: "
         f"{code_cell(document.tagger)}.",
     ]
+    return "\n".join(lines) + "\n"
+
+
+def audit_summary(document: AuditDocument) -> str:
+    """The audit for the page of a pull request: the decision, what failed, examples folded away.
+
+    GitHub shows the first lines as an alert. What failed and what was measured stands in a table,
+    the worst first; what passed is counted.
+    """
+    outcome = document.verdict.outcome
+    records = [each for each in worst_first(document.rules) if each.changed]
+    told = [each for each in records if each.judgement.outcome != "passed"][:_RULES_IN_SUMMARY]
+    lines = [
+        f"### Robustness: {outcome}",
+        "",
+        f"> [!{_ALERTS[outcome]}]",
+        f"> {markdown_text(conclusion(document))}",
+        "",
+    ]
+    if told:
+        lines += ["| rule | verdict | fails | rate (95%) |", "|---|---|---:|---:|"]
+        for each in told:
+            failures = each.judgement.failures
+            lines.append(
+                f"| {code_cell(each.rule)} | {_OUTCOMES[each.judgement.outcome]} "
+                f"| {failures.count:,} of {failures.total:,} | {_rated(failures)} |"
+            )
+        lines.append("")
+    counts = document.verdict.counts
+    if document.rules:
+        lines += [
+            f"{counts['failed']:,} rules failed, {counts['passed']:,} passed, "
+            f"{counts['not judged']:,} were not judged, {counts['measured']:,} had no limit.",
+            "",
+        ]
+    failed = [each.examples[0] for each in told if each.examples and each.examples[0].failed]
+    if failed:
+        lines += ["<details><summary>Examples</summary>", ""]
+        lines += [f"- {change_cell(each)}" for each in failed]
+        lines += ["", "</details>", ""]
+    lines.append(f"Model {code_cell(document.model)}, {document.data.rows:,} rows.")
     return "\n".join(lines) + "\n"
 
 

@@ -58,6 +58,9 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("-o", "--output", default="audit", show_default=True, metavar="FOLDER",
               type=FilePath(file_okay=False),
               help="Where audit.json, audit.md, audit.html and junit.xml go.")  # fmt: skip
+@click.option("--summary", metavar="FILE", type=FilePath(dir_okay=False),
+              help="Put a summary for a pull request behind what the file holds, such as "
+              "\"$GITHUB_STEP_SUMMARY\".")  # fmt: skip
 @click.option("--max-flip-rate", callback=_rate, metavar="RATE",
               help="Limit of every rule that expects `same`: flips of the right rows that it "
               "changes.")  # fmt: skip
@@ -102,7 +105,9 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
 @json_option("Print the audit as JSON.")
 @imports_option
-def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> None:
+def audit_command(
+    rules: tuple[str, ...], *, output: Path, summary: Path | None, **options: Any
+) -> None:
     """Measure what rules do to a model, and judge it. Exit 1 when a gate fails.
 
     Each rule is applied by itself to every row; a flip is a row that the model has right before
@@ -110,7 +115,7 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
     on few rows is not judged; a gate of which nothing could be judged fails.
     """
     need_audit()
-    from sears_dsl.auditing.reports.files import write_audit_files
+    from sears_dsl.auditing.reports.files import add_summary, write_audit_files
     from sears_dsl.auditing.running import (
         audit_rules,
         compile_and_check,
@@ -177,6 +182,8 @@ def audit_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> No
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
             note(recorded_otherwise(recorded, scorer))
         write_audit_files(document, output)
+        if summary is not None:
+            add_summary(document, summary)
     if options["as_json"]:
         echo_json(json.loads(document.model_dump_json()))
     elif not options["quiet"]:

@@ -1,0 +1,142 @@
+"""Rules for ``Dataset.map`` of Hugging Face's datasets, and flips as a metric like evaluate's.
+
+In: batches of rows; labels and answers. Out: batches; numbers. Always holds: `RowRewriter` goes
+into processes of `map` and into its fingerprint, so that an unchanged one is read from its cache;
+neither package is imported. Costs one run of the engine a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.catalogue import load_rulesets
+from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.statistics import wilson_interval
+
+CHANGED = "changed"
+"""The column that says whether a row was rewritten."""
+
+
+class RowRewriter:
+    """All rules on each row, one after another: a function for ``dataset.map(…, batched=True)``.
+
+    Args:
+        rules: a ruleset, a rule file, a folder or the name of a shipped ruleset.
+        column: the column of texts; other columns stay as they are.
+        seed: of what rules draw.
+
+    Raises:
+        RuleSyntaxError: a rule file with errors.
+        UsageError: a name that stands for no rules.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> rewriter = RowRewriter(sears.parse("movie -> film"), column="review")
+        >>> rewriter({"review": ["A movie.", "A play."], "label": [1, 0]})
+        {'review': ['A film.', 'A play.'], 'changed': [True, False]}
+    """
+
+    def __init__(self, rules: Ruleset | str | Path, *, column: str = "text", seed: int = 0) -> None:
+        given = [rules] if isinstance(rules, Ruleset) else load_rulesets([str(rules)])
+        self._rulesets = given
+        self._column = column
+        self._seed = seed
+        self._matcher: Matcher | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the compiled rules, which each process makes anew."""
+        return {**self.__dict__, "_matcher": None}
+
+    def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """The texts of a batch after the rules, and whether each was changed.
+
+        Raises:
+            DataError: no such column, or something else than texts in it.
+        """
+        texts = batch.get(self._column)
+        if texts is None:
+            raise DataError(
+                f"the rows have no column {self._column!r}: they have {', '.join(batch)}",
+                help="name one of them: RowRewriter(rules, column=…)",
+            )
+        if isinstance(texts, str):
+            raise DataError(
+                f"{self._column!r} is one text, not those of a batch",
+                help="give map the batches: dataset.map(rewriter, batched=True)",
+            )
+        strange = next((each for each in texts if not isinstance(each, str)), None)
+        if strange is not None or None in texts:
+            raise DataError(
+                f"a row has {strange!r:.80} as {self._column!r}, which is no text",
+                help="leave such rows out first: dataset.filter(…)",
+            )
+        if self._matcher is None:
+            self._matcher = compile_rules(self._rulesets)
+        rewritten = [row.text for row in self._matcher.chain(list(texts), seed=self._seed)]
+        changed = [new != old for new, old in zip(rewritten, texts, strict=True)]
+        return {self._column: rewritten, CHANGED: changed}
+
+
+class FlipRate:
+    """How often answers that were right are wrong after a rewrite; used as metrics of evaluate are.
+
+    Example:
+        >>> metric = FlipRate()
+        >>> metric.add_batch(references=[1, 1, 0], predictions=[1, 1, 1], rewritten=[0, 1, 0])
+        >>> metric.compute()["flip_rate"], metric.compute(
+        ...     references=[1], predictions=[1], rewritten=[0])["flips"]
+        (0.5, 1)
+    """
+
+    name = "flip_rate"
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Any, Any, Any]] = []
+
+    def add(self, *, references: Any, predictions: Any, rewritten: Any) -> None:
+        """One row: what is right, the answer to it, the answer to its rewrite."""
+        self.add_batch(references=[references], predictions=[predictions], rewritten=[rewritten])
+
+    def add_batch(
+        self, *, references: Sequence[Any], predictions: Sequence[Any], rewritten: Sequence[Any]
+    ) -> None:
+        """Several rows.
+
+        Raises:
+            UsageError: lists of different lengths.
+        """
+        if not len(references) == len(predictions) == len(rewritten):
+            raise UsageError(
+                f"{len(references)} references, {len(predictions)} predictions and "
+                f"{len(rewritten)} rewritten ones",
+                help="give one of each for each row",
+            )
+        self._rows += zip(references, predictions, rewritten, strict=True)
+
+    def compute(self, **batch: Sequence[Any]) -> dict[str, float | int | None]:
+        """The rate over all rows that were added, and over those given here; then they are gone.
+
+        Returns:
+            ``flip_rate`` (None of no right row), ``flips``, ``right``, and ``low`` and ``high`` of
+            Wilson's 95% interval.
+
+        Raises:
+            UsageError: lists of different lengths, or others than `add_batch` takes.
+        """
+        if batch:
+            self.add_batch(**batch)
+        rows, self._rows = self._rows, []
+        right = [(gold, after) for gold, before, after in rows if before == gold]
+        flips = sum(after != gold for gold, after in right)
+        low, high = (float(end) for end in wilson_interval(flips, len(right)))
+        return {
+            self.name: flips / len(right) if right else None,
+            "flips": flips,
+            "right": len(right),
+            "low": low,
+            "high": high,
+        }

@@ -1,0 +1,75 @@
+"""An audit in MLflow: its numbers as metrics, its files as artifacts, of the run that is active.
+
+    with mlflow.start_run():
+        log_audit(sears.audit(model, rows, "rules.sear"))
+
+In: an audit. Out: what the tracking store holds then. Always holds: numbers are those of the audit;
+a rate of no row is not logged, never 0; nothing goes anywhere but to the store that MLflow was told
+to use. Costs a few requests to it.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.api.auditing import AuditResult
+from sears_dsl.interop.foreign import imported
+
+_INSTALL = "pip install mlflow-skinny"
+_ARTIFACTS = "sears"
+# What MLflow takes in the name of a metric, and how long a parameter may be.
+_ODD = re.compile(r"[^\w\-./ ]")
+_LONGEST = 500
+
+
+def log_audit(audit: AuditResult, *, prefix: str = "sears", run_id: str | None = None) -> None:
+    """Log an audit.
+
+    Metrics are ``sears.flip_rate`` of all rules together, ``sears.accuracy`` before and against the
+    worst rule, ``sears.failed`` rules, and ``sears.rule.ID`` of each rule that was tested; the
+    verdict is a tag; the page, Markdown, JSON and JUnit are artifacts.
+
+    Args:
+        audit: what `sears.audit` gives, or `sears_dsl.api.auditing.AuditResult` of a document.
+        prefix: of the names.
+        run_id: the run; None for the active one, or a new one where there is none.
+
+    Raises:
+        UsageError: MLflow is not installed.
+    """
+    mlflow = imported("mlflow", tool="MLflow", install=_INSTALL)
+    document = audit.document
+    mlflow.log_metrics(_metrics(audit, prefix), run_id=run_id)
+    params = {
+        f"{prefix}.model": document.model,
+        f"{prefix}.rows": document.data.rows,
+        f"{prefix}.rules": len(document.rules),
+        f"{prefix}.scorer": document.scorer or "none",
+        f"{prefix}.seed": document.seed,
+    }
+    run = run_id or mlflow.active_run().info.run_id
+    client = mlflow.MlflowClient()
+    for name, value in params.items():
+        client.log_param(run, name, str(value)[:_LONGEST])
+    client.set_tag(run, f"{prefix}.verdict", audit.verdict.outcome)
+    with tempfile.TemporaryDirectory() as folder:
+        audit.save(Path(folder))
+        mlflow.log_artifacts(folder, _ARTIFACTS, run_id=run)
+
+
+def _metrics(audit: AuditResult, prefix: str) -> dict[str, float]:
+    together, counts = audit.document.together, audit.verdict.counts
+    found: dict[str, Any] = {
+        "flip_rate": together.flipped.rate,
+        "flipped": together.flipped.count,
+        **{f"rules_{outcome.replace(' ', '_')}": count for outcome, count in counts.items()},
+    }
+    if together.accuracy is not None:
+        found["accuracy"] = together.accuracy.before.rate
+        found["accuracy_worst"] = together.accuracy.worst.rate
+    for rule in audit.rules:
+        found[f"rule.{_ODD.sub('_', rule.id)}"] = rule.judgement.failures.rate
+    return {f"{prefix}.{name}": value for name, value in found.items() if value is not None}

@@ -1,0 +1,182 @@
+"""Tests of rule files, and gates of a project, as tests of pytest: ``pytest --sears``.
+
+    a.sear       a test for each test line of its rules
+    sears.toml   a test for each of its rules: the audit of the project, judged by its gates
+
+In: pytest's collection. Out: items. Always holds: without ``--sears`` (or ``sears = true`` in
+pytest's settings) nothing is collected, and nothing of sears is imported; the audit runs once, as
+`sears audit` in a process of its own, and only where one of its items runs; a rule that could not
+be judged, and a test that could not be run, is skipped with the reason. Costs what `sears test` and
+`sears audit` cost.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from sears_dsl.auditing.document import AuditDocument
+    from sears_dsl.rule_tests import RuleTestResult
+
+_PROJECT = "sears.toml"
+_TOGETHER = "all rules"
+_SEARS = "from sears_dsl.cli import main; main()"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options."""
+    told = "run the tests of .sear files, and the audit of sears.toml"
+    parser.getgroup("sears").addoption("--sears", action="store_true", help=told)
+    parser.addini("sears", told, type="bool", default=False)
+    parser.addini("sears_audit", "further options of `sears audit`, for sears.toml", default="")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Rule files, and the project file."""
+    if not (parent.config.getoption("sears") or parent.config.getini("sears")):
+        return None
+    if file_path.suffix == ".sear":
+        return RuleFile.from_parent(parent, path=file_path)
+    if file_path.name == _PROJECT:
+        return ProjectAudit.from_parent(parent, path=file_path)
+    return None
+
+
+class RuleFile(pytest.File):
+    """A file of rules."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """An item a test; all of them are run here, since that takes one pass."""
+        from sears_dsl.errors import SearsError  # noqa: PLC0415 - only where there are rules
+        from sears_dsl.language.loader import load  # noqa: PLC0415
+        from sears_dsl.rule_tests import run_tests  # noqa: PLC0415
+
+        try:
+            results = run_tests(load(self.path))
+        except SearsError as error:
+            raise self.CollectError(error.render()) from error
+        counts: dict[str, int] = {}
+        for result in results:
+            counts[result.rule_id] = counts.get(result.rule_id, 0) + 1
+            name = f"{result.rule_id}[{counts[result.rule_id]}]"
+            yield RuleTestItem.from_parent(self, name=name, result=result)
+
+
+class _Item(pytest.Item):
+    """An item that fails with a sentence instead of a trace."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> str:
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Its file."""
+        return self.path, None, self.name
+
+
+class RuleTestItem(_Item):
+    """A test line."""
+
+    def __init__(self, *, result: RuleTestResult, **given: Any) -> None:
+        super().__init__(**given)
+        self._result = result
+
+    def runtest(self) -> None:
+        """Fails where the rule wrote something else."""
+        result, test = self._result, self._result.test
+        if result.outcome == "not run":
+            pytest.skip("what the rule looks words up in is not installed")
+        if result.outcome != "ok":
+            wanted = "nothing" if test.expected is None else repr(test.expected)
+            wrote = "nothing" if result.actual is None else repr(result.actual)
+            raise GateError(f"{result.outcome}: {test.text!r} should give {wanted}, gave {wrote}")
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where it stands."""
+        span = self._result.test.span
+        return self.path, None if span is None else span.line - 1, self.name
+
+
+class ProjectAudit(pytest.File):
+    """The audit of a project file."""
+
+    _document: AuditDocument | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """An item a rule, and one for all together."""
+        from sears_dsl.catalogue import load_rulesets  # noqa: PLC0415 - only where there is one
+        from sears_dsl.errors import SearsError  # noqa: PLC0415
+        from sears_dsl.project.file import read_project  # noqa: PLC0415
+
+        try:
+            fields = read_project(self.path).fields
+            named = [name for names in fields.rulesets.values() for name in names]
+            named = named or list(fields.use.rules or ())
+            folder = self.path.parent
+            rulesets = load_rulesets(
+                [str(folder / name) if (folder / name).exists() else name for name in named]
+            )
+        except SearsError as error:
+            raise self.CollectError(error.render()) from error
+        for ruleset in rulesets:
+            for rule in ruleset.rule_ids:
+                yield GateItem.from_parent(self, name=rule, audit=self)
+        if rulesets:
+            yield GateItem.from_parent(self, name=_TOGETHER, audit=self)
+
+    def document(self) -> AuditDocument:
+        """The audit, which is made when the first item asks.
+
+        Raises:
+            GateError: `sears audit` could not do it.
+        """
+        from sears_dsl.auditing.document import read_audit  # noqa: PLC0415
+
+        if self._document is None:
+            more = shlex.split(self.config.getini("sears_audit"))
+            with tempfile.TemporaryDirectory() as folder:
+                done = subprocess.run(  # noqa: S603 - as the user would type it
+                    [sys.executable, "-c", _SEARS, "audit", "--quiet", "-o", folder, *more],
+                    cwd=self.path.parent, capture_output=True, text=True, check=False,
+                )  # fmt: skip
+                if not Path(folder, "audit.json").is_file():
+                    told = done.stderr.strip()
+                    raise GateError(told or f"sears audit ended with {done.returncode}")
+                self._document = read_audit(Path(folder))
+        return self._document
+
+
+class GateItem(_Item):
+    """What the gates say of a rule, or of all together."""
+
+    def __init__(self, *, audit: ProjectAudit, **given: Any) -> None:
+        super().__init__(**given)
+        self._audit = audit
+
+    def runtest(self) -> None:
+        """Fails where a gate does."""
+        document = self._audit.document()
+        if self.name == _TOGETHER:
+            outcome, reason = document.verdict.outcome, "\n".join(document.verdict.reasons)
+        else:
+            judged = {each.id: each for each in document.rules}
+            if self.name not in judged:
+                pytest.skip("the audit has no such rule")
+            record = judged[self.name]
+            outcome = record.judgement.outcome
+            reason = f"{record.rule}: {record.judgement.reason}"
+        if outcome == "failed":
+            raise GateError(reason)
+        if outcome != "passed":
+            pytest.skip(reason or "no limit is set")
+
+
+class GateError(Exception):
+    """A test of a rule or a gate that failed."""

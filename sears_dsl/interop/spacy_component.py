@@ -1,0 +1,105 @@
+"""Rules in a pipeline of spaCy: what they match as spans, what they make of a text as an extension.
+
+    nlp = spacy.load("en_core_web_sm")
+    nlp.add_pipe("sears", config={"rules": ["contractions/expand"]})
+    doc = nlp("It isn't fun.")
+    doc.spans["sears"]      # a span a match, its label the id of the rule
+    doc._.sears             # a `Rewrite` a rule that changes the text
+
+In: a Doc. Out: the same Doc. Always holds: the words and tags are those of the pipeline; where it
+has set no tags and the rules read some, that is an error, never a guess; the Doc's text stays as it
+is. The package offers the component as an entry point, so that nothing has to be imported. Costs
+one compilation of the rules, and one run of the engine a Doc.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+
+from sears_dsl.catalogue import load_rulesets
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import Scope
+from sears_dsl.errors import UsageError
+from sears_dsl.tagging.contractions import separated
+from sears_dsl.tagging.tokens import Token, Tokens
+
+NAME = "sears"
+
+
+class RuleComponent:
+    """The component; `Language.add_pipe` makes it.
+
+    Args:
+        rules: rule files, folders or names of shipped rulesets.
+        scope: the ``first`` match of a rule in a text, or ``all``.
+
+    Raises:
+        RuleSyntaxError: a rule file with errors.
+        UsageError: a name that stands for no rules.
+    """
+
+    def __init__(self, rules: list[str], *, scope: Scope) -> None:
+        self._matcher = compile_rules(load_rulesets(rules))
+        self._scope = scope
+        if not Doc.has_extension(NAME):
+            Doc.set_extension(NAME, default=())
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Note what the rules match in a Doc and what they make of it.
+
+        Raises:
+            UsageError: the rules read tags and the pipeline has set none.
+        """
+        tagged = doc.has_annotation("TAG")
+        if self._matcher.needs_tags and not tagged:
+            raise UsageError(
+                "the rules read tags, and the pipeline has set none before them",
+                help="add the component behind a tagger, as in nlp.add_pipe('sears', last=True)",
+            )
+        words = [
+            Token(each.text, each.pos_ or "X", each.tag_ or "XX", each.idx, each.idx + len(each))
+            for each in doc
+            if not each.is_space
+        ]
+        tokens = separated(Tokens.from_rows([doc.text], [words]))
+        matches = self._matcher.find(tokens, scope=self._scope)
+        starts, ends = tokens.starts, tokens.ends
+        ids = self._matcher.rule_ids
+        spans = []
+        for rule, _, first, last in matches.tuples():
+            # An insertion stands before a token: the span is that token.
+            inside = max(first, last - 1)
+            if inside < len(starts):
+                begin, end = int(starts[first]), int(ends[inside])
+                spans.append(_span(doc, begin, end, ids[rule]))
+        doc.spans[NAME] = spans
+        doc._.set(NAME, tuple(self._matcher.rewrites(tokens, matches)))
+        return doc
+
+
+def _span(doc: Doc, begin: int, end: int, label: str) -> Span:
+    """The tokens of spaCy that hold these characters."""
+    span = doc.char_span(begin, end, label=label, alignment_mode="expand")
+    if span is None:
+        raise UsageError(f"no tokens at {begin}:{end}", help="this is a defect: please report it")
+    return span
+
+
+@Language.factory(NAME, default_config={"rules": [], "scope": "all"})
+def make(nlp: Language, name: str, rules: list[str], scope: Scope) -> Any:
+    """What ``nlp.add_pipe("sears", config={"rules": […]})`` makes.
+
+    Example:
+        >>> import spacy
+        >>> nlp = spacy.blank("en")
+        >>> _ = nlp.add_pipe("sears", config={"rules": ["synonyms/nouns-and-adjectives"]})
+    """
+    if not rules:
+        raise UsageError(
+            "the component has no rules",
+            help='nlp.add_pipe("sears", config={"rules": ["contractions/expand"]})',
+        )
+    return RuleComponent(list(rules), scope=scope)

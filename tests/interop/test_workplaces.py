@@ -1,0 +1,130 @@
+"""Where people work: spaCy's pipelines, Hugging Face's datasets, MLflow, with the real packages."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+import spacy
+from datasets import Dataset
+
+import sears_dsl as sears
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.interop.hugging_face import FlipRate, RowRewriter
+from sears_dsl.interop.mlflow_logging import log_audit
+
+RULES = "rule film: movie -> film\nrule really: really -> <> / __ ADJ\n"
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    path = tmp_path / "a.sear"
+    path.write_text(RULES)
+    return path
+
+
+# ---------------------------------------------------------------- spaCy
+
+
+def tags(doc: spacy.tokens.Doc) -> spacy.tokens.Doc:
+    for token in doc:
+        adjective = token.text in ("fun", "good")
+        token.tag_, token.pos_ = ("JJ", "ADJ") if adjective else ("NN", "NOUN")
+    return doc
+
+
+def test_matches_are_spans_and_rewrites_an_extension(rules: Path) -> None:
+    spacy.Language.component("tags_for_a_test", func=tags)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tags_for_a_test")
+    nlp.add_pipe("sears", config={"rules": [str(rules)]})
+    doc, silent = nlp.pipe(["A  really good movie 😀, this movie.", "Nothing."])
+    assert [(span.text, span.label_) for span in doc.spans["sears"]] == [
+        ("movie", "film"), ("movie", "film"), ("really", "really"),
+    ]  # fmt: skip
+    assert [each.text for each in doc._.sears] == [
+        "A  really good film 😀, this film.", "A  good movie 😀, this movie.",
+    ]  # fmt: skip
+    assert (len(silent.spans["sears"]), silent._.sears) == (0, ())
+
+
+def test_a_pipeline_without_tags_is_told(rules: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sears", config={"rules": [str(rules)]})
+    with pytest.raises(UsageError, match="the pipeline has set none before them"):
+        nlp("A movie.")
+    with pytest.raises(UsageError, match="the component has no rules"):
+        spacy.blank("en").add_pipe("sears")
+
+
+# ---------------------------------------------------------------- Hugging Face
+
+
+def test_rules_are_mapped_over_a_dataset_and_an_unchanged_one_comes_from_its_cache(
+    rules: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps({"review": f"A movie, {n}.", "label": n % 2}) + "\n" for n in range(9))
+    )
+    rows = Dataset.from_json(str(tmp_path / "rows.jsonl"), cache_dir=str(tmp_path / "cache"))
+    rewriter = RowRewriter(rules, column="review")
+    first = rows.map(rewriter, batched=True, batch_size=4)
+    assert first["review"][:2] == ["A film, 0.", "A film, 1."]
+    assert set(first["changed"]) == {True}
+    assert first["label"] == rows["label"]
+    sent = pickle.loads(pickle.dumps(rewriter))  # noqa: S301 - what processes of map are sent
+    again = rows.map(sent, batched=True, batch_size=4)
+    assert again._fingerprint == first._fingerprint
+
+
+@pytest.mark.parametrize(
+    ("batch", "told"),
+    [({"text": ["A movie."]}, "no column 'review'"), ({"review": "A movie."}, "is one text"),
+     ({"review": ["A movie.", None]}, "None as 'review'"), ({"review": [5]}, "5 as 'review'")],
+)  # fmt: skip
+def test_rows_that_cannot_be_rewritten_are_told(rules: Path, batch: object, told: str) -> None:
+    with pytest.raises(DataError, match=told):
+        RowRewriter(rules, column="review")(batch)  # type: ignore[arg-type]
+
+
+def test_flips_are_counted_among_right_rows_alone() -> None:
+    metric = FlipRate()
+    metric.add(references="a", predictions="b", rewritten="b")
+    assert metric.compute() == {
+        "flip_rate": None, "flips": 0, "right": 0, "low": 0.0, "high": 1.0,
+    }  # fmt: skip
+    found = metric.compute(references=[1] * 4, predictions=[1] * 4, rewritten=[0, 1, 1, 1])
+    assert found["flip_rate"] == 0.25
+    assert 0 < found["low"] < 0.25 < found["high"] < 1  # type: ignore[operator]
+    with pytest.raises(UsageError, match="1 references, 2 predictions"):
+        metric.add_batch(references=[1], predictions=[1, 1], rewritten=[1])
+
+
+# ---------------------------------------------------------------- MLflow
+
+
+def test_an_audit_is_logged_in_a_local_store(
+    rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("MLFLOW_ENABLE_ASYNC_LOGGING", "false")
+    import mlflow
+
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    rows = [(f"A movie, {number}.", "good") for number in range(30)]
+    model = lambda texts: ["bad" if "film" in text else "good" for text in texts]  # noqa: E731
+    audit = sears.audit(model, rows, rules, scorer=None, max_flip_rate="5%")
+    with mlflow.start_run() as run:
+        log_audit(audit)
+    logged = mlflow.MlflowClient().get_run(run.info.run_id).data
+    assert logged.metrics["sears.rule.film"] == 1.0
+    assert logged.metrics["sears.flip_rate"] == 1.0
+    assert logged.metrics["sears.accuracy_worst"] == 0.0
+    assert "sears.rule.really" not in logged.metrics  # tested on no row
+    assert logged.tags["sears.verdict"] == "failed"
+    assert logged.params["sears.rows"] == "30"
+    names = {path.name for path in (tmp_path / "runs").rglob("*") if path.is_file()}
+    assert {"audit.html", "audit.md", "audit.json", "junit.xml"} <= names
