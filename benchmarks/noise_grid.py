@@ -46,7 +46,7 @@ from sears_dsl.answers import answer_f1, answers_equal
 from sears_dsl.auditing.failures.instances import Feature, LearningRows
 from sears_dsl.auditing.failures.learning import fold_interval, learn, numbers_of
 from sears_dsl.auditing.slicing.computed import Computed, read_slicings
-from sears_dsl.batch.share import Share
+from sears_dsl.batch.share import TextShare
 from sears_dsl.models.vote import common_words
 from sears_dsl.runtime.journal import RunJournal
 
@@ -188,7 +188,7 @@ def amount_of(sample: Sample, noise: str, amount: str) -> list[Asked]:
     """Rows of training with so much noise."""
     noisy_rows = sample.noisy[noise]
     if amount == "half":
-        half = Share.parse("50%")
+        half = TextShare.parse("50%")
         return [
             after if half.takes(before.question.context) else before
             for before, after in zip(sample.clean, noisy_rows, strict=True)

@@ -31,7 +31,7 @@ from benchmarks.small_reader import SmallReader, train
 from sears_dsl.answers import answer_f1, answers_equal
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guard, Guards, Protection
-from sears_dsl.discovery.strategic import Reworded, StrategicSettings, reword
+from sears_dsl.discovery.strategic import RewordedRow, StrategicSettings, reword
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Answer
 from sears_dsl.runtime.journal import RunJournal
@@ -196,7 +196,7 @@ def _told(values: Floats, asked: Sequence[Asked], *, signed: bool = False) -> st
     return f"{mean:{sign}.1f} ({low:{sign}.1f} to {high:{sign}.1f})"
 
 
-def _in_questions(found: Sequence[Reworded], asked: Sequence[Asked]) -> str:
+def _in_questions(found: Sequence[RewordedRow], asked: Sequence[Asked]) -> str:
     words = [(word.word.lower(), asked[each.place].question.question.lower())
              for each in found for word in each.words]  # fmt: skip
     inside = sum(word in re.findall(r"\w+", question) for word, question in words)

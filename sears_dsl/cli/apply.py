@@ -125,6 +125,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("name the rules and then the input: sears apply RULES... INPUT -o …")
     quiet, to_stdout = options["quiet"], options["output"] == "-"
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
+    unit = unit_of(rulesets, options["unit"])
     tagger = tagger_in_language(options["tagger"], rulesets)
     warnings = [*warn_of_tagger(rulesets, tagger, quiet=quiet)]
     if options["mode"] == "chain":
@@ -165,7 +166,6 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     watched = not quiet and sys.stderr.isatty()
     report = _with_progress(request) if watched else apply_file(request)
     if options["as_json"] and not to_stdout:
-        unit = unit_of(rulesets, options["unit"])
         echo_json({"unit": unit, **_as_dict(report, request, warnings)})
     elif not quiet:
         _print_report(report, request, show=options["show"], unit=_unit(rulesets, options["unit"]))
@@ -238,12 +238,13 @@ def _unit(rulesets: Sequence[Ruleset], chosen: Unit | None) -> str:
     """What rules saw at once, where files say something about it; else nothing."""
     from sears_dsl.engine.noise.needs import unit_of
 
-    if all(ruleset.options.unit is None for ruleset in rulesets):
+    asked = sorted({ruleset.options.unit for ruleset in rulesets if ruleset.options.unit})
+    if not asked:
         return ""
-    asked, counts = unit_of(rulesets), unit_of(rulesets, chosen)
-    if asked == counts:
+    counts = unit_of(rulesets, chosen)
+    if asked == [counts]:
         return f"unit: {counts}, by `option unit` of the rules"
-    return f"unit: {counts}, by --unit; `option unit` of the rules asks for {asked}"
+    return f"unit: {counts}, by --unit; `option unit` of the rules asks for {' and '.join(asked)}"
 
 
 def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit: str) -> None:

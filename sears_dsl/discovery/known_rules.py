@@ -26,6 +26,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger
 
 # Noise, kept as printed, or kept to be rejected: nobody says that these keep the meaning.
@@ -81,7 +82,9 @@ class KnownRules:
             (name, ruleset) for name, ruleset in rulesets.items() for _ in range(len(ruleset.rules))
         ]
         return cls(
-            matcher=compile_rules(list(rulesets.values()), tagger=tagger),
+            matcher=compile_rules(
+                list(rulesets.values()), tagger=tagger, sources=sources_of(rulesets.values())
+            ),
             sources=tuple(name for name, _ in of_rules),
             scopes=tuple(ruleset for _, ruleset in of_rules),
         )

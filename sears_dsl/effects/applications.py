@@ -22,6 +22,7 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.rule import Options, Rule
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
@@ -179,7 +180,7 @@ def apply_candidates(
     rulesets = [
         replace(part[0][1] or mined, rules=tuple(rule for rule, _ in part)) for part in parts
     ]
-    matcher = compile_rules(rulesets, tagger=tagger)
+    matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets))
     return applications_of(matcher, tokens, guards=guards, jobs=jobs)
 
 

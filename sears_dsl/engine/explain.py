@@ -9,11 +9,13 @@ backtracking walk: it is for one sentence at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sears_dsl.engine.matches import Binding
+from sears_dsl.engine.matches import Binding, Edit
+from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.reference import Split, candidates, find, rewrite
+from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Rule
@@ -78,8 +80,9 @@ def explain(
     *,
     split: Split,
     protected: Sequence[tuple[int, int]] = (),
+    sources: Sources = NO_SOURCES,
 ) -> Explanation:
-    """How far a rule got on one row, under scope ``first``.
+    """How far a rule got on one row, under scope ``first`` and seed 0.
 
     Args:
         rule: the rule.
@@ -88,6 +91,7 @@ def explain(
         tokens: its tokens.
         split: how the tokenizer splits a word of the rule.
         protected: character spans in which the rule must not fire.
+        sources: where words and texts are looked up.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -98,16 +102,13 @@ def explain(
     """
     name = rule_id(rule)
     total = len(rule.left) + len(rule.antecedent) + len(rule.right)
-    edits, missing = rewrite(rule, scope, text, tokens, split=split, protected=protected)
+    edits, missing = rewrite(
+        rule, scope, text, tokens, split=split, protected=protected,
+        drawing=Drawing(sources=sources),
+    )  # fmt: skip
     if edits:
-        [rendered] = edits
         new = apply_edits(text, edits)
-        reason = f"`{rendered.old}` became `{rendered.new}`"
-        if not rendered.old:
-            reason = f"`{rendered.new.strip()}` was inserted"
-        elif not rendered.new:
-            reason = f"`{rendered.old.strip()}` was deleted"
-        return Explanation(name, True, new, total, total, None, "", reason)
+        return Explanation(name, True, new, total, total, None, "", "; ".join(map(_told, edits)))
     if missing:
         found = find(rule, scope, tokens, split=split, protected=protected)
         place = _quoted(text, tokens, found[0])
@@ -115,10 +116,46 @@ def explain(
         return Explanation(name, False, None, total, total, None, "", reason)
     trace = _Trace()
     for binding in candidates(rule, scope, tokens, split=split, observe=trace):
-        # It would have fired, were it not for what is protected.
-        reason = f"it matched {_quoted(text, tokens, binding)}, which is protected"
+        # It would have fired, were it not for what is protected, or for its rate.
+        why = "which is protected" if protected else "and its rate takes no instance here"
+        reason = f"it matched {_quoted(text, tokens, binding)}, {why}"
         return Explanation(name, False, None, total, total, None, "", reason)
     return _stopped(name, total, trace.best, tokens)
+
+
+def explain_sentences(
+    text: str, spans: Sequence[tuple[int, int]], parts: Sequence[Explanation], firsts: Sequence[int]
+) -> Explanation:
+    """What became of a rule on a row, out of what became of it on the sentences.
+
+    Args:
+        text: the row.
+        spans: its sentences, as (start, end) in characters.
+        parts: an explanation of each.
+        firsts: the number of the first token of each.
+    """
+    nearest, first = max(zip(parts, firsts, strict=True), key=lambda pair: pair[0].furthest)
+    fired = [part.reason for part in parts if part.fired]
+    if not fired:
+        at = nearest.stopped_at
+        return nearest if at is None else replace(nearest, stopped_at=first + at)
+    edits = [
+        Edit(start, end, text[start:end], part.rewrite)
+        for (start, end), part in zip(spans, parts, strict=True)
+        if part.rewrite is not None
+    ]
+    return replace(
+        nearest, fired=True, rewrite=apply_edits(text, edits), furthest=nearest.total,
+        stopped_at=None, wanted="", reason="; ".join(fired),
+    )  # fmt: skip
+
+
+def _told(edit: Edit) -> str:
+    if not edit.old:
+        return f"`{edit.new.strip()}` was inserted"
+    if not edit.new:
+        return f"`{edit.old.strip()}` was deleted"
+    return f"`{edit.old}` became `{edit.new}`"
 
 
 def _stopped(name: str, total: int, stop: _Stop | None, tokens: Sequence[Token]) -> Explanation:

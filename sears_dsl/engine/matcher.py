@@ -122,7 +122,6 @@ class Matcher:
         parts = [(ruleset.rules, ruleset) for ruleset in self._rulesets]
         self.program, problems = build_program(parts, self._split)
         self._sources, missing = sources_for(scoped, sources)
-        self._unit = unit_of(self._rulesets)
         findings = [*compiler_findings(scoped, problems), *missing]
         if findings:
             raise RuleSyntaxError(findings)
@@ -146,10 +145,14 @@ class Matcher:
                 self._tagger = tagger
             return self._tagger
 
-    @property
+    @cached_property
     def unit(self) -> Unit:
-        """What the rules ask to see at once, where a run does not say it."""
-        return self._unit
+        """What the rules ask to see at once, where a run does not say it.
+
+        Raises:
+            RuleSyntaxError: rulesets want different ones.
+        """
+        return unit_of(self._rulesets)
 
     @cached_property
     def needs_tags(self) -> bool:
@@ -476,7 +479,7 @@ class Matcher:
         """Whether units are sentences, as the run or else the rules say."""
         if unit not in {None, "text", "sentence"}:
             raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
-        return (unit or self._unit) == "sentence"
+        return (unit or self.unit) == "sentence"
 
     def _drawing(self, seed: int, draw: int) -> Drawing:
         return Drawing(Draw(self._seed + seed, draw), self._sources)

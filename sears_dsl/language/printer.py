@@ -280,6 +280,7 @@ def _piece(piece: Piece, written: str, before: Piece | None, after: Piece | None
         swallowed = isinstance(before, TagCopy) or (
             isinstance(before, Reference)
             and (bool(before.functions) or isinstance(before.target, str))
+            and not (before.functions and _has_amount(before))
         )
         swallowed |= isinstance(before, Drawn)
         if swallowed:
@@ -299,7 +300,7 @@ def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | N
     if objection(text, "consequent") is not None:
         return False
     if after is not None:
-        if isinstance(after, TagCopy) or text[-1] == "$":
+        if isinstance(after, TagCopy):
             return False
         if _HIDING & set(text):
             return False
@@ -311,7 +312,7 @@ def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | N
     if isinstance(before, Text):
         return re.match(r"i(?!\w)", text) is None
     if isinstance(before, TagCopy):
-        return first in "'’?"
+        return first in "'’?{|)"
     if isinstance(before, Reference):
         if before.functions:
             swallowed = r"\.[A-Za-z]|%" if _has_amount(before) else r"\.?[A-Za-z]"

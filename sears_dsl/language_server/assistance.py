@@ -1,7 +1,8 @@
 """What an editor shows while a rule file is written: the meaning of a place, and what may follow.
 
 In: the text as it stands in the editor, the file's name, a line and a column from 0. Out: Markdown
-for the place (`explained`), or what may be written there (`completions`). Always holds: a line
+for the place (`explained`), where what it names is defined (`definition`), or what may be written
+there (`completions`). Always holds: a line
 that is not finished does not keep the sets of the others from being known; imports are read as
 `parse` reads them. Costs one parse of the file.
 """
@@ -9,7 +10,7 @@ that is not finished does not keep the sets of the others from being known; impo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -19,7 +20,7 @@ from sears_dsl.generating.sentences import Sentences
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.rule import FUNCTIONS, SetDefinition, SetReference, Template
-from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.ruleset import Ruleset, home
 from sears_dsl.language_server import meanings
 
 Kind: TypeAlias = Literal["function", "set", "key"]
@@ -31,6 +32,8 @@ _FUNCTION = re.compile(r"\.([A-Za-z]+)(?:\([^()]*\))?")
 _KEY = re.compile(r"\s+([a-z]+)(?=[:\s])")
 _SET = re.compile(r"@([\w.]+)|\{(?:\w+:)?([\w.]+)[^{}]*\}")
 _TEMPLATE = re.compile(r"template\b")
+_REFERENCE = re.compile(r"\$([A-Za-z]\w*)")
+_IMPORT = re.compile(r'import[ \t]+"')
 
 _AFTER_DOT = re.compile(r"(\$\w+|\{(?:\w+:)?\w+\??|\{\$\w+)((?:\.\w+(?:\([^()]*\))?)*)\.\w*$")
 _IN_SLOT = re.compile(r"(?<!\{)(?:\{\{)*\{(?:\w+:)?([\w.]*)$")
@@ -51,6 +54,21 @@ class Completion:
     label: str
     kind: Kind
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a file.
+
+    Attributes:
+        path: of the file.
+        line: from 0.
+        column: from 0, in characters.
+    """
+
+    path: str
+    line: int
+    column: int = 0
 
 
 # ---------------------------------------------------------------- what stands there
@@ -89,13 +107,19 @@ def explained(text: str, path: str, line: int, column: int) -> str | None:
 
 
 def _set_told(name: str, ruleset: Ruleset) -> str | None:
-    known = [each for each in ruleset.set_names() if f"{name}.".startswith(f"{each}.")]
-    if not known:
+    known = _known(name, ruleset.set_names())
+    if known is None:
         return None
-    module, _, own = max(known, key=len).rpartition(".")
+    module, _, own = known.rpartition(".")
     members = set_texts(ruleset, SetReference(own, module or None))
     more = f" | … {len(members):,} in all" if len(members) > _FEW_MEMBERS else ""
-    return f"`{max(known, key=len)}` = {' | '.join(members[:_FEW_MEMBERS])}{more}"
+    return f"`{known}` = {' | '.join(members[:_FEW_MEMBERS])}{more}"
+
+
+def _known(name: str, names: Iterable[str]) -> str | None:
+    """The name that is meant: behind the name of a set may stand functions."""
+    known = [each for each in names if f"{name}.".startswith(f"{each}.")]
+    return max(known, key=len, default=None)
 
 
 def _template_told(line: int, ruleset: Ruleset) -> str | None:
@@ -115,6 +139,64 @@ def _sentences_told(template: Template, ruleset: Ruleset) -> str:
     first = [f"- {sentences[j]}" for j in range(min(len(sentences), _FEW_SENTENCES))]
     more = ["- …"] if len(sentences) > len(first) else []
     return "\n".join([f"{count}, {template.metadata.label}", "", *first, *more])
+
+
+# ---------------------------------------------------------------- where it is defined
+
+
+def definition(text: str, path: str, line: int, column: int) -> Place | None:
+    r"""Where the set, the captured word or the imported file that a place names is defined.
+
+    None for anything else. Sets of the file are found while other lines of it have errors.
+
+    Args:
+        text: the file.
+        path: where it is saved.
+        line: from 0.
+        column: from 0, in characters.
+
+    Example:
+        >>> definition("set GOOD = good | nice\nmovie -> @GOOD\n", "a.sear", 1, 12)
+        Place(path='a.sear', line=0, column=0)
+        >>> definition("be:lemma=be ADJ -> $be not ADJ", "a.sear", 0, 20)
+        Place(path='a.sear', line=0, column=0)
+    """
+    lines = text.split("\n")
+    source = lines[line] if line < len(lines) else ""
+    for match in _REFERENCE.finditer(source):
+        if match.start() <= column < match.end():
+            captured = re.search(rf"(?<![\w$]){match[1]}:(?=\S)", source)
+            return Place(path, line, captured.start()) if captured else None
+    for match in _SET.finditer(source):
+        if match.start() <= column < match.end():
+            return _set_place(match[1] or match[2], text, path)
+    ruleset = _ruleset(text, path) if _IMPORT.match(source) else None
+    for each in ruleset.imports if ruleset is not None else ():
+        if each.span is not None and each.span.line == line + 1:
+            return Place(each.ruleset.path, 0)
+    return None
+
+
+def _set_place(name: str, text: str, path: str) -> Place | None:
+    own = {
+        entry.node.name: entry.node
+        for entry in parse_lines(text, path=path).entries
+        if isinstance(entry.node, SetDefinition)
+    }
+    known = _known(name, own)
+    if known is not None:
+        return _begins(own[known], path)
+    ruleset = _ruleset(text, path)
+    known = None if ruleset is None else _known(name, ruleset.set_names())
+    if ruleset is None or known is None:
+        return None
+    module, _, last = known.rpartition(".")
+    file = home(ruleset, module)
+    return _begins(next(each for each in file.sets if each.name == last), file.path)
+
+
+def _begins(node: SetDefinition, path: str) -> Place | None:
+    return Place(path, node.span.line - 1) if node.span is not None else None
 
 
 # ---------------------------------------------------------------- what may be written

@@ -1,16 +1,17 @@
 """The language server: answers an editor's messages about open rule files.
 
 In: messages of the Language Server Protocol. Out: messages; findings as the editor's diagnostics,
-the canonical text as an edit, what a place means and what may be written there. Always holds: a
-request gets exactly one answer; the server works on what stands in the editor, never on the file;
-nothing is written to disk; a message that makes no sense, and a failure of ours, is told and the
-conversation goes on. Costs one parse of the file for each change.
+the canonical text as an edit, what a place means, where it is defined, what may be written there.
+Always holds: a request gets exactly one answer; the server works on what stands in the editor,
+never on the file; nothing is written to disk; a message that makes no sense, and a failure of ours,
+is told and the conversation goes on. Costs one parse of the file for each change.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -18,7 +19,7 @@ from urllib.request import url2pathname
 from sears_dsl import __version__
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError
 from sears_dsl.language.loader import parse
-from sears_dsl.language_server.assistance import completions, explained
+from sears_dsl.language_server.assistance import completions, definition, explained
 from sears_dsl.language_server.findings import Found, find_all
 from sears_dsl.language_server.transport import BodyError, Message, read_message, write_message
 
@@ -146,6 +147,20 @@ class LanguageServer:
         told = explained(*place) if place is not None else None
         return {"contents": {"kind": "markdown", "value": told}} if told else None
 
+    def _definition(self, params: object) -> Message | None:
+        place = self._place(params)
+        found = definition(*place) if place is not None else None
+        if place is None or found is None:
+            return None
+        text, path, *_ = place
+        uri = _text(params, "textDocument", "uri")
+        line = text.split("\n")[found.line] if found.path == path else ""
+        start = {"line": found.line, "character": _utf16(line[: found.column])}
+        return {
+            "uri": uri if found.path == path else Path(found.path).absolute().as_uri(),
+            "range": {"start": start, "end": start},
+        }
+
     def _completion(self, params: object) -> list[Message]:
         place = self._place(params)
         return [
@@ -171,6 +186,7 @@ class LanguageServer:
     _REQUESTS = {  # noqa: RUF012 - a constant
         "textDocument/formatting": _formatting,
         "textDocument/hover": _hover,
+        "textDocument/definition": _definition,
         "textDocument/completion": _completion,
     }
 
@@ -208,6 +224,7 @@ _ABOUT = {
         "textDocumentSync": {"openClose": True, "change": 1},
         "documentFormattingProvider": True,
         "hoverProvider": True,
+        "definitionProvider": True,
         "completionProvider": {"triggerCharacters": ["{", "@", "."]},
     },
     "serverInfo": {"name": "sears", "version": __version__},

@@ -52,6 +52,25 @@ def test_a_file_of_rules_may_be_given_in_place() -> None:
     assert "fires   A show" in run("try", rules, "A film", "A movie").output
 
 
+@pytest.mark.parametrize(
+    ("rule", "text", "told"),
+    [
+        (
+            "/[a-z]+/i -> $1.upper\n  rate: 50%",
+            "It is a good movie .",
+            "fires   IT is a GOOD movie .",
+        ),
+        ("/[a-z]+/i -> $1.upper\n  rate: 1%", "It is.", "its rate takes no instance here"),
+        ("option unit = sentence\nis -> was", "So it is. It is.", "fires   So it was. It was."),
+        ("<unit> -> $0.paraphrase", "The movie was quite good.", "fires   The "),
+    ],
+)
+def test_noise_and_sentences_are_tried_as_they_would_be_applied(
+    rule: str, text: str, told: str
+) -> None:
+    assert told in run("try", rule, text, "").output
+
+
 def test_a_wrong_rule_is_told(tmp_path: Path) -> None:
     for rule, told in (("NUON -> x", "E201"), ("be -> $1.VBD", "E350"), ("# nothing", "no rule")):
         done = run("try", rule, "A movie.")

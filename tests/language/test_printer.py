@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -75,6 +77,9 @@ def test_any_literal_is_printed_so_that_it_stays_that_literal(text: str) -> None
         ("a ->  b  /  x  __", "a -> b / x __"),
         ("WP is -> WP's", "WP is -> WP's"),
         ("is it -> it?", "is it -> it?"),
+        ("NUM dollars -> $$1", "NUM dollars -> $$1"),
+        ("a -> x$$$1", "a -> x$$$1"),
+        ('a -> "x$"$1', 'a -> "x$"$1'),
         ("set -> put", "set -> put"),
         ("option a = b -> c", "option a = b -> c"),
         ("rule book -> rulebook", "rule book -> rulebook"),
@@ -86,6 +91,13 @@ def test_canonical_forms(written: str, canonical: str | None) -> None:
             parse(written)
         return
     assert parse(written).format() == canonical + "\n"
+
+
+def test_rules_from_before_noise_are_read_as_they_were() -> None:
+    """Shipped rules, the suite's and drawn lines, with the ids that they had at that time."""
+    corpus = (Path(__file__).parent / "before_noise.jsonl").read_text("utf-8")
+    for known in map(json.loads, corpus.rstrip("\n").split("\n")):
+        assert list(parse(known["text"]).rule_ids) == known["ids"], known["text"]
 
 
 def test_comments_and_blank_lines_stay_where_they_were() -> None:

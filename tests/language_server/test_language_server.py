@@ -221,6 +221,47 @@ def test_sets_of_imported_files_are_proposed(tmp_path: Path) -> None:
     assert _asked(server, "completion", 0, 0) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "character", "found"),
+    [
+        (1, 12, (0, 0)),
+        (2, 17, (0, 0)),
+        (2, 29, (2, 14)),
+        (3, 23, (3, 3)),
+        (4, 10, None),
+        (9, 0, None),
+    ],
+)
+def test_what_is_named_is_found_where_it_is_defined(
+    line: int, character: int, found: tuple[int, int] | None
+) -> None:
+    server = _started()
+    _open(server, 'set GOOD = good | nice\nmovie -> @GOOD\ntemplate "😀 {who:GOOD.cap} {$who}."\n'
+          "😀 be:lemma=be ADJ -> $be not ADJ\n_ -> $1.typo\nthis is -> (broken\n")  # fmt: skip
+    told = _asked(server, "definition", line, character)
+    if found is None:
+        assert told is None
+    else:
+        place = dict(zip(("line", "character"), found, strict=True))
+        assert told == {"uri": URI, "range": {"start": place, "end": place}}
+
+
+def test_what_is_imported_is_found_in_its_file(tmp_path: Path) -> None:
+    words, saved = tmp_path / "words.sear", tmp_path / "a.sear"
+    words.write_text("# of films\nset GOOD = good | nice\n", "utf-8")
+    saved.write_text("", "utf-8")
+    server = _started()
+    text = 'import "words.sear" as w\nmovie -> @w.GOOD\n'
+    _open(server, text, saved.as_uri())
+    for line, character, found in ((1, 13, 1), (0, 10, 0)):
+        place = {"line": line, "character": character}
+        asked = {"textDocument": {"uri": saved.as_uri()}, "position": place}
+        message = {"id": 1, "method": "textDocument/definition", "params": asked}
+        [answer] = server.answers(message)
+        assert answer["result"]["uri"] == words.as_uri()
+        assert answer["result"]["range"]["start"] == {"line": found, "character": 0}
+
+
 def test_every_function_and_key_is_explained() -> None:
     assert set(meanings.FUNCTIONS) == set(FUNCTIONS)
     assert set(meanings.METADATA) == set(KEYS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sears_dsl.engine.explain import Explanation
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
-    from sears_dsl.tagging.tokens import Token
+    from sears_dsl.tagging.tokens import Token, Tokens
 
 # So many rules are all explained; of more, those that did not match a single token are counted.
 _FEW = 10
@@ -38,19 +38,51 @@ def explained_in(
     sentence: str, rulesets: Sequence[Ruleset], tagger: Tagger, wanted: Sequence[str] = ()
 ) -> Explained:
     """Explain rules in a sentence, which may pin its tags."""
-    from sears_dsl.engine.explain import explain
     from sears_dsl.tagging.contractions import separated
     from sears_dsl.tagging.pinned import parse_pinned
+    from sears_dsl.tagging.tokens import Tokens
 
     pinned = parse_pinned(sentence)
     text, tokens = pinned or (sentence, separated(tagger.tag([sentence])).row(0))
+    row = Tokens.from_rows([text], [tokens])
     explanations = [
-        replace(explain(rule, ruleset, text, tokens, split=tagger.split), rule_id=rule_id)
+        explanation
         for ruleset in rulesets
-        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
-        if not wanted or rule_id in wanted
+        for explanation in _of_ruleset(ruleset, row, tagger, wanted)
     ]
     return Explained(text, tokens, explanations)
+
+
+def _of_ruleset(
+    ruleset: Ruleset, row: Tokens, tagger: Tagger, wanted: Sequence[str]
+) -> Iterator[Explanation]:
+    """What the rules of a file do in a row, sentence by sentence where the file is about these."""
+    from sears_dsl.engine.explain import explain, explain_sentences
+    from sears_dsl.engine.noise.needs import sources_for
+    from sears_dsl.engine.sentence_units import SentenceUnits
+    from sears_dsl.errors import RuleSyntaxError
+    from sears_dsl.paraphrasing.rewording import sources_of
+
+    pairs = zip(ruleset.rule_ids, ruleset.rules, strict=True)
+    chosen = {rule_id: rule for rule_id, rule in pairs if not wanted or rule_id in wanted}
+    [text] = row.texts
+    sources, missing = sources_for(
+        [(rule, ruleset) for rule in chosen.values()], sources_of([ruleset])
+    )
+    if missing:
+        raise RuleSyntaxError(missing)
+    spans = [(0, len(text))]
+    if ruleset.options.unit == "sentence":
+        spans = tagger.sentences([text])[0] or spans
+    units = SentenceUnits([text], [spans], None)
+    rows = [list(units.tokens(row).row(place)) for place in range(len(spans))]
+    firsts = [sum(map(len, rows[:place])) for place in range(len(rows))]
+    for rule_id, rule in chosen.items():
+        parts = [
+            explain(rule, ruleset, unit, tokens, split=tagger.split, sources=sources)
+            for unit, tokens in zip(units.texts, rows, strict=True)
+        ]
+        yield replace(explain_sentences(text, spans, parts, firsts), rule_id=rule_id)
 
 
 def print_explained(explained: Explained) -> None:

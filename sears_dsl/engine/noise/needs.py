@@ -128,23 +128,31 @@ def _finding(code: str, message: str, advice: str, of: tuple[Rule, RuleSource]) 
 def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
     """The unit that a run has: what it says itself, else what its rulesets ask for.
 
+    A ruleset that asks for none was written for whole texts.
+
     Args:
         rulesets: of the run.
         chosen: what it says; None for nothing.
 
     Raises:
-        RuleSyntaxError: two of them ask for different ones.
+        RuleSyntaxError: the run says nothing, and two of them want different ones.
     """
-    asked = {ruleset.options.unit: ruleset for ruleset in rulesets if ruleset.options.unit}
+    if chosen:
+        return chosen
+    asked: dict[Unit, RuleSource] = {}
+    for ruleset in rulesets:
+        if ruleset.rules:
+            asked.setdefault(ruleset.options.unit or "text", ruleset)
     if len(asked) > 1:
-        paths = " and ".join(ruleset.path for ruleset in asked.values())
+        told = ", ".join(f"{ruleset.path} is about each {unit}" for unit, ruleset in asked.items())
         raise RuleSyntaxError(
             [
                 Diagnostic(
                     "E410",
-                    f"{paths} have different options `unit`",
-                    help="run them one after the other",
+                    f"rulesets of one run want different units: {told}",
+                    help="run them one after the other, or say which one counts for all, --unit "
+                    "text or --unit sentence",
                 )
             ]
         )
-    return chosen or next(iter(asked), None) or "text"
+    return next(iter(asked), "text")

@@ -72,10 +72,23 @@ def test_a_sentence_has_the_noise_that_it_has_alone(tagger: FastTagger) -> None:
     assert done.text == " ".join(part[0] if part else "" for part in parts)
 
 
-def test_rulesets_that_ask_for_different_units_do_not_run_together(tagger: FastTagger) -> None:
-    one, other = (parse(f"option unit = {unit}\n{SHOUT}") for unit in ("text", "sentence"))
+@pytest.mark.parametrize("first", ["option unit = text\n", ""])
+def test_rulesets_that_want_different_units_do_not_run_together_unasked(
+    first: str, tagger: FastTagger
+) -> None:
+    rulesets = [parse(f"{head}is -> was") for head in (first, "option unit = sentence\n")]
+    matcher = compile_rules(rulesets, tagger=tagger)
     with pytest.raises(RuleSyntaxError, match="E410"):
-        compile_rules([one, other], tagger=tagger)
+        matcher.apply([TEXT])
+    assert len(matcher.apply([TEXT], unit="text")) == 2
+
+
+def test_the_folder_of_noise_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("It is good. It is red.\n", "utf-8")
+    done = call("apply", "noise", "in.txt", "-o", "out.jsonl", folder=tmp_path)
+    assert done.returncode == 2
+    assert "E410" in done.stderr
+    assert "noise/paraphrase" in done.stderr.replace("\n", "")
 
 
 def test_a_chain_of_noise_is_the_second_on_what_the_first_left(tagger: FastTagger) -> None:
