@@ -159,6 +159,8 @@ def audit(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    image: str | None = None,
+    choices: str | None = None,
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
     max_flip_rate: float | str | None = None,
@@ -202,6 +204,8 @@ def audit(
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
+        image: a column of paths of pictures, from the folder of the data; the model reads it.
+        choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
             would touch one is left out.
@@ -239,7 +243,7 @@ def audit(
         scope: rewrite the ``first`` instance in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         seed: of what is drawn.
-        comparison: how an answer is compared with the label, ``exact`` or ``squad``.
+        comparison: how an answer is compared with the label, as `sears_dsl.answers` has them.
         limit: read so many rows, the first ones.
         batch_size: rows in a call of the model.
         tagger: a tagger or its name; None for one that the rules were validated with, where that
@@ -322,6 +326,8 @@ def audit(
             protect=protect,
             spans=spans,
             comparison=comparison,
+            image=image,
+            choices=choices,
             limit=limit,
         )
         show = shown(on_progress)

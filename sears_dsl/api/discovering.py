@@ -229,6 +229,8 @@ def discover(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    image: str | None = None,
+    choices: str | None = None,
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
     rules: int = 10,
@@ -273,6 +275,8 @@ def discover(
         label: the column of labels; None where there is none, so that the model's own answers
             count. Of pairs it is the second of each.
         also: further columns that the model reads, such as the context of a question.
+        image: a column of paths of pictures, from the folder of the data; the model reads it.
+        choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
             would touch one is left out.
@@ -302,7 +306,7 @@ def discover(
         beam: width of the search for paraphrases; None is 30.
         device: ``cpu`` or ``cuda``.
         jobs: processes that translate; None for as many as cores, eight at most.
-        comparison: how an answer is compared with the label, ``exact`` or ``squad``.
+        comparison: how an answer is compared with the label, as `sears_dsl.answers` has them.
         limit: read so many rows, the first ones.
         sample: work with so many rows, drawn at random, each label with its share.
         batch_size: rows in a call of the model.
@@ -364,7 +368,8 @@ def discover(
         data = read_once(data)
         rows = labelled_rows(
             data, text=text, label=label, also=also, protect=protect, spans=spans,
-            comparison=comparison, limit=limit,
+            comparison=comparison,
+            image=image, choices=choices, limit=limit,
             sample=sample, seed=seed,
         )  # fmt: skip
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)
@@ -410,6 +415,8 @@ def adversaries(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    image: str | None = None,
+    choices: str | None = None,
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
     top: int = 1,
@@ -443,6 +450,8 @@ def adversaries(
         text: the column that is reworded; None for the one that can be meant.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
+        image: a column of paths of pictures, from the folder of the data; the model reads it.
+        choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
             would touch one is left out.
@@ -505,7 +514,8 @@ def adversaries(
         )  # fmt: skip
         rows = labelled_rows(
             read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
-            comparison=comparison, limit=limit, sample=sample, seed=seed,
+            comparison=comparison,
+            image=image, choices=choices, limit=limit, sample=sample, seed=seed,
         )  # fmt: skip
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,

@@ -132,6 +132,8 @@ def labelled_rows(
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
     comparison: Comparison = "exact",
+    image: str | None = None,
+    choices: str | None = None,
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
@@ -147,6 +149,8 @@ def labelled_rows(
         protect: columns whose content stays intact in the rewritten text.
         spans: columns that point into it, as `protection_of` takes them.
         comparison: which kind of answers the labels are.
+        image: a column of paths of pictures.
+        choices: a column of what the answer is chosen from.
         limit: so many rows, the first ones.
         sample: so many rows, drawn at random.
         seed: of that draw.
@@ -159,7 +163,7 @@ def labelled_rows(
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.labelled import read_labelled
 
-    names_of_columns(text=text, label=label, also=list(also))
+    names_of_columns(text=text, label=label, also=list(also), image=image, choices=choices)
     rows = read_labelled(
         data,
         column=text,
@@ -167,9 +171,11 @@ def labelled_rows(
         also=also,
         protection=protection_of(protect, spans),
         comparison=check_comparison(comparison),
+        image=image,
+        choices=choices,
         options=ReadOptions(limit=limit),
     )
-    for sentence in () if rows.guards is None else rows.guards.notes:
+    for sentence in (*rows.notes, *(() if rows.guards is None else rows.guards.notes)):
         remark(f"{rows.path}: {sentence}")
     return rows if sample is None else rows.sampled(sample, seed=seed)
 

@@ -260,6 +260,8 @@ def fix(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    image: str | None = None,
+    choices: str | None = None,
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
     train: object = None,
@@ -293,6 +295,8 @@ def fix(
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels. Of pairs it is the second of each.
         also: further columns of the held-out rows that the model reads.
+        image: a column of paths of pictures, from the folder of the data; the model reads it.
+        choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
             would touch one is left out.
@@ -358,8 +362,8 @@ def fix(
         show = shown(on_progress)
         with open_experiment(
             training, held_out, rules, rulesets, text=text, label=label, also=also, train=train,
-            seed=seed, protection=settings.protection, oracle=oracle, same_rows=same_rows,
-            comparison=comparison, tagger=tagger,
+            image=image, choices=choices, seed=seed, protection=settings.protection, oracle=oracle,
+            same_rows=same_rows, comparison=comparison, tagger=tagger,
         ) as (inputs, notes):  # fmt: skip
             done, participants = repair_model(
                 inputs,
@@ -389,6 +393,8 @@ def open_experiment(
     oracle: AnyOracle | None,
     same_rows: bool,
     comparison: Comparison,
+    image: str | None = None,
+    choices: str | None = None,
     tagger: Tagger | str | None,
 ) -> Iterator[tuple[ExperimentInputs, Sequence[str]]]:
     """What is trained on and asked about, and what a reader has to know."""
@@ -410,6 +416,7 @@ def open_experiment(
     chosen = tagger_of(tagger, rulesets)
     matcher = compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
     table = read_table(training)
+    table = table if image is None else table.with_pictures(image)
     columns = columns_of(table, text=text, label=named)
     rows = read_labelled(
         held_out,
@@ -418,13 +425,16 @@ def open_experiment(
         also=also,
         protection=protection,
         comparison=check_comparison(comparison),
+        image=image,
+        choices=choices,
     )
+    read = (*also, *filter(None, (image, choices)))
     files, digests = origins_of(rules, rulesets)
-    notes = check_origin(files, rows, digests=digests, allowed=same_rows)
+    notes = (*rows.notes, *check_origin(files, rows, digests=digests, allowed=same_rows))
     with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
         inputs = ExperimentInputs(
             training=table, held_out=rows, matcher=matcher, columns=columns,
-            trainer=_trainer(train, columns, also=also, comparison=comparison), folder=Path(folder),
+            trainer=_trainer(train, columns, also=read, comparison=comparison), folder=Path(folder),
             oracle=None if oracle is None else open_oracle(oracle, rulesets),
         )  # fmt: skip
         yield inputs, notes

@@ -200,6 +200,8 @@ def vet(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    image: str | None = None,
+    choices: str | None = None,
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
     reviewers: Sequence[str] = (),
@@ -234,6 +236,8 @@ def vet(
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
+        image: a column of paths of pictures, from the folder of the data; the model reads it.
+        choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
             would touch one is left out.
@@ -312,7 +316,8 @@ def vet(
             compile_rules([ruleset], tagger=chosen, sources=sources_of([ruleset]))
             rows = labelled_rows(
                 read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
-            comparison=comparison, limit=limit,
+            comparison=comparison,
+            image=image, choices=choices, limit=limit,
             )  # fmt: skip
             show("loading the model", 0, None)
             predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)

@@ -332,6 +332,8 @@ def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[Example,
     return tuple(
         Example(
             row=row + 1,
+            picture=effects.data.picture_at(row),
+            choices=effects.data.choices_at(row),
             original=_whole(effect.originals[place]),
             rewritten=_whole(effect.rewritten[place]),
             edits=tuple(
@@ -401,9 +403,11 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         notes.append(f"{left_out:,} rewrites were left out, since they would touch a span.")
     if data.guards is not None:
         notes += data.guards.notes
-    if data.numbers is not None and data.numbers.count(1) > 1:
+    notes += (f"{sentence}." for sentence in data.notes)
+    columns = len(set(data.rewritten_columns or ()))
+    if columns > 1:
         notes.append(
-            f"Each row of the file is there {data.numbers.count(1)} times, once for each of the "
+            f"Each row of the file is there {columns} times, once for each of the "
             f"columns that a rule may rewrite: {data.column}."
         )
     if not gates.any_limit:

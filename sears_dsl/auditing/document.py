@@ -108,6 +108,8 @@ class Example:
         confidence_after: likewise.
         score: S; None where it was not scored.
         failed: whether the model does not do as expected.
+        picture: the path of the picture that the text is about; None for none.
+        choices: what the answer is chosen from; none where nothing says.
     """
 
     row: int
@@ -121,6 +123,8 @@ class Example:
     confidence_after: float | None
     score: float | None
     failed: bool
+    picture: str | None = None
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,11 +31,14 @@ from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
+from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
 
 #: Between the parts of a text that stands in several columns; no rule may change it.
 BETWEEN_PARTS = "\n\n"
 
 _NOTHING = Protection()
+# Rows with unreadable pictures that are named.
+_TOLD = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -51,6 +56,11 @@ class LabelledRows:
         guards: what has to stay in the texts that rules rewrite; None where nothing has to.
         rewritten_columns: for each row the columns whose text rules rewrite, several as one text;
             None where that is ``column`` in all.
+        image: the column of pictures, paths that rules leave alone; None for none.
+        choices: the column of what an answer is chosen from, with `BETWEEN_CHOICES` between; None
+            for none.
+        folder: where the paths of pictures begin, which is no part of the data.
+        notes: what a reader has to know, such as rows that were left out.
 
     Example:
         >>> data = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
@@ -67,6 +77,10 @@ class LabelledRows:
     numbers: tuple[int, ...] | None = None
     guards: Guards | None = None
     rewritten_columns: tuple[tuple[str, ...], ...] | None = None
+    image: str | None = None
+    choices: str | None = None
+    folder: str = ""
+    notes: tuple[str, ...] = ()
 
     def number(self, place: int) -> int:
         """The number in the file, from 1, of the row at a place, from 0."""
@@ -100,15 +114,29 @@ class LabelledRows:
             for group, size in zip(groups, _shares(list(map(len, groups)), count), strict=True)
             for place in draw.choice(group, size, replace=False).tolist()
         )
-        return LabelledRows(
-            tuple(self.rows[place] for place in places),
-            self.column,
-            None if self.labels is None else tuple(self.labels[place] for place in places),
-            self.path,
-            tuple(map(self.number, places)),
-            None if self.guards is None else self.guards.part(places),
-            None if self.rewritten_columns is None else tuple(map(self.columns_at, places)),
+        return self.part(places)
+
+    def part(self, places: Sequence[int]) -> LabelledRows:
+        """Some of the rows, in the order given, with their numbers in the file."""
+        return replace(
+            self,
+            rows=tuple(self.rows[place] for place in places),
+            labels=None if self.labels is None else tuple(self.labels[place] for place in places),
+            numbers=tuple(map(self.number, places)),
+            guards=None if self.guards is None else self.guards.part(places),
+            rewritten_columns=None
+            if self.rewritten_columns is None
+            else tuple(map(self.columns_at, places)),
         )
+
+    def picture_at(self, place: int) -> str | None:
+        """The path of the picture of a row; None where rows have none."""
+        return None if self.image is None else self.rows[place][self.image]
+
+    def choices_at(self, place: int) -> tuple[str, ...]:
+        """What the answer to a row is chosen from; none where nothing says."""
+        text = "" if self.choices is None else self.rows[place][self.choices]
+        return tuple(filter(None, text.split(BETWEEN_CHOICES)))
 
     def columns_at(self, place: int) -> tuple[str, ...]:
         """The columns of a row whose text rules rewrite."""
@@ -162,9 +190,12 @@ class LabelledRows:
     def digest(self) -> str:
         """SHA-256 of the rows and their labels, in hex."""
         found = hashlib.sha256()
-        for number, row in enumerate(self.rows):
+        for number, whole in enumerate(self.rows):
             known = None if self.labels is None else self.labels[number]
             names = ",".join(self.columns_at(number))
+            row = dict(whole)
+            if self.image is not None:
+                row[self.image] = row[self.image].removeprefix(self.folder)
             line = json.dumps([names, row, known], sort_keys=True, ensure_ascii=False)
             found.update(line.encode("utf-8", "surrogatepass") + b"\n")
         return found.hexdigest()
@@ -188,6 +219,8 @@ def read_labelled(
     also: Sequence[str] = (),
     protection: Protection = _NOTHING,
     comparison: Comparison = "exact",
+    image: str | None = None,
+    choices: str | None = None,
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> LabelledRows:
@@ -203,6 +236,10 @@ def read_labelled(
             question with its own copy of the context: its own answers have to stay there, as
             ``sears apply`` has it.
         comparison: which kind of answers the labels are.
+        image: a column of paths of pictures, from the folder of the file, which the model reads. A
+            row whose picture cannot be read is left out, and `LabelledRows.notes` says so.
+        choices: a column of what the answer is chosen from: a list, or text with ``|`` between;
+            the model reads it too.
         format_name: the format, where the file's name does not tell.
         options: how it is read.
 
@@ -223,6 +260,9 @@ def read_labelled(
     """
     dataset = open_rows(source, format_name=format_name, options=options)
     path = dataset.path
+    parent = Path(path).parent if isinstance(source, str | Path) else Path()
+    folder = "" if parent == Path() else f"{parent}{os.sep}"
+    also = tuple(dict.fromkeys((*also, *filter(None, (image, choices)))))
     sets = None if column is None else column_sets(column, dataset.names)
     for name in (*itertools.chain(*sets or ()), *filter(None, [label]), *also):
         require_column(dataset.names, name, where=path)
@@ -239,7 +279,13 @@ def read_labelled(
     for batch in dataset.batches():
         for index in range(batch.rows):
             where = f"{path}: row {batch.row_number(index)}"
-            rows.append({name: _text(batch, name, index, where) for name in read})
+            row = {
+                name: _choices(batch, name, index, where)
+                if name == choices
+                else _text(batch, name, index, where)
+                for name in read
+            }
+            rows.append(row if image is None else {**row, image: os.path.join(folder, row[image])})
             if label is not None:
                 value, place = _value(batch, label, index), f"{where}: {label}"
                 labels.append(label_alternatives(value, place, comparison=comparison))
@@ -253,8 +299,38 @@ def read_labelled(
         if protection:
             texts = [row[chosen] for row in rows]
             guards = Guards.of(texts, cells, column=chosen, protection=protection, where=path)
-        return LabelledRows(tuple(rows), chosen, known, path, guards=guards)
-    return _of_several(rows, known, cells, sets, column=chosen, protection=protection, path=path)
+        found = LabelledRows(tuple(rows), chosen, known, path, guards=guards)
+    else:
+        found = _of_several(
+            rows, known, cells, sets, column=chosen, protection=protection, path=path
+        )
+    found = replace(found, image=image, choices=choices, folder=folder)
+    return found if image is None else _with_readable_pictures(found, image)
+
+
+def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
+    """The rows whose pictures can be read; notes tell of the others.
+
+    Raises:
+        DataError: none can be read.
+    """
+    need_pictures()
+    problems = {path: picture_problem(path) for path in dict.fromkeys(r[image] for r in data.rows)}
+    there = [place for place, row in enumerate(data.rows) if not problems[row[image]]]
+    if len(there) == len(data.rows):
+        return data
+    lacking = {data.number(place): data.rows[place][image] for place in range(len(data.rows))
+               if problems[data.rows[place][image]]}  # fmt: skip
+    told = [f"row {number}, {path}: {problems[path]}" for number, path in lacking.items()]
+    if not there:
+        raise DataError(
+            f"{data.path}: no picture of the column {image} can be read; {told[0]}",
+            help="paths are from the folder of the file of rows",
+        )
+    some = "; ".join(told[:_TOLD]) + ("; …" if len(told) > _TOLD else "")
+    rows = "1 row is" if len(told) == 1 else f"{len(told):,} rows are"
+    note = f"{rows} left out, since the picture cannot be read: {some}"
+    return replace(data.part(there), notes=(*data.notes, note))
 
 
 def column_sets(column: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -375,6 +451,16 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
             help="give rows without text an empty one, or leave them out",
         )
     return value
+
+
+def _choices(batch: Batch, column: str, index: int, where: str) -> str:
+    """What an answer is chosen from, as one text."""
+    value = _value(batch, column, index)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return BETWEEN_CHOICES.join(value)
+    return "" if value is None else _text(batch, column, index, where)
 
 
 def label_alternatives(

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from sears_dsl.answers import Comparison
@@ -86,6 +87,16 @@ class Table:
             else label_alternatives(value, f"{place} {number}", comparison=comparison)[0]
             for number, value in enumerate(values, start=1)
         ]
+
+    def with_pictures(self, column: str) -> Table:
+        """This table with whole paths in a column, where they began in the file's folder.
+
+        Raises:
+            DataError: there is no such column, or a value is no text.
+        """
+        folder = (Path(self.path).parent if Path(self.path).is_file() else Path()).resolve()
+        paths = [str(folder / each) for each in self.texts(column)]
+        return Table({**self.columns, column: paths}, self.path, self.format)
 
     def extended(self, rows: Sequence[int], changed: Mapping[str, Sequence[Any]]) -> Table:
         """This table and, after its rows, copies of some of them.

@@ -32,6 +32,8 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.extraction import ExtractionPredictor
 from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
+from sears_dsl.models.visual import VisualPredictor
+from sears_dsl.pictures import need_pictures
 
 _BATCH_SIZE = 32
 _PAIR = 2
@@ -216,6 +218,8 @@ def _loaded(name: str, download: bool, device: str | None, comparison: Compariso
     architecture = str((getattr(config, "architectures", None) or [""])[0])
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
+        if architecture == "ViltForQuestionAnswering":
+            return _visual(name, config, options, place)
         if architecture.endswith("ForQuestionAnswering"):
             reader = AutoModelForQuestionAnswering.from_pretrained(
                 name, use_safetensors=True, **options
@@ -245,6 +249,19 @@ def _loaded(name: str, download: bool, device: str | None, comparison: Compariso
         help="classification (…ForSequenceClassification, …ForTokenClassification) and question "
         "answering (…ForQuestionAnswering) are known; wrap others into a function",
     )
+
+
+def _visual(
+    name: str, config: Any, options: dict[str, Any], place: torch.device
+) -> VisualPredictor:
+    need_pictures()
+    from transformers import AutoModelForVisualQuestionAnswering, AutoProcessor  # noqa: PLC0415
+
+    model = AutoModelForVisualQuestionAnswering.from_pretrained(
+        name, use_safetensors=True, **options
+    )
+    processor = AutoProcessor.from_pretrained(name, **options)
+    return VisualPredictor(model.eval().to(place), processor, identity=_identity(name, config))
 
 
 @contextmanager

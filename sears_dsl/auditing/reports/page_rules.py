@@ -26,6 +26,7 @@ from sears_dsl.auditing.shares import told
 from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked
+from sears_dsl.pictures import picture_address
 
 # More rules than this are in the JSON alone: a page of thousands helps nobody.
 _MOST = 300
@@ -243,7 +244,31 @@ def _example(each: Example) -> str:
     meta += [] if each.score is None else [f"S = {each.score:.3f}"]
     meta.append("fails" if each.failed else "as expected")
     return (
-        f'<li><span class="text">{visible(marked(each.original, edits))}</span>'
+        f'<li>{_picture(each)}<span class="text">{visible(marked(each.original, edits))}</span>'
         f'<span class="answers">{before}<span class="to">→</span>{after}</span>'
-        f'<span class="meta">{escaped(" · ".join(meta))}</span></li>'
+        f'{_choices(each)}<span class="meta">{escaped(" · ".join(meta))}</span></li>'
     )
+
+
+def _picture(each: Example) -> str:
+    if each.picture is None:
+        return ""
+    address = picture_address(each.picture)
+    if not address:
+        return f'<span class="picture">{escaped(each.picture)}</span>'
+    return f'<img class="picture" src="{address}" alt="the picture of row {each.row:,}">'
+
+
+def _choices(each: Example) -> str:
+    """What could be answered: what is right, and what was chosen before and after."""
+    items = "".join(
+        f'<li class="{"chosen" if choice == each.after else ""}">{escaped(choice)}'
+        + "".join(
+            f' <b class="{name}">{name}</b>'
+            for name, own in (("right", each.label), ("before", each.before), ("after", each.after))
+            if own == choice
+        )
+        + "</li>"
+        for choice in each.choices
+    )
+    return f'<ul class="choices">{items}</ul>' if items else ""

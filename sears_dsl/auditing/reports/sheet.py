@@ -37,6 +37,7 @@ def page_of(title: str, body: str) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return (

@@ -141,15 +141,13 @@ def slicings(
     found["length"] = quarters([float(len(text.split())) for text in texts], unit=" words")
     if 2 * sum(text.rstrip().endswith("?") for text in texts) > len(texts):
         found["question type"] = largest(list(map(question_type, texts)))
-    times = 1
     if data.rewritten_columns is not None:
         found["rewritten column"] = largest(list(map("+".join, data.rewritten_columns)))
-        times = data.numbers.count(1) if data.numbers else 1
     for name, values in columns.items():
-        own = answers if answers is None else answers[::times]
-        parts = values.parts(own) if isinstance(values, Computed) else parts_of(values)
-        # A row stands there once for each column that may be rewritten.
-        of_rows = [part for part in parts for _ in range(times)]
+        of_answers = isinstance(values, Computed) and values.cells is None
+        of_rows = values.parts(answers) if isinstance(values, Computed) else parts_of(values)
+        if data.numbers is not None and not of_answers and len(of_rows) >= max(data.numbers):
+            of_rows = [of_rows[number - 1] for number in data.numbers]
         if len(of_rows) != len(texts):
             raise UsageError(
                 f"the column {name} has {len(of_rows):,} values for {len(texts):,} rows",

@@ -19,7 +19,7 @@ from sears_dsl.cli.options.augmentation import (
     recipe_and_tagger,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.model import compare_option
+from sears_dsl.cli.options.model import choices_option, compare_option, image_option
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.unfinished import resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
@@ -68,6 +68,8 @@ if TYPE_CHECKING:
 @click.option("--also", multiple=True, metavar="COLUMN",
               help="A further column that the model reads; repeatable.")  # fmt: skip
 @compare_option
+@image_option
+@choices_option
 @click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model.")
 @click.option("--save-model", type=FilePath(),
               help="Where to keep the repaired model of the first seed.")  # fmt: skip
@@ -229,6 +231,8 @@ def _read_held_out(
         also=options["also"],
         protection=protection,
         comparison=options["compare"],
+        image=options["image"],
+        choices=options["choices"],
         format_name=options["input_format"],
     )
 
@@ -250,9 +254,12 @@ def _experiment(
         recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=options["seed"]
     )
     training = read_rows(options["training"], options)
+    if options["image"] is not None:
+        training = training.with_pictures(options["image"])
     columns = chosen_columns(training, options)
     held_out = _read_held_out(columns, protection, options)
-    notes = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
+    origin = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
+    notes = (*held_out.notes, *origin)
     with (
         stages(shown=not options["quiet"]) as show,
         unfinished_run(output, options, keeps_models=True) as run,

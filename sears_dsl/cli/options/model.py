@@ -70,12 +70,24 @@ compare_option = click.option(
     help="How an answer is compared with the label: exact, squad, vqa, set, entities, or "
     "within:AMOUNT for numbers."
 )  # fmt: skip
+image_option = click.option(
+    "--image", metavar="COLUMN",
+    help="A column of paths of pictures, from the folder of the data; the model reads it, and "
+    "rules leave it alone."
+)  # fmt: skip
+choices_option = click.option(
+    "--choices", metavar="COLUMN",
+    help="A column of what the answer is chosen from, a list or text with | between; the model "
+    "reads it."
+)  # fmt: skip
 _DATA: tuple[Callable[[Any], Any], ...] = (
     click.option("--column", help="The column that rules rewrite; a,b for either of two, a+b for "
                  "both."),
     click.option("--label", help="The column of labels; without, the model's own answers count."),
     click.option("--also", multiple=True, metavar="COLUMN",
                  help="A further column that the model reads; repeatable."),
+    image_option,
+    choices_option,
     *protection_options,
     compare_option,
     click.option("--format", "input_format", help="Format of the data, where its name does not "
@@ -194,6 +206,8 @@ def read_data(options: dict[str, Any]) -> LabelledRows:
         also=options["also"],
         protection=Protection.parse(options["protect"], options["spans"]),
         comparison=options["compare"],
+        image=options["image"],
+        choices=options["choices"],
         format_name=options["input_format"],
         options=ReadOptions(limit=options["limit"]),
     )
@@ -256,7 +270,7 @@ def noting(options: dict[str, Any]) -> Callable[[str], None]:
 
 def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
     """Say which protected values are not in their texts."""
-    for sentence in () if data.guards is None else data.guards.notes:
+    for sentence in (*data.notes, *(() if data.guards is None else data.guards.notes)):
         note(f"note: {data.path}: {sentence}")
 
 

@@ -60,7 +60,7 @@ class DataIdentity(_Record):
             rows=len(data.rows),
             column=data.column,
             label=label,
-            also=also,
+            also=tuple(dict.fromkeys((*also, *filter(None, (data.image, data.choices))))),
             protect=protection.columns,
             spans=tuple(map(str, protection.spans)),
         )

@@ -11,8 +11,9 @@ of the JSON.
     $text           the text of one row, where it has one column
     $row            one row, as an object
     $column.NAME    one row's text in this column
+    $picture.NAME   the picture whose path stands there, its file in base64
 
-A template with one of the last three outside of ``$each`` is sent once for each row.
+A template with one of the last four outside of ``$each`` is sent once for each row.
 """
 
 from __future__ import annotations
@@ -27,15 +28,17 @@ from typing import Any
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.predictor import Row
+from sears_dsl.pictures import encoded_picture
 from sears_dsl.runtime.documents import read_document
 
 _MANY = ("$texts", "$rows")
 _ONE = ("$text", "$row")
 _EACH = "$each"
 _COLUMN = "$column."
+_PICTURE = "$picture."
 _LABELS = "/predictions"
 _ENVIRONMENT = "$env."
-_PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row or $column.NAME"
+_PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $picture.NAME"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class RequestMap:
             return
         found = list(_placeholders(self.body))
         for name in found:
-            column = name.startswith(_COLUMN) and name != _COLUMN
+            column = _of_column(name) and name not in (_COLUMN, _PICTURE)
             if name not in (*_MANY, *_ONE, _EACH) and not column:
                 raise UsageError(
                     f"the request's body has {name!r}, which is no placeholder",
@@ -82,7 +85,7 @@ class RequestMap:
     @property
     def row_by_row(self) -> bool:
         """Whether each row has a request of its own."""
-        return any(name in _ONE or name.startswith(_COLUMN) for name in _placeholders(self.body))
+        return any(name in _ONE or _of_column(name) for name in _placeholders(self.body))
 
     @classmethod
     def read(cls, given: str) -> RequestMap:
@@ -287,13 +290,17 @@ def _only_text(row: Row) -> str:
 
 
 def _column(row: Row, placeholder: str) -> str:
-    name = placeholder.removeprefix(_COLUMN)
+    name = placeholder.removeprefix(_COLUMN).removeprefix(_PICTURE)
     if name not in row:
         raise ModelError(
             f"the request wants {placeholder} and the rows have {', '.join(row)}",
             help="name a column of the rows in the request map",
         )
-    return row[name]
+    return encoded_picture(row[name]) if placeholder.startswith(_PICTURE) else row[name]
+
+
+def _of_column(placeholder: str) -> bool:
+    return placeholder.startswith((_COLUMN, _PICTURE))
 
 
 def _is_file(given: str) -> bool:

@@ -29,12 +29,14 @@ from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.shown_edits import ShownPiece
+from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
 from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.pictures import shown_picture
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
@@ -42,6 +44,9 @@ from sears_dsl.vetting.review.marking import marked
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
+
+# Pixels of a picture on the page, along its longer side.
+_PICTURE = 320
 
 OnStageProgress = Callable[[str, int, int], None]
 
@@ -78,6 +83,8 @@ class ExampleRow:
         right: whether the model has the original right.
         flip: whether it then does not do as the rule expects.
         score: S; None where nothing scored it.
+        picture: whether the row has a picture, which `Workbench.picture` gives.
+        choices: what the answer is chosen from; none where nothing says.
     """
 
     row: int
@@ -90,6 +97,8 @@ class ExampleRow:
     right: bool
     flip: bool
     score: float | None
+    picture: bool = False
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,4 +413,18 @@ class Workbench:
             right=bool(self.right[row]),
             flip=bool(effects.flips[rewrite]),
             score=None if np.isnan(score) else score,
+            picture=self.data.image is not None,
+            choices=self.data.choices_at(row),
         )
+
+    def picture(self, row: int) -> bytes:
+        """The picture of a row, by its number from 1, as a small PNG.
+
+        Raises:
+            UsageError: there is no such row, or it has no picture.
+            DataError: it cannot be read any more.
+        """
+        column = self.data.image
+        if column is None or not 1 <= row <= len(self.data.rows):
+            raise UsageError(f"there is no picture of row {row}", help="load the page again")
+        return shown_picture(self.data.rows[row - 1][column], side=_PICTURE)

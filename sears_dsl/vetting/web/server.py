@@ -192,6 +192,7 @@ def application(
         Route("/api/overview", _answering(questions.overview, sessions)),
         Route("/api/rule", _answering(questions.rule, sessions)),
         Route("/api/examples", _answering(questions.examples, sessions)),
+        Route("/api/picture", _picture_of(sessions, quick)),
         Route("/api/choice", _answering(questions.choice, sessions)),
         Route("/api/template", _answering(questions.template, sessions)),
         Route("/api/typed", _answering(questions.typed, sessions), methods=["POST"]),
@@ -218,6 +219,26 @@ async def _failed(_request: Request, error: Exception) -> Response:
         "help": "decisions made before are in the journal; please report it",
     }
     return JSONResponse(told, status_code=500)
+
+
+def _picture_of(
+    sessions: Mapping[str, Deciding], quick: Executor
+) -> Callable[[Request], Awaitable[Response]]:
+    """Pictures of rows."""
+
+    async def answered(request: Request) -> Response:
+        asked = _Asked(sessions[request.state.reviewer], request.query_params, {})
+        try:
+            row = asked.number("row", 1_000_000_000)
+            content = await asyncio.get_running_loop().run_in_executor(
+                quick, lambda: asked.rules.bench.picture(row)
+            )
+        except SearsError as error:
+            told = {"error": error.message, "help": error.help}
+            return JSONResponse(told, status_code=_status(error))
+        return Response(content, headers={"Content-Type": "image/png"})
+
+    return answered
 
 
 def _answering(

@@ -47,6 +47,16 @@ function answer(text, right) {
   return make("span", { className: `badge ${kind}` }, text || "(empty)");
 }
 
+/** What could be answered: what is right, and what the model chose before and after. */
+function choices(each) {
+  return make("ul", { className: "answers", "aria-label": "Choices" }, each.choices.map((choice) => {
+    const marks = [["right", each.labels.includes(choice)], ["before", each.before === choice], ["after", each.after === choice]];
+    const item = make("li", { className: each.after === choice ? "chosen" : "" }, choice);
+    for (const [word, here] of marks) if (here) item.append(" ", make("b", {}, word));
+    return item;
+  }));
+}
+
 /** One example; `judge(example, same)` where pairs can be judged. */
 export function example(each, judge = null) {
   const facts = make("div", { className: "facts" });
@@ -60,6 +70,11 @@ export function example(each, judge = null) {
   if (each.score !== null) facts.append(make("span", {}, `S ${each.score.toFixed(2)}`));
   facts.append(make("span", {}, `row ${each.row.toLocaleString("en")}`));
   const item = make("li", {}, make("div", { className: "text" }, marked(each.pieces)), facts);
+  if (each.picture) {
+    item.classList.add("pictured");
+    item.prepend(make("img", { className: "picture", src: `api/picture?row=${each.row}`, alt: `The picture of row ${each.row}`, loading: "lazy" }));
+  }
+  if (each.choices.length) facts.before(choices(each));
   if (judge) {
     const group = make("div", { className: "say", role: "group", "aria-label": "Does this pair mean the same?" });
     for (const [same, word] of [[true, "same"], [false, "differs"]]) {

@@ -1,0 +1,112 @@
+"""Pictures that rows name: whether they can be read, and how they are shown and sent.
+
+In: the path of a picture. Out: what is wrong with it; a small copy for a page; its bytes as text
+for an endpoint. Always holds: a picture is decoded before it is shown, and what is shown is encoded
+anew, so that nothing of a stranger's file reaches a page but pixels; only formats of pixels are
+read.
+Costs decoding each picture once.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sears_dsl.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+#: Between choices that stand in one text.
+BETWEEN_CHOICES = "|"
+
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+_SIDE = 160
+
+
+def need_pictures() -> None:
+    """What decodes pictures is installed.
+
+    Raises:
+        UsageError: it is not; says how to get it.
+    """
+    try:
+        import PIL  # noqa: F401, PLC0415 - an extra
+    except ImportError as error:
+        raise UsageError(
+            "pictures need Pillow, which the core does without",
+            help="pip install 'sears-dsl[visual]'",
+        ) from error
+
+
+def picture_problem(path: str) -> str:
+    """Why a picture cannot be read; empty where it can.
+
+    Example:
+        >>> picture_problem("no-such-picture.png")
+        'there is no such file'
+    """
+    try:
+        decoded_picture(path)
+    except DataError as error:
+        return error.message
+    return ""
+
+
+def shown_picture(path: str, *, side: int = _SIDE) -> bytes:
+    """A copy for a page, a PNG at most so many pixels wide and high; small ones are enlarged.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    from PIL import Image  # noqa: PLC0415 - an extra
+
+    image = decoded_picture(path)
+    scale = side / max(image.size)
+    size = tuple(max(1, round(length * scale)) for length in image.size)
+    way = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS
+    found = BytesIO()
+    image.resize((size[0], size[1]), way).save(found, "PNG")
+    return found.getvalue()
+
+
+@lru_cache(maxsize=4096)
+def picture_address(path: str) -> str:
+    """A copy for a page that stands alone, as the address of an ``img``; empty if unreadable."""
+    try:
+        return "data:image/png;base64," + b64encode(shown_picture(path)).decode()
+    except DataError:
+        return ""
+
+
+def encoded_picture(path: str) -> str:
+    """The bytes of a picture's file in base64.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    try:
+        return b64encode(Path(path).read_bytes()).decode()
+    except OSError as error:
+        raise DataError(f"the picture {path} cannot be read: {error.strerror}") from error
+
+
+def decoded_picture(path: str) -> Image:
+    """The pixels of a picture, in red, green and blue.
+
+    Raises:
+        DataError: there is no such file, or it is no picture.
+    """
+    from PIL import Image  # noqa: PLC0415 - an extra
+
+    if not Path(path).is_file():
+        raise DataError("there is no such file")
+    try:
+        with Image.open(path, formats=_FORMATS) as image:
+            return image.convert("RGB")
+    # Decoders raise whatever a broken file makes of them.
+    except Exception as error:
+        raise DataError("it is no picture that can be read") from error

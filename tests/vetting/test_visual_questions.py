@@ -1,0 +1,187 @@
+"""Questions about pictures: these go along untouched, and are shown where rules are judged."""
+
+from __future__ import annotations
+
+import csv
+import json
+from base64 import b64decode
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from command_line import call
+from PIL import Image
+from starlette.testclient import TestClient
+
+import sears_dsl as sears
+from sears_dsl.data.labelled import LabelledRows, read_labelled
+from sears_dsl.errors import DataError
+from sears_dsl.language.loader import parse
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.models.http.endpoint_mapping import RequestMap
+from sears_dsl.models.predictor import Row
+from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.web.server import application
+
+RULES = "rule colour: color -> colour"
+COLORS = {"red": (255, 0, 0), "blue": (0, 0, 255)}
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """Forty questions about the colour of forty pictures, two of which are no pictures."""
+    found = []
+    for number in range(40):
+        color = ("red", "blue")[number % 2]
+        Image.new("RGB", (40, 20), COLORS[color]).save(tmp_path / f"{number}.png")
+        found.append((f"What color is thing {number} ?", f"{number}.png", "red|blue|yes", color))
+    (tmp_path / "5.png").write_bytes((tmp_path / "6.png").read_bytes()[:40])
+    (tmp_path / "9.png").unlink()
+    path = tmp_path / "questions.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("question", "image", "choices", "answer"), *found])
+    return path
+
+
+def seen(asked: Sequence[Row]) -> list[str]:
+    """A model that looks at the picture, where the question has the word that it knows."""
+    found = []
+    for row in asked:
+        with Image.open(row["image"]) as image:
+            red = image.convert("RGB").getpixel((3, 3)) == COLORS["red"]
+        found.append(("red" if red else "blue") if "color" in row["question"] else "yes")
+    return found
+
+
+def test_rows_without_a_readable_picture_are_left_out_and_told(rows: Path, tmp_path: Path) -> None:
+    data = read_labelled(str(rows), column="question", label="answer", image="image")
+    assert len(data.rows) == 38
+    assert data.number(5) == 7
+    [note] = data.notes
+    assert "2 rows are left out" in note
+    assert "row 6, " in note
+    assert "row 10, " in note
+    assert "no such file" in note
+    for path in tmp_path.glob("*.png"):
+        path.unlink()
+    with pytest.raises(DataError, match="no picture of the column image can be read"):
+        read_labelled(str(rows), column="question", label="answer", image="image")
+
+
+def test_a_picture_is_content_and_its_folder_is_not(rows: Path, tmp_path: Path) -> None:
+    def read(path: Path) -> LabelledRows:
+        return read_labelled(str(path), column="question", label="answer", image="image")
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for path in (*tmp_path.glob("*.png"), rows):
+        (elsewhere / path.name).write_bytes(path.read_bytes())
+    assert read(rows).digest == read(elsewhere / rows.name).digest
+
+
+def test_an_audit_shows_picture_and_choices(rows: Path, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="left out, since the picture cannot be read"):
+        done = sears.audit(
+            seen, str(rows), sears.parse(RULES), text="question", label="answer", image="image",
+            choices="choices", scorer=None, slices=["answer"], examples=2,
+        )  # fmt: skip
+    [rule] = done.rules
+    assert (rule.flips.count, rule.right) == (38, 38)
+    assert any("left out" in note for note in done.document.notes)
+    example = rule.examples[0]
+    assert example.picture == str(tmp_path / "0.png")
+    assert example.choices == ("red", "blue", "yes")
+    assert done.document.data.also == ("image", "choices")
+    done.save(tmp_path / "audit")
+    page = (tmp_path / "audit/audit.html").read_text("utf-8")
+    address = page.split('class="picture" src="data:image/png;base64,')[1].partition('"')[0]
+    with Image.open(BytesIO(b64decode(address))) as image:
+        assert image.convert("RGB").getpixel((5, 5)) == COLORS["red"]
+    assert '<li class="chosen">yes <b class="after">after</b></li>' in page
+    assert '>red <b class="right">right</b> <b class="before">before</b></li>' in page
+
+
+def test_the_vetting_page_shows_picture_and_choices(rows: Path, tmp_path: Path) -> None:
+    data = read_labelled(
+        str(rows), column="question", label="answer", image="image", choices="choices"
+    )
+    tagger, ruleset = PinnedTagger(), parse(RULES)
+    bench = Workbench(
+        ruleset, data, CachedPredictor(CallablePredictor(seen)), tokens=tagger.tag(data.texts),
+        tagger=tagger,
+    )  # fmt: skip
+    with Journal(tmp_path / "a.vetting.jsonl", ruleset=ruleset, reviewer="ana") as journal:
+        session = Session(bench, journal, most=20, choices=())
+        app = application({"ana": session}, tokens={"t": "ana"}, hosts=frozenset({"testserver"}),
+                          write=lambda: "")  # fmt: skip
+        page = TestClient(app)
+        found = page.get("/t/api/examples", params={"id": "colour"}).json()
+        example = next(each for each in found["examples"] if each["before"] == "blue")
+        assert example["picture"]
+        assert example["choices"] == ["red", "blue", "yes"]
+        assert example["labels"] == ["blue"]
+        reply = page.get("/t/api/picture", params={"row": example["row"]})
+        assert reply.headers["content-type"] == "image/png"
+        with Image.open(BytesIO(reply.content)) as image:
+            assert image.size == (320, 160)
+            assert image.convert("RGB").getpixel((5, 5)) == COLORS["blue"]
+        assert page.get("/t/api/picture", params={"row": "99"}).status_code == 400
+        assert page.get("/wrong/api/picture", params={"row": "1"}).status_code == 403
+        (tmp_path / "0.png").unlink()
+        gone = page.get("/t/api/picture", params={"row": "1"})
+        assert gone.status_code == 507
+        assert "no such file" in gone.json()["error"]
+
+
+def test_the_command_takes_pictures(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rules.sear").write_text(RULES + "\n")
+    module = f"{__name__.rpartition('.')[2]}:seen"
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    done = call(
+        "audit", "rules.sear", "--model", module, "--data", rows.name, "--column", "question",
+        "--image", "image", "--choices", "choices", "--label", "answer", "--scorer", "none",
+        "--json", folder=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rules"][0]["flips"]["count"] == 38
+
+
+def test_an_endpoint_gets_the_picture_itself(rows: Path, tmp_path: Path) -> None:
+    body = RequestMap.read('{"body": {"q": "$column.question", "picture": "$picture.image"}}')
+    path = tmp_path / "0.png"
+    sent = body.render([{"question": "What?", "image": str(path)}])
+    assert sent["q"] == "What?"
+    assert b64decode(sent["picture"]) == path.read_bytes()
+    assert rows.exists()
+
+
+def test_a_repaired_model_is_trained_on_rows_with_pictures(rows: Path) -> None:
+    trained: list[Row] = []
+
+    def train(given: Sequence[Row], labels: Sequence[str], seed: int) -> object:
+        trained.extend(given)
+        assert len(given) == len(labels)
+        assert seed == 0
+        knows = any("colour" in row["question"] for row in given)
+        return lambda asked: [
+            answer if answer != "yes" or not knows else seen([{**row, "question": "color"}])[0]
+            for row, answer in zip(asked, seen(asked), strict=True)
+        ]
+
+    for number in (5, 9):
+        Image.new("RGB", (40, 20), COLORS["blue"]).save(rows.parent / f"{number}.png")
+    done = sears.fix(
+        str(rows), str(rows), sears.parse(RULES), text="question", label="answer", image="image",
+        train=train, seeds=1, control=False, same_rows=True,
+    )  # fmt: skip
+    assert {tuple(row) for row in trained} == {("question", "image")}
+    assert all(Path(row["image"]).is_absolute() for row in trained)
+    assert done.repair.sensitivity.original.error == 1
+    assert done.repair.sensitivity.augmented.error == 0
