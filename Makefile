@@ -13,7 +13,7 @@ LAYERS = $(sort $(patsubst tests/%/,test-%,$(dir $(wildcard tests/*/test_*.py)))
 # which they are collected.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test check fmt bench wheel-test docs clean
+.PHONY: help demo test check fmt bench wheel-test release docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -68,6 +68,12 @@ bench: $(READY)  ## every benchmark, with a dated record in benchmarks/record
 
 wheel-test: $(READY)  ## build the wheel and try it alone, in an empty environment
 	$(BIN)/python tests/wheel/try_wheel.py
+
+release: $(READY)  ## dist/: wheel, source, the list of parts and licences, hashes
+	rm -rf dist && mkdir dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m release.sbom --extra all --out dist/sears.cdx.json --licences dist/LICENCES.md
+	cd dist && sha256sum * > SHA256SUMS
 
 docs: $(READY)  ## the documentation site, in build/site
 	$(BIN)/sears rules --pages docs/rules

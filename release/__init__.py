@@ -1,0 +1,1 @@
+"""What a release consists of beside the code: `sbom` lists its parts and their licences."""
