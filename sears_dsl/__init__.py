@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         adversaries,
         discover,
     )
+    from sears_dsl.api.folders import apply_folder, arrow_rewriter
     from sears_dsl.api.generating import GenerationResult, generate
     from sears_dsl.api.predicting import ErrorsResult, predict_errors
     from sears_dsl.api.repairing import RepairResult, augment, fix
@@ -68,6 +69,7 @@ _HOME = {
         "adversaries",
         "discover",
     ),
+    "sears_dsl.api.folders": ("apply_folder", "arrow_rewriter"),
     "sears_dsl.api.generating": ("GenerationResult", "generate"),
     "sears_dsl.api.predicting": ("ErrorsResult", "predict_errors"),
     "sears_dsl.api.repairing": ("RepairResult", "augment", "fix"),
@@ -141,6 +143,8 @@ __all__ = [
     "VettingResult",
     "adversaries",
     "apply",
+    "apply_folder",
+    "arrow_rewriter",
     "audit",
     "augment",
     "compare",

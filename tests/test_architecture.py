@@ -29,6 +29,7 @@ LAYERS = [
     {"discovery", "language_server"},
     {"auditing"},
     {"repair", "vetting"},
+    {"clusters"},
     {"api"},
     {"interop"},
     {"cli"},
@@ -61,6 +62,7 @@ ONLY_IN = {
     "starlette": {"vetting/web"},
     "uvicorn": {"vetting/web/serving.py"},
     "httpx": {"models/http/posting.py"},
+    "ray": {"clusters/ray_workers.py"},
     "joblib": {"models/scikit.py"},
     "PIL": {"pictures.py", "models"},
 }

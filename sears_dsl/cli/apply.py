@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.options.engine import chosen_workers, engine_options
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import (
     id_option,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
     from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.batch.requests import ApplyRequest
+    from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Unit
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
@@ -95,6 +97,7 @@ _FEW_REASONS = 3
               help="Processes.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+@engine_options
 @tagger_option
 @no_cache_option
 @imports_option
@@ -109,9 +112,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
 
     RULES are rule files, folders, or names of shipped rulesets; INPUT is csv, tsv, jsonl, json,
     parquet, arrow, txt or SQuAD json, compressed or not; - is standard input. The output is
-    complete or not there at all; an interrupted run goes on with --resume.
+    complete or not there at all; an interrupted run goes on with --resume. Of a folder each file
+    becomes a file of a new folder; --engine ray spreads them over workers.
     """
-    from sears_dsl.batch.files import apply_file
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.batch.share import TextShare
@@ -163,8 +166,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         with_originals=options["with_originals"],
         draws=options["draws"],
     )
-    watched = not quiet and sys.stderr.isatty()
-    report = _with_progress(request) if watched else apply_file(request)
+    with chosen_workers(options, data) as workers:
+        watched = not quiet and sys.stderr.isatty()
+        report = _watched(request, workers) if watched else _applied(request, workers)
     if options["as_json"] and not to_stdout:
         echo_json({"unit": unit, **_as_dict(report, request, warnings)})
     elif not quiet:
@@ -182,11 +186,25 @@ def _recipe_for(rulesets: Sequence[Ruleset], *, quiet: bool) -> type[RulesetReci
     return RewordingRecipe
 
 
-def _with_progress(request: ApplyRequest) -> ApplyReport:
+def _applied(
+    request: ApplyRequest,
+    workers: Workers | None,
+    progress: Callable[[ApplyProgress], object] | None = None,
+) -> ApplyReport:
+    """Do it: a file, or a folder by workers."""
+    if workers is None:
+        from sears_dsl.batch.files import apply_file
+
+        return apply_file(request, progress=progress)
+    from sears_dsl.clusters.applying import apply_folder
+
+    return apply_folder(request, workers=workers, progress=progress)
+
+
+def _watched(request: ApplyRequest, workers: Workers | None) -> ApplyReport:
+    """The same, with a line that says how far it is."""
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from sears_dsl.batch.files import apply_file
 
     out = console(stderr=True)
     layout = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -195,13 +213,14 @@ def _with_progress(request: ApplyRequest) -> ApplyReport:
 
         def show(progress: ApplyProgress) -> None:
             rate = progress.rows / progress.seconds if progress.seconds else 0
+            parts = "" if workers is None else f"{progress.batches:,} parts, "
             bar.update(
                 task,
-                description=f"{progress.rows:,} rows, {progress.changed:,} changed, "
+                description=f"{parts}{progress.rows:,} rows, {progress.changed:,} changed, "
                 f"{rate:,.0f} rows/s",
             )
 
-        return apply_file(request, progress=show)
+        return _applied(request, workers, show)
 
 
 def _as_dict(

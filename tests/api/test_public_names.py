@@ -10,9 +10,9 @@ from pathlib import Path
 import sears_dsl
 
 PACKAGE = Path(sears_dsl.__file__).parent
-FUNCTIONS = ("adversaries", "apply", "audit", "augment", "compare", "discover", "fix",
-             "fix_by_amount", "load", "paraphrase", "parse", "predict_errors", "score",
-             "vet")  # fmt: skip
+FUNCTIONS = ("adversaries", "apply", "apply_folder", "arrow_rewriter", "audit", "augment",
+             "compare", "discover", "fix", "fix_by_amount", "load", "paraphrase", "parse",
+             "predict_errors", "score", "vet")  # fmt: skip
 _PROGRAM = """
 import importlib, pathlib, types
 import sears_dsl

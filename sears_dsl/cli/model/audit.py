@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from sears_dsl.cli.options.engine import chosen_workers, engine_options
 from sears_dsl.cli.options.model import asking, noting, scored_options
 from sears_dsl.cli.options.own_parts import parts_choice
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from sears_dsl.auditing.gates import Gates
     from sears_dsl.auditing.running import AuditChoices
     from sears_dsl.batch.provenance import FoundScoring
+    from sears_dsl.clusters.parts import Workers
     from sears_dsl.discovery.parts import PartsChoice
+    from sears_dsl.engine.matcher import Matcher
     from sears_dsl.generating.table import Generated
     from sears_dsl.language.ruleset import Ruleset
 
@@ -100,6 +103,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
               help="Confidence from which on the model counts as sure.")  # fmt: skip
 @click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True,
               help="Examples to keep of each rule.")  # fmt: skip
+@engine_options
 @scope_option
 @unit_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
@@ -112,7 +116,8 @@ def audit_command(
 
     Each rule is applied by itself to every row; a flip is a row that the model has right before
     and wrong after. Rules that expect another answer are judged by that. A rule that can be tested
-    on few rows is not judged; a gate of which nothing could be judged fails.
+    on few rows is not judged; a gate of which nothing could be judged fails. The files of a folder
+    are one dataset; with --engine ray workers apply the rules, and the model is asked here.
     """
     need_audit()
     from sears_dsl.auditing.reports.files import add_summary, write_audit_files
@@ -165,7 +170,10 @@ def audit_command(
             show=show,
             note=note,
         ) as scorer,  # fmt: skip
+        chosen_workers(options, options["data"], together=True) as workers,
     ):
+        if workers is not None and options["engine"] == "ray":
+            matcher = _remote(matcher, rulesets, workers, options)
         document = audit_rules(
             rulesets,
             asked.data,
@@ -190,6 +198,16 @@ def audit_command(
         _print_audit(document, output)
     if document.verdict.outcome in ("failed", "not judged"):
         sys.exit(1)
+
+
+def _remote(
+    matcher: Matcher, rulesets: Sequence[Ruleset], workers: Workers, options: dict[str, Any]
+) -> Matcher:
+    """The rules, applied by workers."""
+    from sears_dsl.clusters.applying import recipe_of
+    from sears_dsl.clusters.remote_matching import RemoteMatcher
+
+    return RemoteMatcher(matcher, recipe_of(rulesets, tagger=options["tagger"]), workers)
 
 
 def _take_sentences(sentences: Generated, output: Path, options: dict[str, Any]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,15 @@ from sears_dsl.cli.options.augmentation import (
     recipe_and_tagger,
     refuse_overwriting,
 )
+from sears_dsl.cli.options.engine import chosen_workers, engine_options
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import output_format_option
 from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
 
 if TYPE_CHECKING:
+    from sears_dsl.clusters.parts import Workers
     from sears_dsl.repair.augmented import Augmented
+    from sears_dsl.repair.running import AugmentationChoices
 
 
 @click.command(
@@ -34,59 +38,103 @@ if TYPE_CHECKING:
 @click.argument(
     "rules_and_data", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES... DATA"
 )
-@click.option("-o", "--output", required=True, type=FilePath(),
-              help="The file to write; a manifest goes beside it.")  # fmt: skip
+@click.option("-o", "--output", "written", required=True, metavar="OUTPUT",
+              help="The file to write; a manifest goes beside it. Of a folder, a new "
+              "folder.")  # fmt: skip
 @output_format_option
 @click.option("--only-new", is_flag=True, help="Write the new rows alone.")
+@click.option("--resume", is_flag=True, help="A folder: go on with an interrupted run.")
+@engine_options
 @augmentation_options
-def augment_command(rules_and_data: tuple[str, ...], output: Path, **options: Any) -> None:
+def augment_command(rules_and_data: tuple[str, ...], written: str, **options: Any) -> None:
     """Add rewrites of its own rows to training data.
 
     The rows of DATA come first, as they are; then a row for each rewrite that was chosen. Its label
     is that of its source, or what the rule's `expect` makes of it. The columns source_row,
-    source_rule and source_ruleset say of every row where it comes from.
+    source_rule and source_ruleset say of every row where it comes from. Of a folder each file is
+    augmented by itself; --engine ray spreads them over workers.
     """
     from sears_dsl.data.dataset import format_of, write_columns
-    from sears_dsl.data.protection import Protection
-    from sears_dsl.data.table import Table
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
-    from sears_dsl.repair.choice import Amount
-    from sears_dsl.repair.running import AugmentationChoices, augment_table
+    from sears_dsl.repair.running import augment_table
     from sears_dsl.runtime.writing import write_atomically
 
     *rules, data = rules_and_data
     if not rules:
         raise click.UsageError("name the rules and then the data: sears augment RULES... DATA -o …")
+    with chosen_workers(options | {"output": written}, data) as workers:
+        if workers is not None:
+            _augment_folder(rules, data, written, workers, options)
+            return
+    output = FilePath().convert(written, None, None)
     manifest = _manifest_beside(output)
     refuse_overwriting(rules_and_data, (output, manifest))
     form = format_of(str(output), options["output_format"], reading=False)
-    amount = Amount.parse(options["amount"])
+    choices = _choices(options)
     recipe, tagger = recipe_and_tagger(rules, options)
     matcher = compile_rules(
         recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=options["seed"]
     )
     table = read_rows(data, options)
     columns = chosen_columns(table, options)
-    choices = AugmentationChoices(
-        amount=amount,
-        protection=Protection.parse(options["protect"], options["spans"]),
-        **{name: options[name] for name in ("balanced", "seed", "scope", "unit", "only_new")},
-    )
     done, record = augment_table(
-        table, matcher, recipe.rulesets, columns=columns, tagger=tagger, choices=choices,
-        oracle=chosen_oracle(recipe.rulesets, options),
+        table, matcher, recipe.rulesets, columns=columns, tagger=tagger,
+        choices=choices, oracle=chosen_oracle(recipe.rulesets, options),
     )  # fmt: skip
-    written = done.table
-    if options["only_new"]:
-        new = {name: values[len(table) :] for name, values in written.columns.items()}
-        written = Table(new, table.path, table.format)
-    write_columns(written.columns, output, form)
+    write_columns(done.written(only_new=options["only_new"]), output, form)
     write_atomically(manifest, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
         _print_augmented(done, record, output, manifest)
+
+
+def _choices(options: dict[str, Any]) -> AugmentationChoices:
+    from sears_dsl.data.protection import Protection
+    from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.running import AugmentationChoices
+
+    return AugmentationChoices(
+        amount=Amount.parse(options["amount"]),
+        protection=Protection.parse(options["protect"], options["spans"]),
+        **{name: options[name] for name in ("balanced", "seed", "scope", "unit", "only_new")},
+    )
+
+
+def _augment_folder(
+    rules: Sequence[str], data: str, output: str, workers: Workers, options: dict[str, Any]
+) -> None:
+    """Augment each file of a folder."""
+    from sears_dsl.clusters.augmenting import AugmentPart
+    from sears_dsl.clusters.parts import apply_to_parts
+    from sears_dsl.runtime.folders import Folder
+
+    recipe, _ = recipe_and_tagger(rules, options)
+    work = AugmentPart(
+        recipe,
+        _choices(options),
+        text=options["column"],
+        label=options["label"],
+        id_column=options["id_column"],
+        format_name=options["input_format"],
+        oracle=options["oracle"],
+    )
+    counts: Counter[str] = Counter()
+    done = 0
+    for parts in apply_to_parts(
+        work, Folder(data), Folder(output), workers=workers,
+        format_name=options["input_format"], output_format=options["output_format"],
+        resume=options["resume"],
+    ):  # fmt: skip
+        counts.update(parts.record["rules"])
+        done = parts.done
+    told = {"parts": done, "added": counts.total(), "rules": dict(counts)}
+    if options["as_json"]:
+        echo_json(told)
+    elif not options["quiet"]:
+        out = console(stderr=True)
+        out.print(f"{counted(counts.total(), 'new row')} in {counted(done, 'file')} of {output}")
 
 
 def _manifest_beside(output: Path) -> Path:

@@ -1,0 +1,380 @@
+"""The parts of a folder: which are to be done, and what is kept of those that are.
+
+In: a folder, work that makes one file of one file, and workers. Out: a folder with as many files,
+and a record of each. Always holds: a part that has a record is whole; a part that cannot be done is
+told with its name, and the others are done; a run goes on only as the same job; the records reach
+the caller in the order of the parts, whoever was first. Costs a record a part, and in memory those
+that wait for an earlier one.
+
+    OUTPUT/
+        reviews-0.parquet             as one machine makes it
+        _sears/job.json               what the job is: rules, options, versions
+        _sears/reviews-0.parquet.json   written last: the part it was made of, and its counts
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, Protocol, TypeVar
+
+from sears_dsl.data.columnar import Columnar, require_pyarrow
+from sears_dsl.data.dataset import format_of
+from sears_dsl.data.streams import compression_of
+from sears_dsl.errors import DataError, SearsError, UsageError
+from sears_dsl.runtime.documents import parse_json
+from sears_dsl.runtime.folders import Folder, FolderFile
+
+#: Where records are; readers of data sets pass by names that begin like that.
+RECORDS = "_sears"
+_JOB = f"{RECORDS}/job.json"
+# After so many parts that cannot be done the others are not tried, and so many are told.
+_MOST_FAILED = 20
+_TOLD = 5
+_DIED = "every worker that began it died, perhaps for lack of memory"
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+class Workers(Protocol):
+    """Whoever does pieces of work; this process or a cluster."""
+
+    def answers(
+        self, work: Callable[[Question], Answer], questions: Sequence[Question]
+    ) -> Iterator[Answer]:
+        """What the work gives for each question, in any order.
+
+        Each worker has its own copy of the work, which makes itself ready when it is first asked.
+        """
+        ...
+
+
+class Here:
+    """This process alone.
+
+    Example:
+        >>> list(Here().answers(len, ["a", "bc"]))
+        [1, 2]
+    """
+
+    def answers(
+        self, work: Callable[[Question], Answer], questions: Sequence[Question]
+    ) -> Iterator[Answer]:
+        """What the work gives for each question, in order."""
+        yield from map(work, questions)
+
+
+class PartWork(Protocol):
+    """Makes one file of one file; goes to workers, so it must be picklable."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """What decides the result, to compare two runs."""
+        ...
+
+    def do(self, source: str, output: str) -> Mapping[str, Any]:
+        """Write the output of a part, and tell what was done: values that JSON knows."""
+        ...
+
+    def columns(self, names: Sequence[str]) -> Iterable[str]:
+        """Which of the columns of a part have to be of the same type in all parts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartsDone:
+    """How far a run over a folder is; given after every part.
+
+    Attributes:
+        done: parts done, those of an interrupted run included.
+        parts: how many there are.
+        record: what was told of the latest one.
+    """
+
+    done: int
+    parts: int
+    record: Mapping[str, Any]
+
+
+def apply_to_parts(
+    work: PartWork,
+    source: Folder,
+    output: Folder,
+    *,
+    workers: Workers,
+    format_name: str | None = None,
+    output_format: str | None = None,
+    resume: bool = False,
+) -> Iterator[PartsDone]:
+    """Do all parts of a folder.
+
+    Args:
+        work: makes one file of one file.
+        source: the folder.
+        output: the new folder, of the same names; with another suffix, where the format is another.
+        workers: who does it.
+        format_name: the format of the parts, where their names do not tell.
+        output_format: of the new ones; None for the same.
+        resume: leave out parts that have a record.
+
+    Yields:
+        How far it is, in the order of the parts.
+
+    Raises:
+        DataError: there are no parts, or some could not be done: the others are.
+        UsageError: the output has files and is not to be resumed, or is of another job.
+    """
+    parts = _parts_of(source, format_name)
+    named = {_output_name(part.name, output_format): part for part in parts}
+    if len(named) < len(parts):
+        raise UsageError(
+            f"{source}: two parts would be written under one name",
+            help="leave out --output-format, or rename one of them",
+        )
+    schema = _schema_of(source, parts[0], format_name)
+    job = {"parts": str(source), **work.identity()}
+    finished = _begin(output, json.loads(json.dumps(job)), resume=resume)
+    known = {
+        name: PartDone(name, record)
+        for name, part in named.items()
+        if name in finished and (record := _record_of(output, name, part)) is not None
+    }
+    one_part = OnePart(work, source, output, format_name, parts[0].name, schema)
+    left = [(name, part) for name, part in named.items() if name not in known]
+    failed: list[PartFailure] = []
+    outcomes = _in_order(named, known, workers.answers(one_part, left))
+    for done, outcome in enumerate(outcomes, start=1):
+        if isinstance(outcome, PartFailure):
+            failed.append(outcome)
+            if len(failed) == _MOST_FAILED:
+                break
+        else:
+            yield PartsDone(done, len(parts), outcome.record)
+    _require_all(failed, output, len(parts))
+
+
+def _in_order(
+    named: Mapping[str, FolderFile],
+    known: Mapping[str, PartDone],
+    new: Iterator[PartDone | PartFailure],
+) -> Iterator[PartDone | PartFailure]:
+    """What came of each part, in the order of the parts."""
+    waiting: dict[str, PartDone | PartFailure] = dict(known)
+    for name, part in named.items():
+        while name not in waiting and (outcome := next(new, None)) is not None:
+            waiting[outcome.output] = outcome
+        lost = PartFailure(name, f"{part.name}: {_DIED}", "")
+        yield waiting.pop(name, lost)
+
+
+def _require_all(failed: Sequence[PartFailure], output: Folder, parts: int) -> None:
+    """Tell of the parts that are not done.
+
+    Raises:
+        DataError: there are some.
+    """
+    if not failed:
+        return
+    told = "".join(f"\n  {each.message}" for each in failed[:_TOLD])
+    more = f"\n  and {len(failed) - _TOLD} more" if len(failed) > _TOLD else ""
+    early = ", and the rest were not tried" if len(failed) == _MOST_FAILED else ""
+    helps = list(dict.fromkeys(each.help for each in failed if each.help))[:1]
+    raise DataError(
+        f"{len(failed)} of {parts} parts could not be done{early}:{told}{more}",
+        help="; ".join([*helps, f"mend them, then --resume: what is done is kept in {output}"]),
+    )
+
+
+def _parts_of(source: Folder, format_name: str | None) -> list[FolderFile]:
+    """The files of a folder, all of one format.
+
+    Raises:
+        DataError: there are none.
+        UsageError: they are of several formats, or of none that is known.
+    """
+    parts = source.parts()
+    first = format_of(source.name_of(parts[0].name), format_name).name
+    for part in parts:
+        other = format_of(source.name_of(part.name), format_name).name
+        if other != first:
+            raise UsageError(
+                f"{source.name_of(part.name)} is {other}, and {parts[0].name} is {first}",
+                help="a folder holds parts of one format; name another folder for the others",
+            )
+    return parts
+
+
+def _output_name(name: str, output_format: str | None) -> str:
+    """What the output of a part is called."""
+    if output_format is None:
+        return name
+    plain = name.removesuffix(compression_of(name))
+    return str(PurePosixPath(plain).with_suffix(f".{output_format}"))
+
+
+def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
+    """Look at what is there, and say what the job is.
+
+    Returns:
+        The names of files that are there.
+
+    Raises:
+        UsageError: there are files and nothing is to be resumed, or of another job.
+    """
+    there = {file.name for file in output.files()}
+    if there and not resume:
+        raise UsageError(
+            f"{output} is there already and has files",
+            help="name a new folder; or --resume, if this run was interrupted",
+        )
+    content = output.read(_JOB) if there else None
+    if there and content is None:
+        raise UsageError(
+            f"{output} was not made by such a run, so there is nothing to resume",
+            help="name a new folder",
+        )
+    if content is not None:
+        before = parse_json(content)
+        now = dict(job)
+        differing = [
+            f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
+            for name in dict.fromkeys([*before, *now])
+            if before.get(name) != now.get(name)
+        ]
+        if differing:
+            raise UsageError(
+                f"the interrupted run that wrote {output} was another one: {'; '.join(differing)}",
+                help="name a new folder, or run it as it was",
+            )
+    output.write(_JOB, json.dumps(job, indent=1).encode())
+    return there
+
+
+def _record_name(name: str) -> str:
+    return f"{RECORDS}/{name}.json"
+
+
+def _record_of(output: Folder, name: str, part: FolderFile) -> Mapping[str, Any] | None:
+    """The record of a part; None where there is none, or of a file that is another one now."""
+    content = output.read(_record_name(name))
+    if content is None:
+        return None
+    record = parse_json(content)
+    same = [record["part"]["size"], record["part"]["modified"]] == [part.size, part.modified]
+    told: Mapping[str, Any] = record["done"]
+    return told if same else None
+
+
+def _schema_of(source: Folder, part: FolderFile, format_name: str | None) -> Mapping[str, str]:
+    """Column → type of a file that tells; of others nothing."""
+    form = format_of(source.name_of(part.name), format_name)
+    if not isinstance(form, Columnar):
+        return {}
+    arrow = require_pyarrow()
+    with source.open(part.name) as file:
+        try:
+            if form.name == "parquet":
+                schema = arrow.parquet.read_schema(file)
+            else:
+                schema = arrow.ipc.open_file(file).schema
+        except (arrow.ArrowException, OSError) as error:
+            where = source.name_of(part.name)
+            raise DataError(f"{where} cannot be read as {form.name}: {error}") from error
+    return {column.name: str(column.type) for column in schema}
+
+
+@dataclass(frozen=True, slots=True)
+class PartFailure:
+    """A part that could not be done.
+
+    Attributes:
+        output: the name of what was to be made.
+        message: what is wrong, with the name of the part.
+        help: what to do about it.
+    """
+
+    output: str
+    message: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartDone:
+    """A part that is done, with what the work tells of it."""
+
+    output: str
+    record: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class OnePart:
+    """Does a part of a folder, wherever it runs.
+
+    Attributes:
+        work: makes one file of one file.
+        source: the folder of the parts.
+        output: the folder of what is made.
+        format_name: the format of the parts, where their names do not tell.
+        first: the name of the part that tells the schema.
+        schema: column → type.
+    """
+
+    work: PartWork
+    source: Folder
+    output: Folder
+    format_name: str | None
+    first: str
+    schema: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, named: tuple[str, FolderFile]) -> PartDone | PartFailure:
+        """Do one, and tell what came of it."""
+        name, part = named
+        try:
+            if part.name != self.first:
+                self._require_schema(part)
+            with self.source.reading(part.name) as path, self.output.making(name) as made:
+                done = self._done(path, made, self.source.name_of(part.name))
+            about = {"name": part.name, "size": part.size, "modified": part.modified}
+            record = {"part": about, "done": done}
+            self.output.write(_record_name(name), json.dumps(record).encode())
+        except SearsError as error:
+            return PartFailure(name, error.message, error.help)
+        return PartDone(name, done)
+
+    def _done(self, path: str, made: str, part: str) -> Mapping[str, Any]:
+        """Do the work; what goes wrong is told with the name of the part.
+
+        Raises:
+            DataError: the part cannot be done.
+        """
+        try:
+            return self.work.do(path, made)
+        except SearsError as error:
+            message = error.message.replace(path, part)
+            where = "" if part in message else f"{part}: "
+            raise DataError(f"{where}{message}", help=error.help) from error
+
+    def _require_schema(self, part: FolderFile) -> None:
+        """Refuse a part whose columns are not those of the others.
+
+        Raises:
+            DataError: they are not.
+        """
+        own = _schema_of(self.source, part, self.format_name)
+        for column in self.work.columns(tuple(self.schema)):
+            was, now = self.schema.get(column), own.get(column)
+            if was != now:
+                raise DataError(
+                    f"{self.source.name_of(part.name)} has another schema than {self.first}: "
+                    f"column {column} is {now or 'not there'}, not {was}",
+                    help="give all parts one schema",
+                )
+        added = [column for column in own if column not in self.schema]
+        if added and set(self.work.columns(tuple(own))) & set(added):
+            raise DataError(
+                f"{self.source.name_of(part.name)} has another schema than {self.first}: "
+                f"column {added[0]}, which that lacks",
+                help="give all parts one schema",
+            )

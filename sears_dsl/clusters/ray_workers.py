@@ -1,0 +1,246 @@
+"""Workers of a Ray cluster, or of Ray on this machine (the only module that imports ray).
+
+In: work, and questions. Out: answers, as they come. Always holds: each worker gets the work once
+and keeps what it makes ready; what a worker was at when it died is done again by another; no
+address means this machine alone, where nothing listens to others; Ray reports nothing to its makers
+unless they were asked to be told (RAY_USAGE_STATS_ENABLED=1); a Ray that was started here ends with
+the block. Costs some seconds to start; the questions and answers alone go through Ray's store.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Any, TypeVar
+
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.closing import Closing
+from sears_dsl.runtime.extras import need_ray
+from sears_dsl.runtime.processes import usable_cores
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+_PORT = 6379
+# What Ray reads when it is imported and started; whoever sets it otherwise has the word.
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # notes for developers of Ray, on standard error
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else a warning of what a later Ray does
+}
+# Seconds until an address that says nothing, or nothing that Ray says, is given up.
+_CONNECTS = 5.0
+_ANSWERS = 30.0
+# Ray's store on this machine; questions and answers are small.
+_STORE = 128 << 20
+# Questions that a worker has at once: one that it is at, and one so that it need not wait.
+_AHEAD = 2
+# So many workers may die over a question; Ray would give it to others for ever.
+_MOST_TRIES = 4
+
+
+class RayWorkers(Closing):
+    """The workers of a cluster.
+
+    Args:
+        address: of the cluster, ``HOST:PORT`` or ``auto`` for one that runs on this machine; None
+            starts Ray on this machine alone.
+        count: how many workers, of one core each; None for as many as there are cores.
+
+    Raises:
+        UsageError: Ray is not installed, or there is no cluster at this address.
+    """
+
+    def __init__(self, *, address: str | None = None, count: int | None = None) -> None:
+        if address is not None:
+            _require_listener(address)
+        need_ray()
+        for name, value in _SETTINGS.items():
+            os.environ.setdefault(name, value)
+        if address is not None:
+            _require_head(address)
+        with _notes_of_ray_unseen():
+            self._start(address, count)
+
+    def _start(self, address: str | None, count: int | None) -> None:
+        self._ray = import_module("ray")
+        quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+        if address is None:
+            count = count or usable_cores()
+            self._ray.init(
+                address="local",
+                num_cpus=count,
+                object_store_memory=_STORE,
+                include_dashboard=False,
+                _node_ip_address="127.0.0.1",
+                **quiet,
+            )
+        else:
+            try:
+                self._ray.init(address=address, **quiet)
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                raise _no_cluster(address, str(error)) from error
+        self._count = count or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def close(self) -> None:
+        """Leave the cluster; a Ray that was started here ends."""
+        self._ray.shutdown()
+
+    def answers(
+        self, work: Callable[[Question], Answer], questions: Sequence[Question]
+    ) -> Iterator[Answer]:
+        """What the work gives for each question, as it comes; none of one whose workers all died.
+
+        Raises:
+            DataError: the workers cannot begin, for instance since sears is not installed there.
+        """
+        if not questions:
+            return
+        data = import_module("ray.data")
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+        context = data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.print_on_execution_start = False
+        context.max_errored_blocks = -1  # others go on; whoever asks sees which is lacking
+        count = min(self._count, len(questions))
+        counting = self._ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Tries)
+        tries = counting.remote()
+        rows = [
+            {"number": number, "question": pickle.dumps(question)}
+            for number, question in enumerate(questions)
+        ]
+        done = data.from_items(rows, override_num_blocks=len(rows)).map(
+            _Worker,
+            fn_constructor_args=(pickle.dumps(work), tuple(sys.path), tries),
+            compute=data.ActorPoolStrategy(
+                min_size=1, max_size=count, max_tasks_in_flight_per_actor=_AHEAD
+            ),
+            num_cpus=1,
+        )
+        try:
+            for row in done.iter_rows():
+                if row["answer"]:
+                    yield pickle.loads(row["answer"])  # noqa: S301 - of our own workers
+        except self._ray.exceptions.RayError as error:
+            raise _failed(error) from error
+
+
+class _Tries:
+    """Counts how many workers began each question; an actor of Ray."""
+
+    def __init__(self) -> None:
+        self._begun: Counter[int] = Counter()
+
+    def begin(self, number: int) -> int:
+        """How many began it, this one included."""
+        self._begun[number] += 1
+        return self._begun[number]
+
+
+class _Worker:
+    """What an actor of Ray holds: the work, once, with all that it makes ready."""
+
+    def __init__(self, work: bytes, paths: Sequence[str], tries: Any) -> None:
+        known = set(sys.path)
+        sys.path += [path for path in paths if path not in known and os.path.exists(path)]
+        self._work = pickle.loads(work)  # noqa: S301 - of the run that started this worker
+        self._tries = tries
+
+    def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
+        begun = self._tries.begin.remote(int(row["number"]))
+        if import_module("ray").get(begun) > _MOST_TRIES:
+            return {"answer": b""}
+        question = pickle.loads(row["question"])  # noqa: S301 - likewise
+        return {"answer": pickle.dumps(self._work(question))}
+
+
+@contextmanager
+def _notes_of_ray_unseen() -> Iterator[None]:
+    """Keep standard error from the notes that Ray's C++ writes when it starts."""
+    sys.stderr.flush()
+    try:
+        shown = os.dup(2)
+    except OSError:  # closed
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(shown, 2)
+        os.close(shown)
+        os.close(nowhere)
+
+
+def _require_listener(address: str) -> None:
+    """Look whether anything listens there before Ray does, which waits for minutes.
+
+    Raises:
+        UsageError: nothing does.
+    """
+    if address == "auto":
+        return
+    if "://" in address:
+        raise UsageError(
+            f"{address} is an address of Ray's client, through which no data can go",
+            help="name the head node itself, HOST:6379, from a machine of its network",
+        )
+    host, _, port = address.rpartition(":")
+    if not host:
+        host, port = address, str(_PORT)
+    try:
+        with socket.create_connection((host, int(port)), timeout=_CONNECTS):
+            pass
+    except (OSError, ValueError, OverflowError) as error:
+        raise _no_cluster(address, str(error)) from error
+
+
+def _require_head(address: str) -> None:
+    """Ask whoever listens there whether it is the head of a cluster.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if address == "auto":
+        return
+    asked = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    answered = False
+    with suppress(subprocess.TimeoutExpired):
+        answered = not subprocess.run(  # noqa: S603 - our own Python
+            asked, capture_output=True, timeout=_ANSWERS, check=False
+        ).returncode
+    if not answered:
+        raise _no_cluster(address, "what listens there is not the head of one")
+
+
+def _no_cluster(address: str, why: str) -> UsageError:
+    first = next(iter(why.splitlines()), "")
+    return UsageError(
+        f"there is no Ray cluster at {address}: {first}",
+        help="start one with `ray start --head` and name its HOST:6379, or leave out --address to "
+        "work on this machine alone",
+    )
+
+
+def _failed(error: Exception) -> DataError:
+    """What a worker raised that is not about a part."""
+    text = str(error)
+    if "No module named 'sears_dsl'" in text:
+        return DataError(
+            "a worker of the cluster cannot import sears_dsl",
+            help="install the same version of sears-dsl, with its extras, on every node",
+        )
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return DataError(
+        f"the workers of the cluster could not go on: {lines[-1] if lines else type(error)}",
+        help="look at Ray's logs, then --resume: what is done is kept",
+    )

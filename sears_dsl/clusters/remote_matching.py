@@ -1,0 +1,143 @@
+"""Rules that are matched by workers, for work that is about all rows at once: an audit.
+
+In: a compiled matcher, the recipe that others make the same of, workers. Out: a `Matcher` whose
+`apply` sends texts to the workers, in portions. Always holds: the rewrites are those of the matcher
+alone, in its order; the model is not theirs to ask. Costs a copy of the texts and of the rewrites.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from sears_dsl.batch.plan import TextMatcher
+from sears_dsl.batch.workers import MatcherRecipe
+from sears_dsl.clusters.applying import OnceBuilt
+from sears_dsl.clusters.parts import Workers
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.engine.rewrite.columns import RewriteColumns
+from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.errors import DataError
+
+_PORTION = 10_000
+
+Spans: TypeAlias = Sequence[Sequence[tuple[int, int]]] | None
+
+
+class _Portion(NamedTuple):
+    """Texts that follow ``first`` others, and what is to be done with them."""
+
+    first: int
+    texts: Sequence[str]
+    protected: Spans
+    scope: Scope
+    unit: Unit | None
+    draw: int
+
+
+class _Rewritten(NamedTuple):
+    """What became of a portion."""
+
+    first: int
+    columns: RewriteColumns
+    unrenderable: Counter[int]
+
+
+@dataclass(slots=True)
+class _ApplyPortion:
+    """Applies rules to a portion, wherever it runs."""
+
+    recipe: MatcherRecipe
+
+    def __call__(self, portion: _Portion) -> _Rewritten:
+        matcher: TextMatcher = self.recipe.build()
+        done = matcher.apply(
+            portion.texts,
+            scope=portion.scope,
+            protected=portion.protected,
+            unit=portion.unit,
+            draw=portion.draw,
+        )
+        columns = done.columns if isinstance(done, Rewrites) else RewriteColumns.of(done)
+        columns = replace(columns, rows=(columns.rows + np.int32(portion.first)).astype(np.int32))
+        return _Rewritten(portion.first, columns, Counter(getattr(done, "unrenderable", {})))
+
+
+class RemoteMatcher(Matcher):
+    """A matcher whose texts go to workers.
+
+    Args:
+        matcher: the rules, compiled here: what they are is asked here.
+        recipe: makes the same matcher elsewhere.
+        workers: who applies them.
+        portion: texts that a worker is given at once.
+
+    Example:
+        >>> from sears_dsl.batch.recipes import RulesetRecipe
+        >>> from sears_dsl.clusters.parts import Here
+        >>> from sears_dsl.language.loader import parse
+        >>> recipe = RulesetRecipe((parse("movie -> film"),), tagger="pinned")
+        >>> remote = RemoteMatcher(recipe.build(), recipe, Here(), portion=1)
+        >>> [(each.row, each.text) for each in remote.apply(["It is.", "A movie!"])]
+        [(1, 'A film!')]
+    """
+
+    def __init__(
+        self,
+        matcher: Matcher,
+        recipe: MatcherRecipe,
+        workers: Workers,
+        *,
+        portion: int = _PORTION,
+    ) -> None:
+        self.__dict__.update(matcher.__dict__)
+        self._work = _ApplyPortion(OnceBuilt(recipe))
+        self._workers = workers
+        self._portion = portion
+
+    def apply(
+        self,
+        texts: Sequence[str],
+        *,
+        scope: Scope = "first",
+        protected: Spans = None,
+        jobs: int = 1,
+        prefilter: bool = True,
+        unit: Unit | None = None,
+        seed: int = 0,
+        draw: int = 0,
+    ) -> Rewrites:
+        """Apply every rule by itself to every text, as `Matcher.apply` does.
+
+        Raises:
+            DataError: workers died over texts, again and again.
+        """
+        size = self._portion
+        portions = [
+            _Portion(
+                first,
+                texts[first : first + size],
+                None if protected is None else protected[first : first + size],
+                scope,
+                unit,
+                draw,
+            )
+            for first in range(0, len(texts), size)
+        ]
+        done = sorted(self._workers.answers(self._work, portions), key=lambda each: each.first)
+        if len(done) < len(portions):
+            raise DataError(
+                f"{len(portions) - len(done)} of {len(portions)} portions of the rows did not come "
+                "back: every worker that had them died",
+                help="try fewer rows with --limit, or workers with more memory",
+            )
+        unrenderable: Counter[int] = Counter()
+        for each in done:
+            unrenderable.update(each.unrenderable)
+        columns = RewriteColumns.merged([each.columns for each in done])
+        return Rewrites(columns, rule_ids=lambda: self.rule_ids, unrenderable=unrenderable)

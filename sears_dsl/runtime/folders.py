@@ -1,0 +1,217 @@
+"""Folders on disks and in object stores, through Arrow's file systems.
+
+In: a path, or a URI such as ``s3://bucket/reviews``. Out: its files with their sizes and times;
+files of it to read, and places to write. Always holds: a file that is written is there whole or not
+at all; a file under a path is worked on where it lies, one under a URI (``file://`` too) is copied
+to this machine and its result back. Costs, under a URI, the disk for one file and its result.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.extras import need_arrow
+
+_BLOCK = 8 << 20
+_UNFINISHED = ".sears-new"
+# The user's part of s3://key:secret@bucket/folder.
+_CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
+
+
+class FolderFile(NamedTuple):
+    """A file of a folder.
+
+    Attributes:
+        name: its path in the folder, with ``/``.
+        size: in bytes.
+        modified: when it was last changed, in nanoseconds; 0 where nobody knows.
+    """
+
+    name: str
+    size: int
+    modified: int
+
+
+def names_folder(path: str) -> bool:
+    """Whether this is a folder, or a URI, which stands for one.
+
+    Example:
+        >>> names_folder("s3://bucket/reviews"), names_folder("no-such-file.csv")
+        (True, False)
+    """
+    return "://" in path or os.path.isdir(path)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder; it need not be there yet.
+
+    Attributes:
+        written: as the user named it.
+        root: the same for other processes: a path from the root on, or the URI.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     folder = Folder(place)
+        ...     folder.write("a/b.txt", b"It is.")
+        ...     [(file.name, file.size) for file in folder.files()], folder.read("c.txt")
+        ([('a/b.txt', 6)], None)
+    """
+
+    written: str
+    root: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        root = os.path.abspath(self.written) if self.in_place else self.written
+        object.__setattr__(self, "root", root)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether its files can be opened by their names on this machine."""
+        return "://" not in self.written
+
+    def __str__(self) -> str:
+        """Its name for messages: without a key that stands in a URI."""
+        return _CREDENTIALS.sub("", self.written.split("?")[0]).rstrip("/")
+
+    def name_of(self, name: str) -> str:
+        """What messages call one of its files."""
+        return f"{self}/{name}"
+
+    @cached_property
+    def _place(self) -> tuple[Any, str]:
+        """The file system, and the folder's path in it."""
+        need_arrow()
+        systems = import_module("pyarrow.fs")
+        if self.in_place:
+            return systems.LocalFileSystem(), self.root
+        try:
+            system, path = systems.FileSystem.from_uri(self.written)
+        except (ValueError, OSError) as error:
+            raise UsageError(
+                f"{self} is no address of a folder: {_first_line(error)}",
+                help="write a path, or a URI that Arrow knows: s3://, gs://, abfs://, hdfs://, "
+                "file://",
+            ) from error
+        return system, path.rstrip("/")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"written": self.written, "root": self.root}  # Arrow's file systems stay here
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    @contextmanager
+    def _told(self, name: str, doing: str) -> Iterator[None]:
+        """Errors of a file system as ours, with the name of the file."""
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            where = self.name_of(name) if name else str(self)
+            raise DataError(f"{where} cannot be {doing}: {_first_line(error)}") from error
+
+    def files(self) -> list[FolderFile]:
+        """All files in it and in its folders, by name; none where it is not there."""
+        system, path = self._place
+        selector = import_module("pyarrow.fs").FileSelector(
+            path, recursive=True, allow_not_found=True
+        )
+        with self._told("", "listed"):
+            found = system.get_file_info(selector)
+        return sorted(
+            FolderFile(
+                str(PurePosixPath(info.path).relative_to(path)), info.size, info.mtime_ns or 0
+            )
+            for info in found
+            if info.is_file
+        )
+
+    def parts(self) -> list[FolderFile]:
+        """The files that hold rows: all but hidden ones and those of engines (``_SUCCESS``).
+
+        Raises:
+            DataError: there are none.
+        """
+        parts = [
+            file
+            for file in self.files()
+            if not any(piece[0] in "._" for piece in PurePosixPath(file.name).parts)
+        ]
+        if not parts:
+            raise DataError(
+                f"{self} has no files", help="name a folder with parquet files or JSON lines"
+            )
+        return parts
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a small file; None where there is none."""
+        system, path = self._place
+        with self._told(name, "read"):
+            try:
+                with system.open_input_stream(f"{path}/{name}") as stream:
+                    return bytes(stream.read())
+            except FileNotFoundError:
+                return None
+
+    def open(self, name: str) -> Any:
+        """A file of Arrow to read from anywhere in it."""
+        system, path = self._place
+        with self._told(name, "read"):
+            return system.open_input_file(f"{path}/{name}")
+
+    def write(self, name: str, content: bytes) -> None:
+        """Give a file this content, entirely or not at all."""
+        with self._writing(name) as stream:
+            stream.write(content)
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[Any]:
+        system, path = self._place
+        target = f"{path}/{name}"
+        with self._told(name, "written"):
+            system.create_dir(target.rpartition("/")[0], recursive=True)
+            with system.open_output_stream(target + _UNFINISHED) as stream:
+                yield stream
+            system.move(target + _UNFINISHED, target)
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[str]:
+        """A file that can be opened by its name on this machine: itself, or a copy."""
+        if self.in_place:
+            yield str(Path(self.root, name))
+            return
+        with tempfile.TemporaryDirectory(prefix="sears-") as place:
+            copy = Path(place, PurePosixPath(name).name)
+            with self._told(name, "read"), self.open(name) as stream, copy.open("wb") as file:
+                while block := stream.read(_BLOCK):
+                    file.write(block)
+            yield str(copy)
+
+    @contextmanager
+    def making(self, name: str) -> Iterator[str]:
+        """Where to write a file on this machine so that it is here at the end of the block."""
+        if self.in_place:
+            path = Path(self.root, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield str(path)
+            return
+        with tempfile.TemporaryDirectory(prefix="sears-") as place:
+            made = Path(place, PurePosixPath(name).name)
+            yield str(made)
+            with made.open("rb") as file, self._writing(name) as stream:
+                while block := file.read(_BLOCK):
+                    stream.write(block)
+
+
+def _first_line(error: BaseException) -> str:
+    return _CREDENTIALS.sub("", next(iter(str(error).splitlines()), type(error).__name__))

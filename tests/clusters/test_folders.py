@@ -1,0 +1,164 @@
+"""Folders: each part becomes what one machine makes of it, whoever works, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from command_line import call
+
+RULES = "rule film: movie -> film\nrule picture: movie -> picture\n"
+
+
+def write_parts(folder: Path, *, parts: int = 3, rows: int = 20) -> None:
+    """Parquet files with ids, texts of which every other has a movie, and labels."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in range(parts):
+        table = pyarrow.table(
+            {
+                "id": [f"{part}-{row}" for row in range(rows)],
+                "text": [f"A {('movie', 'play')[row % 2]} of {part}." for row in range(rows)],
+                "label": [row % 2 for row in range(rows)],
+            }
+        )
+        pyarrow.parquet.write_table(table, folder / f"part-{part}.parquet")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "r.sear").write_text(RULES)
+    write_parts(tmp_path / "in")
+    return tmp_path
+
+
+@pytest.mark.parametrize("source", ["in", "file://{place}/in"])
+@pytest.mark.parametrize("options", [["--keep", "label"], ["--mode", "chain"]])
+def test_each_part_is_what_apply_makes_of_the_file(
+    place: Path, source: str, options: list[str]
+) -> None:
+    source = source.format(place=place)
+    output = "out" if source == "in" else f"file://{place}/out"
+    done = call("apply", "r.sear", source, "-o", output, "--json", *options, folder=place)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rows"] == 60
+    for part in range(3):
+        name = f"part-{part}.parquet"
+        alone = call("apply", "r.sear", f"in/{name}", "-o", f"one-{name}", *options, folder=place)
+        assert alone.returncode == 0
+        assert (place / "out" / name).read_bytes() == (place / f"one-{name}").read_bytes()
+
+
+def test_json_lines_in_folders_within_keep_their_places(place: Path) -> None:
+    (place / "j" / "2024").mkdir(parents=True)
+    (place / "j" / "2024" / "a.jsonl").write_text('{"text": "A movie."}\n')
+    (place / "j" / "_SUCCESS").write_text("")
+    done = call("apply", "r.sear", "j", "-o", "out", "--output-format", "csv", folder=place)
+    assert done.returncode == 0, done.stderr
+    assert "2 rows written to out" in done.stderr
+    assert (place / "out" / "2024" / "a.csv").read_text().count("\n") == 3
+
+
+def test_a_part_of_another_schema_is_told_and_the_others_are_done(place: Path) -> None:
+    other = pyarrow.table({"id": ["x"], "text": ["A movie."], "label": ["good"]})
+    odd = place / "in" / "part-1.parquet"
+    right = odd.read_bytes()
+    pyarrow.parquet.write_table(other, odd)
+    command = ("apply", "r.sear", "in", "-o", "out", "--mode", "chain")
+    done = call(*command, folder=place)
+    assert done.returncode == 2
+    told = "in/part-1.parquet has another schema than part-0.parquet: column label is string"
+    assert told in done.stderr
+    assert "1 of 3 parts could not be done" in done.stderr
+    assert sorted(os.listdir(place / "out")) == ["_sears", "part-0.parquet", "part-2.parquet"]
+    odd.write_bytes(right)
+    before = (place / "out" / "part-0.parquet").stat().st_mtime_ns
+    again = call(*command, "--resume", "--json", folder=place)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["rows"] == 60
+    assert (place / "out" / "part-0.parquet").stat().st_mtime_ns == before
+
+
+def test_a_part_without_the_column_is_told_by_its_name(place: Path) -> None:
+    (place / "j").mkdir()
+    (place / "j" / "a.jsonl").write_text('{"review": "A movie."}\n')
+    (place / "j" / "b.jsonl").write_text('{"text": 3}\n')
+    done = call("apply", "r.sear", "j", "-o", "out", "--column", "text", folder=place)
+    assert done.returncode == 2
+    assert "j/a.jsonl has no column 'text'" in done.stderr
+    assert "j/b.jsonl: row 1: column text holds 3" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["in", "-o", "-"], "what becomes of a folder is a folder"),
+        (["in", "-o", "out", "--limit", "3"], "--limit counts the rows of a file"),
+        (["in", "-o", "in"], "in is there already and has files"),
+        (["in", "-o", "out", "--address", "auto"], "write --engine ray too"),
+        (["in/part-0.parquet", "-o", "out", "--engine", "ray"], "--engine ray works on folders"),
+        (["in", "-o", "out", "--engine", "ray", "--jobs", "2"], "--jobs is of one machine"),
+        (["none://x", "-o", "out"], "none://x is no address of a folder"),
+        (
+            ["in", "-o", "out", "--engine", "ray", "--address", "127.0.0.1:1"],
+            "there is no Ray cluster at 127.0.0.1:1",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused_at_once(
+    place: Path, arguments: list[str], told: str
+) -> None:
+    done = call("apply", "r.sear", *arguments, folder=place)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert not (place / "out").exists()
+
+
+def test_another_run_is_not_resumed(place: Path) -> None:
+    assert call("apply", "r.sear", "in", "-o", "out", folder=place).returncode == 0
+    done = call("apply", "r.sear", "in", "-o", "out", "--scope", "all", "--resume", folder=place)
+    assert done.returncode == 2
+    assert "scope was 'first' and is 'all'" in done.stderr
+
+
+def test_each_part_is_augmented_as_it_is_alone(place: Path) -> None:
+    options = ("--label", "label", "--amount", "20%")
+    done = call("augment", "r.sear", "in", "-o", "out", *options, "--json", folder=place)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["added"] == 12
+    alone = call(
+        "augment", "r.sear", "in/part-1.parquet", "-o", "1.parquet", *options, folder=place
+    )
+    assert alone.returncode == 0
+    assert (place / "out" / "part-1.parquet").read_bytes() == (place / "1.parquet").read_bytes()
+
+
+def test_what_counts_over_all_parts_is_not_augmented(place: Path) -> None:
+    done = call("augment", "r.sear", "in", "-o", "out", "--amount", "5", folder=place)
+    assert done.returncode == 2
+    assert "--amount 5 counts new rows of all parts" in done.stderr
+    (place / "j").mkdir()
+    (place / "j" / "a.jsonl").write_text('{"id": 1, "text": "A movie."}\n')
+    done = call("augment", "r.sear", "j", "-o", "out", folder=place)
+    assert done.returncode == 2
+    assert "j/a.jsonl: the ids in column id are numbers" in done.stderr
+
+
+def test_the_parts_of_a_folder_are_one_dataset_for_an_audit(place: Path) -> None:
+    (place / "model.py").write_text(
+        "def predict(texts):\n    return [str(len(t) % 2) for t in texts]"
+    )
+    parts = [pyarrow.parquet.read_table(each) for each in sorted((place / "in").iterdir())]
+    pyarrow.parquet.write_table(pyarrow.concat_tables(parts), place / "all.parquet")
+    found = []
+    for data in ("in", "all.parquet"):
+        done = call("audit", "r.sear", "--data", data, "--model", "model:predict", "--label",
+                    "label", "--scorer", "none", "-o", f"to-{data}", "--json",
+                    folder=place)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout))
+    assert found[0]["rules"] == found[1]["rules"]
+    assert found[0]["data"]["rows"] == 60
