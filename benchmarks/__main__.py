@@ -10,6 +10,7 @@ BENCHMARKS = [
     "endtoend", "pipeline", "startup", "memory", "typing_rules", "scoring", "paraphrasing",
     "selecting", "agreement", "blind_spots", "grammar", "sentiment", "comprehension", "fixing",
     "readers", "templates", "one_row", "semantic_robustness",
+    "clusters",
 ]  # fmt: skip
 
 

@@ -72,6 +72,9 @@ class RayWorkers(Closing):
 
     def _start(self, address: str | None, count: int | None) -> None:
         self._ray = import_module("ray")
+        # What a dead node leaves behind would stand on standard output, between the data.
+        private: Any = import_module("ray._private.worker")
+        private._worker_logs_enabled = False
         quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
         if address is None:
             count = count or usable_cores()
