@@ -229,6 +229,37 @@ HEAVY = {
 }  # fmt: skip
 
 
+def test_benchmarks_import_what_the_package_has() -> None:
+    """They run by hand, so a name that was changed would be missed until then."""
+    root = PACKAGE.parent
+    for path in sorted((root / "benchmarks").rglob("*.py")):
+        for node in ast.walk(_tree(path)):
+            if not isinstance(node, ast.ImportFrom) or not node.module:
+                continue
+            folder = root / node.module.replace(".", "/")
+            file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+            if not node.module.startswith("sears_dsl."):
+                continue
+            assert file.exists(), f"{path.name} imports {node.module}"
+            for name in node.names:
+                there = name.name in _names(file) or (folder / f"{name.name}.py").exists()
+                assert there, f"{path.name} imports {name.name} from {node.module}"
+
+
+@cache
+def _names(path: Path) -> frozenset[str]:
+    """What is defined or imported anywhere in a module."""
+    found: set[str] = set()
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name)
+    return frozenset(found)
+
+
 def test_importing_the_package_loads_nothing_heavy() -> None:
     loaded = _loaded_after("import sears_dsl")
     assert not loaded & (HEAVY | {"click", "pydantic", "lemminflect"})

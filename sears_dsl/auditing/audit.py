@@ -396,7 +396,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
     unrenderable = sum(effect.unrenderable for effect in effects.rules)
     if unrenderable:
         notes.append(
-            f"{unrenderable:,} instances were left alone: a new word has no single inflection."
+            f"{unrenderable:,} instances were left alone: a new word has no single inflection, or "
+            "nothing there can change so."
         )
     left_out = sum(effect.left_out for effect in effects.rules)
     if left_out:
