@@ -61,7 +61,7 @@ def chosen_workers(
             f"--engine ray works on folders, a file at a time, and {data} is none: name a folder "
             "of parquet files or JSON lines, or use --jobs"
         )
-    if engine == "ray" and options.get("jobs", 1) > 1:
+    if engine == "ray" and (options.get("jobs") or 1) > 1:
         raise click.UsageError("--jobs is of one machine: --workers says how many Ray is to use")
     if folder and not together and options.get("limit") is not None:
         raise click.UsageError("--limit counts the rows of a file, and a folder has many files")

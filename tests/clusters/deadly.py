@@ -1,0 +1,53 @@
+"""A tagger that ends its process at some texts, and a model; workers import them by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sears_dsl.tagging.fast.fast_tagger import FastTagger
+
+_PATIENCE = 60.0
+
+
+def _look(texts: Sequence[str]) -> None:
+    place = Path(os.environ["DEADLY_PLACE"])
+    for text in texts:
+        if "dies always" in text:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "dies once" in text and not (place / "died").exists():
+            (place / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "waits" in text:
+            until = time.monotonic() + _PATIENCE
+            while not (place / "go on").exists() and time.monotonic() < until:
+                time.sleep(0.05)
+
+
+class Deadly(FastTagger):
+    name = "deadly"
+
+    def tokenize(self, texts: Sequence[str]) -> Any:
+        _look(texts)
+        return super().tokenize(texts)
+
+    def tag(self, texts: Sequence[str]) -> Any:
+        _look(texts)
+        return super().tag(texts)
+
+    def finder(self, wanted: Any) -> Any:
+        found = super().finder(wanted)
+
+        def look(texts: Sequence[str]) -> Any:
+            _look(texts)
+            return found(texts)
+
+        return look
+
+
+def predict(texts: Sequence[str]) -> list[str]:
+    return [str(len(text) % 2) for text in texts]
