@@ -1,0 +1,198 @@
+"""The same work by others: ``python -m benchmarks.peers``.
+
+Expanding contractions, by CheckList, TextAttack and the shipped rules; changing listed words, by
+nlpaug and rules. Each peer is installed from the package index into an environment of its own,
+below build/peers, at the version that stands here; nothing of it comes near the project. Where one
+cannot be installed, or asks for a download when it runs, the reason stands in the place of a time.
+
+In: sentences of demo/reviews.py. Out: a table: seconds for the second half of the sentences (after
+the first half, which warms up), runs in turn, the best of each; what changed. Always holds: both
+sides get the same sentences, one process each. Nobody does exactly the same: what is a contraction
+is each one's own list, and how many sentences change stands beside the time.
+Costs a minute or more for each installation, and disk for torch with TextAttack.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import NamedTuple
+
+from demo.reviews import fetch, read_sentences
+
+__all__ = ["main"]
+
+ROOT = Path(__file__).resolve().parents[1]
+PAIRS = [
+    ["movie", "film"], ["funny", "amusing"], ["story", "tale"], ["director", "filmmaker"],
+    ["big", "large"], ["smart", "clever"], ["begins", "starts"], ["dull", "boring"],
+    ["almost", "nearly"], ["maybe", "perhaps"],
+]  # fmt: skip
+
+# What every script has around its work: sentences come as JSON, the second half is timed.
+_AROUND = """
+import json, sys, time
+texts = json.load(sys.stdin)
+half = len(texts) // 2
+{setup}
+def rewritten(some):
+{work}
+rewritten(texts[:half])
+began = time.perf_counter()
+found = rewritten(texts[half:])
+seconds = time.perf_counter() - began
+changed = sum(old != new for old, new in zip(texts[half:], found))
+print(json.dumps({{"seconds": seconds, "changed": changed, "sentences": len(found)}}))
+"""
+
+
+class Work(NamedTuple):
+    """Who does what.
+
+    Attributes:
+        task: what is done.
+        who: the package, with its version; none for ours.
+        setup: lines of Python before the clock runs.
+        work: the body of a function from sentences to sentences.
+        before: what has to be installed first, in the environment that it is built in.
+    """
+
+    task: str
+    who: str
+    setup: str
+    work: str
+    before: tuple[str, ...] = ()
+
+
+_CONTRACTIONS, _WORDS = "expand contractions", "change listed words"
+_OURS = """\
+import sears_dsl as sears
+{load}
+matcher = rules.compile()"""
+_CHAIN = """\
+    return [row.text for row in matcher.chain(some)]"""
+WORKS = (
+    Work(_CONTRACTIONS, "", _OURS.format(load='rules = sears.load("contractions/expand")'), _CHAIN),
+    Work(
+        _CONTRACTIONS,
+        "checklist==0.0.11",
+        "from checklist.perturb import Perturb",
+        "    return [Perturb.expand_contractions(text) for text in some]",
+        # Its setup installs jupyter by pip, and its tables want the notebook of before 2023.
+        before=("pip", "setuptools<81", "wheel", "jupyter", "notebook<7", "ipython<9"),
+    ),
+    Work(
+        _CONTRACTIONS,
+        "textattack==0.3.10",
+        "from textattack.transformations import WordSwapExtend\n"
+        "from textattack.augmentation import Augmenter\n"
+        "augmenter = Augmenter(transformation=WordSwapExtend(), transformations_per_example=1)",
+        "    return [(augmenter.augment(text) or [text])[0] for text in some]",
+    ),
+    Work(
+        _WORDS,
+        "",
+        _OURS.format(
+            load=f"rules = sears.parse(chr(10).join(' -> '.join(pair) for pair in {PAIRS!r}))"
+        ),
+        _CHAIN,
+    ),
+    Work(
+        _WORDS,
+        "nlpaug==1.1.11",
+        "import nlpaug.augmenter.word as naw\n"
+        f"augmenter = naw.ReservedAug(reserved_tokens={PAIRS!r}, aug_p=1.0)",
+        "    return [(augmenter.augment(text) or [text])[0] for text in some]",
+    ),
+)
+
+
+def main() -> None:
+    """Install, run in turn, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sentences", type=int, default=2000, help="half of them are timed")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=900, help="seconds for an installation")
+    options = parser.parse_args()
+    texts = read_sentences(fetch(ROOT / ".cache"))[: options.sentences]
+    best: dict[Work, dict[str, float] | str] = {}
+    pythons = {work: _python(work, options.limit) for work in WORKS}
+    for _ in range(options.runs):
+        for work, python in pythons.items():
+            before = best.get(work)
+            if isinstance(before, str):
+                continue
+            found = python if isinstance(python, str) else _run(work, python, texts, options.limit)
+            slower = isinstance(before, dict) and not isinstance(found, str)
+            if not (slower and found["seconds"] >= before["seconds"]):  # type: ignore[index]
+                best[work] = found
+    _print(best)
+
+
+def _python(work: Work, limit: int) -> Path | str:
+    """The interpreter that has the package; where it cannot be installed, why."""
+    if not work.who:
+        return Path(sys.executable)
+    folder = ROOT / "build" / "peers" / work.who.replace("==", "-")
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    alone = ["--no-build-isolation"] if work.before else []
+    for wanted in filter(None, ([*work.before], [*alone, work.who])):
+        try:
+            done = subprocess.run(
+                [python, "-m", "pip", "install", "-q", *wanted],
+                capture_output=True, text=True, timeout=limit, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return f"was not installed within {limit} s"
+        if done.returncode:
+            return f"does not install: {_last(done.stderr)}"
+    return python
+
+
+def _run(work: Work, python: Path, texts: list[str], limit: int) -> dict[str, float] | str:
+    script = _AROUND.format(setup=work.setup, work=work.work)
+    try:
+        done = subprocess.run(
+            [python, "-c", script], input=json.dumps(texts), cwd=ROOT,
+            capture_output=True, text=True, timeout=limit, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"took longer than {limit} s"
+    if done.returncode:
+        return f"does not run: {_last(done.stderr)}"
+    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+def _last(text: str) -> str:
+    """The last line that says something."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "silently")
+
+
+def _print(best: dict[Work, dict[str, float] | str]) -> None:
+    ours = {work.task: found for work, found in best.items() if not work.who}
+    lines = [
+        "| work | by | sentences changed | µs a sentence | beside ours |",
+        "|---|---|---|---|---|",
+    ]
+    for work, found in best.items():
+        who = work.who.replace("==", " ") or "sears"
+        if isinstance(found, str):
+            lines.append(f"| {work.task} | {who} | | | {found} |")
+            continue
+        base = ours[work.task]
+        ratio = "" if isinstance(base, str) else f"{found['seconds'] / base['seconds']:.1f}×"
+        each = found["seconds"] / found["sentences"] * 1e6
+        of = f"{found['changed']:.0f} of {found['sentences']:.0f}"
+        lines.append(f"| {work.task} | {who} | {of} | {each:,.0f} | {ratio} |")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
