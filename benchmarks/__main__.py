@@ -11,6 +11,7 @@ BENCHMARKS = [
     "selecting", "agreement", "blind_spots", "grammar", "sentiment", "comprehension", "fixing",
     "readers", "templates", "one_row", "semantic_robustness",
     "clusters",
+    "visual_questions",
 ]  # fmt: skip
 
 
