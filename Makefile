@@ -35,9 +35,10 @@ $(DEMO): pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/sears warm-up
 	touch $@
 
-demo: $(DEMO)  ## shipped rulesets on 10,605 real sentences; then rules that flip a model
+demo: $(DEMO)  ## shipped rulesets on 10,605 real sentences; rules that flip a model; what mends one
 	$(BIN)/python -m demo.reviews
 	$(BIN)/python -m demo.discovery
+	$(BIN)/python -m demo.negation
 
 # Tests start some hundred processes, which would each compile the package where Python is told to
 # write no bytecode.

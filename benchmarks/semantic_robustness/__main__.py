@@ -12,32 +12,35 @@ paper's judged sentences are of SST's test part), the schedule of the bounds, de
 in place of the test part. What is not: BERT, the deep LSTM.
 
     python -m benchmarks.semantic_robustness                  five seeds
-    python -m benchmarks.semantic_robustness --full           twenty; more sizes; MiniLM thrice
+    python -m benchmarks.semantic_robustness --full           twenty; more sizes; MiniLM thrice,
+                                                              from 6,920 sentences and not 2,000
     python -m benchmarks.semantic_robustness --shares 25,33,39
     python -m benchmarks.semantic_robustness --swapped        the halves of the templates exchanged
     python -m benchmarks.semantic_robustness --phrases        FC and LSTM on phrases, three seeds
     python -m benchmarks.semantic_robustness --only FC,CNN    these nets alone
-    python -m benchmarks.semantic_robustness --report         of what was trained so far
+    python -m benchmarks.semantic_robustness --report         train nothing
 
-Each training is a line of build/semantic_robustness.jsonl and is not repeated. Tables go to
-build/semantic_robustness.md, and a record is written.
+Each training is a line of build/semantic_robustness.jsonl and is not repeated. Tables of all that
+were trained so far go to TABLES.md beside this file, and into a record.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from benchmarks.record import ROOT, write_record
 from benchmarks.semantic_robustness.beds import PHENOMENA
 from benchmarks.semantic_robustness.nets import NETS
-from benchmarks.semantic_robustness.report import markdown, record_rows
+from benchmarks.semantic_robustness.report import page, record_rows
 from benchmarks.semantic_robustness.running import BOUNDED, SIZES, Training, known, run
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.runtime.writing import write_atomically
 
 RESULTS = ROOT / "build" / "semantic_robustness.jsonl"
-TABLES = ROOT / "build" / "semantic_robustness.md"
+TABLES = Path(__file__).with_name("TABLES.md")
 _SHARE = 0.33
+_ENCODER_ROWS = 2_000
 _MORE_SIZES = (0.003, 0.03, 0.1)
 _DEPTHS = [f"MiniLM {layers}" for layers in range(7)]
 
@@ -66,9 +69,9 @@ def planned(
             for net in BOUNDED
             for size in (*SIZES, *(_MORE_SIZES if full and net == "FC" else ()))
         ]
-        trainings += [Training(seed, net) for net in _DEPTHS]
-        if seed < (3 if full else 1):
-            trainings.append(Training(seed, "MiniLM"))
+        encoders = [*_DEPTHS, "MiniLM"] if seed < (3 if full else 1) else _DEPTHS
+        sentences = 0 if full else _ENCODER_ROWS
+        trainings += [Training(seed, net, sentences=sentences) for net in encoders]
         if phrases and seed < 3:
             trainings += [Training(seed, net, phrases=True) for net in ("FC", "LSTM")]
     return trainings
@@ -93,11 +96,10 @@ def main() -> None:
     )  # fmt: skip
     only = tuple(filter(None, options.only.split(",")))
     plan = [each for each in plan if not only or each.net.split()[0] in only]
-    if options.report:
-        outcomes = list(known(RESULTS).values())
-    else:
-        outcomes = run(plan, RESULTS, processes=options.processes)
-    tables = markdown(outcomes)
+    if not options.report:
+        run(plan, RESULTS, processes=options.processes)
+    outcomes = list(known(RESULTS).values())
+    tables = page(outcomes)
     print(tables)
     write_atomically(TABLES, tables.encode())
     write_record("semantic_robustness", record_rows(outcomes))

@@ -1,4 +1,4 @@
-"""A small pretrained encoder, MiniLM (six layers of 384): trained further, read layer by layer.
+"""A small pretrained encoder, all-MiniLM-L6-v2: trained further, and read layer by layer.
 
 In: rows. Out: what a head says that stands on the mean of one layer's vectors, all layers frozen;
 and the model of `quality_models.FineTuned`, its upper two layers trained. Always holds: the same
@@ -20,7 +20,7 @@ from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 
 from benchmarks.quality_models import FineTuned
-from benchmarks.semantic_robustness.beds import training_sentences
+from benchmarks.semantic_robustness.beds import Rows
 from benchmarks.semantic_robustness.nets import BATCH
 from sears_dsl.translation.model_files import known
 
@@ -30,9 +30,8 @@ _PIECES = 64
 Answers = Callable[[Sequence[str]], NDArray[np.int64]]
 
 
-def encoder_answers(name: str, *, seed: int) -> Answers:
+def encoder_answers(name: str, rows: Rows, *, seed: int) -> Answers:
     """What ``MiniLM``, trained further, or a head on ``MiniLM 0`` to ``MiniLM 6`` says of texts."""
-    rows = training_sentences()
     _, _, depth = name.partition(" ")
     if not depth:
         further = FineTuned(rows.texts, list(map(str, rows.labels)), epochs=2, seed=seed)

@@ -1,8 +1,8 @@
 """Trainings and what each net says of the beds, in a file with a line a training.
 
-In: a plan of `Training`s. Out: `Outcome`s. Always holds: a training that stands in the file is not
-done again; a line is written whole. Costs what training costs, in as many processes as are asked
-for, one thread each.
+In: a plan of `Training`s. Out: `Outcome`s in the file. Always holds: a training that stands there
+is not done again; a line is written whole. Costs what training costs, in as many processes as are
+asked for, one thread each.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class Training:
         amount: the augmented share of the rows, or the size of the box as the paper has it.
         swapped: augmented with the second half of the templates, not with the first.
         phrases: trained on phrases instead of sentences.
+        sentences: of SST-2 that the encoder learns from, evenly; 0 for all.
     """
 
     seed: int
@@ -70,6 +71,7 @@ class Training:
     amount: float = 0.0
     swapped: bool = False
     phrases: bool = False
+    sentences: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +97,17 @@ class Outcome:
     certified: dict[str, float] = field(default_factory=dict)
 
 
-def run(plan: Sequence[Training], results: Path, *, processes: int) -> list[Outcome]:
-    """The outcome of each training of a plan; those that the file has are not done again."""
-    outcomes = known(results)
-    missing = [each for each in plan if each not in outcomes]
+def run(plan: Sequence[Training], results: Path, *, processes: int) -> None:
+    """Add the outcomes of a plan to a file, of those trainings that it has not yet."""
+    done = known(results)
+    missing = [each for each in plan if each not in done]
     results.parent.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
     with context.Pool(processes, torch.set_num_threads, (1,)) as pool:
         for number, found in enumerate(pool.imap_unordered(outcome, missing), start=1):
-            outcomes[found.training] = found
             with results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"version": _version(), **asdict(found)}) + "\n")
             print(f"{number} of {len(missing)}: {found.training}", flush=True)
-    return [outcomes[each] for each in plan]
 
 
 def outcome(training: Training) -> Outcome:
@@ -117,7 +117,8 @@ def outcome(training: Training) -> Outcome:
     # Heavy, and only needed here: transformers.
     from benchmarks.semantic_robustness.encoder import encoder_answers
 
-    said = encoder_answers(training.net, seed=training.seed)
+    rows = training_sentences().spread(training.sentences or None)
+    said = encoder_answers(training.net, rows, seed=training.seed)
 
     def right(asked: Rows) -> float:
         return _share(said(asked.texts), asked)

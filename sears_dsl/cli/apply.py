@@ -20,7 +20,12 @@ from sears_dsl.cli.options.shared import (
     tagger_option,
     unit_option,
 )
-from sears_dsl.cli.options.tagger import tell_of_paraphrases, warn_of_chain, warn_of_tagger
+from sears_dsl.cli.options.tagger import (
+    tell_of_paraphrases,
+    tell_of_templates,
+    warn_of_chain,
+    warn_of_tagger,
+)
 from sears_dsl.cli.screen.console import (
     as_json_object,
     console,
@@ -131,6 +136,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     unit = unit_of(rulesets, options["unit"])
     tagger = tagger_in_language(options["tagger"], rulesets)
     warnings = [*warn_of_tagger(rulesets, tagger, quiet=quiet)]
+    tell_of_templates(rulesets, quiet=quiet)
     if options["mode"] == "chain":
         warnings += warn_of_chain(rulesets, quiet=quiet)
     request = ApplyRequest(

@@ -67,6 +67,10 @@ def test_without_data_and_templates_the_rows_are_asked_for(folder: Path) -> None
     done = call("audit", "contractions/expand", "--model", "lexicon_model:predict", folder=folder)
     assert done.returncode == 2
     assert "Missing option '--data'" in done.stderr
+    done = call("audit", "phenomena/names", "--model", "lexicon_model:predict", "--also", "title",
+                folder=folder)  # fmt: skip
+    assert done.returncode == 2
+    assert "only templates bring their own, of one column" in done.stderr
 
 
 TEMPLATES = """\

@@ -272,3 +272,16 @@ def test_the_command_counts_tests_of_rules_and_of_templates(tmp_path: Path) -> N
     )
     done = call("test", "both.sear", folder=tmp_path)
     assert done.stdout == "3 tests of 1 rule and 1 template: 3 ok, 0 not ok\n"
+
+
+def test_where_rules_run_templates_are_passed_by_and_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "both.sear").write_text(
+        'rule film: movie -> film\ntemplate t: "A film."\n  label: positive\n'
+    )
+    (tmp_path / "rows.csv").write_text("text,label\na movie,positive\n")
+    told = "note: 1 template was passed by: `sears generate` writes their sentences\n"
+    for command in (("apply",), ("augment", "--label", "label")):
+        done = call(*command, "both.sear", "rows.csv", "--column", "text", "-o", "out.csv",
+                    folder=tmp_path)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert told in done.stderr

@@ -32,7 +32,12 @@ def test_sentences_that_are_asked_about_are_not_trained_on() -> None:
 
 def test_rules_that_are_asked_about_negate_what_says_one_thing_by_other_words() -> None:
     taught = {(row["text"], row["label"]) for row in new_rows(ROWS, str(TAUGHT))}
-    assert taught == {("It is not a good film.", "negative")}
+    assert taught == {
+        ("It is not a good film.", "negative"),
+        ("Nobody would say that it is a good film.", "negative"),
+        ("Nobody would say that it is a good film, but long.", "negative"),
+        ("Nobody would say that they are bad actors.", "positive"),
+    }
     unseen = set(negated(ROWS))
     assert ("Not a dull film.", "positive") in unseen
     assert ("They are not bad actors.", "positive") in unseen

@@ -139,9 +139,11 @@ def audit_command(
         need_discovery()
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     oracle = None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
-    if options["data"] is None and not any(ruleset.templates for ruleset in rulesets):
+    own_rows = any(ruleset.templates for ruleset in rulesets) and not options["also"]
+    if options["data"] is None and not own_rows:
         raise click.UsageError(
-            "Missing option '--data': name the labelled rows; only templates bring their own"
+            "Missing option '--data': name the labelled rows; only templates bring their own, of "
+            "one column"
         )
     options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
     matcher = compile_and_check(rulesets, gates, tagger=load_tagger(options["tagger"]))

@@ -24,7 +24,7 @@ from sears_dsl.cli.options.shared import (
     unit_option,
     with_options,
 )
-from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.options.tagger import chosen_tagger, tell_of_templates
 from sears_dsl.cli.screen.console import imports_option
 
 if TYPE_CHECKING:
@@ -109,5 +109,6 @@ def recipe_and_tagger(
 
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
+    tell_of_templates(rulesets, quiet=options["quiet"])
     cache = None if options["no_cache"] or not needs_cache(name) else TagCache(None)
     return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)

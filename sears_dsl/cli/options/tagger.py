@@ -1,9 +1,9 @@
 """Which tagger a command takes, and what is to be said of the rules before they run.
 
 In: rulesets, what ``--tagger`` says. Out: the name of a tagger; on standard error warnings about
-one that the rules were not validated with, about their order, and what paraphrases cost. Always
-holds: what a person names is taken, of what a file names only a tagger that is installed; warnings
-change neither output nor exit code.
+one that the rules were not validated with, about their order, what paraphrases cost, and how many
+templates are passed by. Always holds: what a person names is taken, of what a file names only a
+tagger that is installed; warnings change neither output nor exit code.
 """
 
 from __future__ import annotations
@@ -64,6 +64,16 @@ def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
             err=True,
         )
     return found
+
+
+def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
+    """How many templates a command passes by, on standard error, unless it is to be quiet."""
+    count = sum(len(ruleset.templates) for ruleset in rulesets)
+    if count and not quiet:
+        templates = "1 template was" if count == 1 else f"{count:,} templates were"
+        click.echo(
+            f"note: {templates} passed by: `sears generate` writes their sentences", err=True
+        )
 
 
 def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:
