@@ -101,7 +101,10 @@ class Delimited(TextFormat):
         elif isinstance(column, Repeated):
             made = self._fields(column.values)
             return list(map(made.__getitem__, column.places))
-        if not self.quoting or set(map(type, column)) != {str}:
+        kinds = set(map(type, column))
+        if kinds <= {int, float}:
+            return list(map(str, column))
+        if not self.quoting or kinds != {str}:
             return list(map(self.field, column))
         joined = _SEPARATOR.join(column)
         marks = [mark for mark in ('"', self.delimiter, "\n", "\r") if mark in joined]

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.beside import drawn_ahead, written_behind
 
 STANDARD_STREAM = "-"
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
@@ -56,7 +57,8 @@ def byte_blocks(path: str) -> Iterator[bytes]:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     with file:
         try:
-            yield from _decompressed(file, compression)
+            blocks = _decompressed(file, compression)
+            yield from drawn_ahead(blocks) if compression else blocks
         except _DAMAGED as error:
             what = f"is damaged or no {compression} file" if compression else "cannot be read"
             raise DataError(f"{path} {what}: {error}") from error
@@ -111,7 +113,8 @@ def _zstd_blocks(file: BinaryIO) -> Iterator[bytes]:
 def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
     """A stream into ``file``, compressed as the name of ``path`` says; ``file`` is left open.
 
-    The same content gives the same bytes: no time and no name is written.
+    The same content gives the same bytes: no time and no name is written. Compressing has a thread
+    of its own, as decompressing has.
     """
     compression = compression_of(path)
     if not compression:
@@ -126,8 +129,8 @@ def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
         stream = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed below
     else:
         stream = _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
-    with stream:
-        yield stream
+    with stream, written_behind(stream) as behind:
+        yield behind
 
 
 class TextSource:

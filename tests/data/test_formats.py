@@ -10,6 +10,7 @@ import json
 import lzma
 import subprocess
 import sys
+import threading
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from sears_dsl.data.batches import Frame, ReadOptions
 from sears_dsl.data.cells import Repeated
 from sears_dsl.data.dataset import Dataset, format_named, format_of
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.beside import drawn_ahead, written_behind
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=12)
 
@@ -184,6 +186,36 @@ def test_compressed_files_are_read_and_damaged_ones_refused(
     write(path, packed[:-9])
     with pytest.raises(DataError, match=r"a\.csv\.\w+ is damaged"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['{"a": [{"text": "x"}', '{"text": "y"}]}', '{"text": "z"}, {"text": "z"}'],
+        ['{"text": "x"}, 0, {"text": "y"}', '{"text": "z"}'],
+        ['{"text": "x"}', '["text"]'],
+    ],
+)
+def test_lines_that_are_objects_only_together_are_refused(tmp_path: Path, lines: list[str]) -> None:
+    with pytest.raises(DataError, match=r"line [12]"):
+        read(write(tmp_path / "a.jsonl", "\n".join(lines)))
+
+
+def test_what_is_written_beside_has_the_bytes_and_the_errors_of_what_is_written_here() -> None:
+    blocks = [bytes([number]) * 1000 for number in range(50)]
+    content = io.BytesIO()
+    with written_behind(content) as stream:
+        for block in drawn_ahead(iter(blocks)):
+            stream.write(block)
+    assert content.getvalue() == b"".join(blocks)
+    content.close()
+    with pytest.raises(ValueError, match="closed file"), written_behind(content) as stream:
+        stream.write(b"too late")
+    left = drawn_ahead(iter(blocks))
+    assert next(left) == blocks[0]
+    before = threading.active_count()
+    left.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before - 1
 
 
 def test_parquet_and_arrow_keep_types_and_values(tmp_path: Path) -> None:
