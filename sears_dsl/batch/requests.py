@@ -60,7 +60,8 @@ class ApplyRequest:
         output_format: of the output; without, by its name; for ``-`` the input's in chain mode,
             JSON lines in each.
         reading: encoding, header, limit and the size of batches.
-        jobs: processes that work.
+        jobs: processes that work; None: as many as cores, once the run takes so long that they are
+            worth their start.
         resume: go on with an interrupted run of the same request.
         share: which texts are rewritten; the others stay as they are.
         with_originals: mode chain: the rows as they were come first, then all rows once more as the
@@ -84,7 +85,7 @@ class ApplyRequest:
     format: str | None = None
     output_format: str | None = None
     reading: ReadOptions = field(default_factory=ReadOptions)
-    jobs: int = 1
+    jobs: int | None = 1
     resume: bool = False
     share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
     with_originals: bool = False
@@ -93,7 +94,7 @@ class ApplyRequest:
 
 def check_paths(request: ApplyRequest) -> None:
     """Refuse paths and options that do not go together, before anything is read."""
-    if request.jobs < 1:
+    if request.jobs is not None and request.jobs < 1:
         raise UsageError(f"{request.jobs} jobs cannot work", help="--jobs is 1 or more")
     if request.reading.limit is not None and request.reading.limit < 0:
         raise UsageError(f"a limit of {request.reading.limit} rows", help="--limit is 0 or more")

@@ -8,6 +8,8 @@ first batches are worked on here.
 
 from __future__ import annotations
 
+import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -26,12 +28,15 @@ from sears_dsl.data.dataset import format_named
 from sears_dsl.data.plain_text import encoded
 from sears_dsl.errors import DataError, SearsError
 from sears_dsl.runtime.closing import Closing
-from sears_dsl.runtime.processes import Process
+from sears_dsl.runtime.processes import Process, usable_cores
 
 #: What stands behind the id of a row that is written a second time.
 ADDED = "~rewritten"
 # Batches a process, finished or not, that wait for those before them.
 _MOST_WAITING = 4
+
+# As long as a process takes to be ready: a run that has lasted so long may well last as long again.
+_START_SECONDS = 2.0
 
 #: What becomes of a batch: its part of the output, and the counts.
 Finished: TypeAlias = tuple[bytes, Tally]
@@ -212,17 +217,19 @@ class Crew(Closing):
     Args:
         recipe: makes the matchers of the other processes.
         task: what to do.
-        jobs: how many processes work, this one included.
+        jobs: how many processes work, this one included; None: one for as long as another one takes
+            to be ready, then as many as cores.
     """
 
-    def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int) -> None:
+    def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int | None) -> None:
         self._ready = _Ready(recipe, task)
-        self._jobs = jobs
+        self._jobs = usable_cores() if jobs is None else jobs
+        self._alone_until = time.monotonic() + _START_SECONDS if jobs is None else -math.inf
         self._others: list[Process[Batch, Finished]] = []
 
     def start(self) -> None:
         """Start the other processes, if there are to be any; nobody waits until they are ready."""
-        if not self._others:
+        if not self._others and time.monotonic() > self._alone_until:
             for _ in range(self._jobs - 1):  # one by one: an interrupt must not lose any
                 self._others.append(Process(self._ready))
 

@@ -49,6 +49,14 @@ _MOST = 12
 _FEW_REASONS = 3
 
 
+class _Jobs(click.IntRange):
+    """A number of processes, or None for ``auto``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        return None if value == "auto" else super().convert(value, param, ctx)
+
+
 @click.command(
     "apply",
     cls=ProjectCommand,
@@ -98,8 +106,9 @@ _FEW_REASONS = 3
 @click.option("--encoding", default="utf-8", show_default=True, help="Of INPUT.")
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
               show_default=True, help="What to do with bytes that are no text.")  # fmt: skip
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Processes.")  # fmt: skip
+@click.option("--jobs", type=_Jobs(min=1), default="1", show_default=True, metavar="N|auto",
+              help="Processes; auto: as many as cores, once a run takes so long that they are "
+              "worth their start.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @engine_options

@@ -172,6 +172,7 @@ def test_processes_do_not_matter(tmp_path: Path, mode: Any) -> None:
     options: dict[str, Any] = {"mode": mode, "reading": ReadOptions(rows=7)}
     one, expected = apply(tmp_path, content, output="a.csv", **options)
     two, after = apply(tmp_path, content, output="b.csv", jobs=2, **options)
+    assert apply(tmp_path, content, output="c.csv", jobs=None, **options)[1] == after
     assert after == expected
     assert two.tally == one.tally
     assert two.rules == one.rules

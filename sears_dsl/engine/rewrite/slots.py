@@ -10,7 +10,6 @@ text, whatever else the rules and the replaced tokens are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,23 +88,19 @@ class Formats:
 
 def copied_places(rule: Rule) -> tuple[int | None, ...]:
     """For each piece of a plain rule's consequent the element that it copies by a tag."""
-    waiting: dict[str, Iterator[int]] = {}
+    names: list[str | None] | None = None
     found: list[int | None] = []
     for piece in rule.consequent:
-        if not isinstance(piece, TagCopy):
-            found.append(None)
-            continue
-        if piece.tag not in waiting:
-            waiting[piece.tag] = _places(piece.tag, rule)
-        found.append(next(waiting[piece.tag], None))
+        place = None
+        if isinstance(piece, TagCopy):
+            if names is None:
+                bodies = [element.body for element in rule.antecedent]
+                names = [body.name if isinstance(body, Tag) else None for body in bodies]
+            if piece.tag in names:
+                place = names.index(piece.tag)
+                names[place] = None  # the next copy is of the next one
+        found.append(place)
     return tuple(found)
-
-
-def _places(tag: str, rule: Rule) -> Iterator[int]:
-    """The elements of the antecedent that are this tag."""
-    for place, element in enumerate(rule.antecedent):
-        if isinstance(element.body, Tag) and element.body.name == tag:
-            yield place
 
 
 def format_of(rule: Rule) -> SlotFormat | None:
