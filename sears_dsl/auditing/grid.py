@@ -22,6 +22,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.statistics import holm_values, q_values
 
 _LEAST = 2
+_FEW = 10
 _Kind: TypeAlias = Literal["rule", "accuracy", "worst"]
 # The place of a model among those after the first, what is compared, and the id of a rule.
 _Test: TypeAlias = tuple[int, _Kind, str]
@@ -236,3 +237,29 @@ def _summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator
                 f"p = {paired.adjusted_p_value:.2g} (Holm)"
             )
         yield sentence
+    yield from _shared(models, rules)
+
+
+def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:
+    """Which rules make every model fail, and which only one: by counts, which prove nothing yet."""
+    every: list[str] = []
+    alone: dict[str, list[str]] = {}
+    for rule in rules:
+        failing = [
+            model.name
+            for model, cell in zip(models, rule.cells, strict=True)
+            if cell.failures is not None and cell.failures.count
+        ]
+        if len(failing) == len(models):
+            every.append(rule.id)
+        elif len(failing) == 1:
+            alone.setdefault(failing[0], []).append(rule.id)
+    if every:
+        yield f"every model fails at {_listed(every)}"
+    for name, ids in alone.items():
+        yield f"{name} alone fails at {_listed(ids)}"
+
+
+def _listed(ids: Sequence[str]) -> str:
+    more = len(ids) - _FEW
+    return ", ".join(ids[:_FEW]) + (f" and {more:,} more" if more > 0 else "")

@@ -7,6 +7,7 @@
     llm:FILE                 a language model behind an OpenAI-compatible endpoint, by its settings
     file:FILE                predictions that somebody else makes: csv, tsv or jsonl
     vote:SPEC,SPEC,SPEC      several of these together: most labels win, or most words of answers
+    every:SPEC,SPEC          several of these together: right where each of them is
 
 From Python, also what there is already: a function of a list of texts, an estimator of
 scikit-learn, a text-classification pipeline of transformers, any object with ``predict``.
@@ -87,7 +88,7 @@ def load_predictor(
     kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
     if isinstance(model, str) and not (kind and rest):
         raise UsageError(f"{spec!r} is no model", help=f"write one of {_KINDS}")
-    if kind == "vote":
+    if kind in ("vote", "every"):
         members = _members(spec, rest)
         models = [
             load_predictor(
@@ -101,7 +102,9 @@ def load_predictor(
         from sears_dsl.models.vote import VotingPredictor  # noqa: PLC0415 - as in `_local`
 
         return CachedPredictor(
-            VotingPredictor(models, comparison=comparison), store=store, batch_size=batch_size
+            VotingPredictor(models, comparison=comparison, alike=kind == "every"),
+            store=store,
+            batch_size=batch_size,
         )
     endpoint: dict[str, object] = {
         "request map": request_map,
@@ -151,7 +154,10 @@ def _members(spec: str, rest: str) -> list[str]:
         raise UsageError(
             f"{spec!r} is no vote", help="name at least two models: vote:SPEC,SPEC,SPEC"
         )
-    if any(member.startswith(("vote:", "file:", "http:", "https:", "llm:")) for member in members):
+    if any(
+        member.startswith(("vote:", "every:", "file:", "http:", "https:", "llm:"))
+        for member in members
+    ):
         raise UsageError(
             f"{spec!r}: endpoints, files of predictions and votes do not vote",
             help="wrap them into a function, or vote among module:object, sklearn:FILE, hf:FOLDER",

@@ -1,8 +1,10 @@
-"""Several models that answer together: by the majority of labels, or word by word.
+"""Several models that answer together: by the majority of labels, word by word, or all alike.
 
 In: rows. Out: one label or answer a row. Always holds: every model is asked about every row; a
 label that most give wins, and of labels with as many votes the one whose model stands first; of
-answers a word stays where more than half of the models have it. Costs what the models cost.
+answers a word stays where more than half of the models have it. Models that answer all alike have
+a row right where each of them has, so that whatever makes one of them fail is a flip of them
+together. Costs what the models cost.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 3.2 and Table 3 (three models of which two are needed). The paper leaves open in
@@ -12,12 +14,13 @@ which order words stand and how often; here both are those of the first answer t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from sears_dsl.answers import Comparison, is_of_words
+from sears_dsl.answers import Comparison, answers_equal, is_of_words
 from sears_dsl.models.predictor import Predictor, Row
 
-__all__ = ["VotingPredictor", "common_words", "most_frequent"]
+__all__ = ["VotingPredictor", "common_words", "most_frequent", "unanimous"]
 
 
 class VotingPredictor:
@@ -26,18 +29,30 @@ class VotingPredictor:
     Args:
         models: at least two, in the order in which ties are broken.
         comparison: ``exact`` votes on labels, ``squad`` on the words of answers.
+        alike: whether they answer together only where all answer alike, instead of by votes.
     """
 
-    def __init__(self, models: Sequence[Predictor], *, comparison: Comparison = "exact") -> None:
+    def __init__(
+        self,
+        models: Sequence[Predictor],
+        *,
+        comparison: Comparison = "exact",
+        alike: bool = False,
+    ) -> None:
         self._models = tuple(models)
-        self._together = common_words if is_of_words(comparison) else most_frequent
+        self._together: Callable[[Sequence[str]], str]
+        if alike:
+            self._together = partial(unanimous, comparison=comparison)
+        else:
+            self._together = common_words if is_of_words(comparison) else most_frequent
         self._comparison = comparison
+        self._kind = "every" if alike else "vote"
 
     @property
     def identity(self) -> str:
         """Those of the models, in order, and what they vote on."""
         names = ", ".join(model.identity for model in self._models)
-        return f"vote:({names})" + (" on words" if is_of_words(self._comparison) else "")
+        return f"{self._kind}:({names})" + (" on words" if is_of_words(self._comparison) else "")
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """What the models say together of each row.
@@ -57,6 +72,21 @@ def most_frequent(labels: Sequence[str]) -> str:
         ('a', 'b')
     """
     return Counter(labels).most_common(1)[0][0]
+
+
+def unanimous(labels: Sequence[str], *, comparison: Comparison = "exact") -> str:
+    """The label that all give; where they differ, all labels together, which is no label.
+
+    Example:
+        >>> unanimous(["a", "a"]), unanimous(["a", "b"])
+        ('a', '(the models differ: a | b)')
+        >>> unanimous(["The cat.", "a cat"], comparison="squad")
+        'The cat.'
+    """
+    first, *others = labels
+    if all(answers_equal(each, first, comparison=comparison) for each in others):
+        return first
+    return f"(the models differ: {' | '.join(labels)})"
 
 
 def common_words(answers: Sequence[str]) -> str:

@@ -81,6 +81,13 @@ def test_a_rule_that_one_audit_lacks_is_not_compared() -> None:
     assert cell.against_first.outcome == "not compared"
 
 
+def test_rules_that_all_models_share_are_told_from_those_of_one() -> None:
+    found = grid({"a": flipping(SOME), "b": flipping(ALL), "c": flipping({7})})
+    assert found.summary[-1] == "every model fails at film"
+    found = grid({"a": flipping(set()), "b": flipping(ALL), "c": flipping(set())})
+    assert found.summary[-1] == "b alone fails at film"
+
+
 def test_what_is_no_grid_is_told() -> None:
     with pytest.raises(UsageError, match="one audit is no grid"):
         grid({"a": flipping(SOME)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -80,3 +81,21 @@ def test_a_vote_is_written_as_a_specification(
 def test_what_cannot_vote_is_said(spec: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_predictor(spec)
+
+
+def test_models_together_are_right_where_each_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pair.py").write_text(
+        "def one(texts):\n    return ['bad' if 'film' in t else 'good' for t in texts]\n"
+        "def two(texts):\n    return ['bad' if 'play' in t else 'good' for t in texts]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    model = load_predictor("every:pair:one,pair:two")
+    rows = [{"text": text} for text in ("a movie", "a film", "a play", "a film, a play")]
+    assert model.predict(rows) == [
+        "good", "(the models differ: bad | good)", "(the models differ: good | bad)", "bad",
+    ]  # fmt: skip
+    assert model.identity.startswith("every:(pair:one")
+    sys.modules.pop("pair", None)
