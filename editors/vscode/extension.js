@@ -75,6 +75,17 @@ function range(from) {
   return new vscode.Range(start.line, start.character, end.line, end.character);
 }
 
+function place({ line, character }) {
+  return { line, character };
+}
+
+function workspaceEdit({ changes }) {
+  const edit = new vscode.WorkspaceEdit();
+  for (const [uri, edits] of Object.entries(changes))
+    for (const each of edits) edit.replace(vscode.Uri.parse(uri), range(each.range), each.newText);
+  return edit;
+}
+
 function diagnostic(found) {
   const severity =
     found.severity === 1 ? vscode.DiagnosticSeverity.Error : vscode.DiagnosticSeverity.Warning;
@@ -112,10 +123,10 @@ function activate(context) {
       textDocument: { uri, languageId: "sears", version, text: document.getText() },
     });
   };
-  const ask = async (method, document, { line, character }) => {
+  const ask = async (method, document, position, more = {}) => {
     await server.ready;
     const textDocument = { uri: document.uri.toString() };
-    return server.request(method, { textDocument, position: { line, character } });
+    return server.request(method, { textDocument, position: place(position), ...more });
   };
   server.ready.then(() => vscode.workspace.textDocuments.forEach(open));
   context.subscriptions.push(
@@ -162,6 +173,31 @@ function activate(context) {
       },
       ..."{@."
     ),
+    vscode.languages.registerDefinitionProvider("sears", {
+      async provideDefinition(document, position) {
+        const found = await ask("textDocument/definition", document, position);
+        return found && new vscode.Location(vscode.Uri.parse(found.uri), range(found.range));
+      },
+    }),
+    vscode.languages.registerRenameProvider("sears", {
+      async provideRenameEdits(document, position, newName) {
+        const edit = await ask("textDocument/rename", document, position, { newName });
+        return edit && workspaceEdit(edit);
+      },
+    }),
+    vscode.languages.registerCodeActionsProvider("sears", {
+      async provideCodeActions(document, { start, end }) {
+        const found = await ask("textDocument/codeAction", document, start, {
+          range: { start: place(start), end: place(end) },
+          context: { diagnostics: [] },
+        });
+        return (found || []).map(({ title, kind, edit }) =>
+          Object.assign(new vscode.CodeAction(title, vscode.CodeActionKind.Empty.append(kind)), {
+            edit: workspaceEdit(edit),
+          })
+        );
+      },
+    }),
     { dispose: () => server.request("shutdown").then(() => server.notify("exit")) }
   );
 }

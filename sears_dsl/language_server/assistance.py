@@ -17,13 +17,16 @@ from typing import Literal, TypeAlias
 from sears_dsl.errors import RuleSyntaxError, SearsError
 from sears_dsl.generating.members import set_texts
 from sears_dsl.generating.sentences import Sentences
+from sears_dsl.glossary import TAG_MEANINGS
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.rule import FUNCTIONS, SetDefinition, SetReference, Template
 from sears_dsl.language.ruleset import Ruleset, home
 from sears_dsl.language_server import meanings
+from sears_dsl.language_server.sample import SampleEffect, effect
+from sears_dsl.tagging.tagger import Tagger
 
-Kind: TypeAlias = Literal["function", "set", "key"]
+Kind: TypeAlias = Literal["function", "set", "key", "tag"]
 
 # So many sentences of a template, and members of a set, are shown.
 _FEW_SENTENCES, _FEW_MEMBERS = 3, 8
@@ -34,10 +37,13 @@ _SET = re.compile(r"@([\w.]+)|\{(?:\w+:)?([\w.]+)[^{}]*\}")
 _TEMPLATE = re.compile(r"template\b")
 _REFERENCE = re.compile(r"\$([A-Za-z]\w*)")
 _IMPORT = re.compile(r'import[ \t]+"')
+_TAG = re.compile(r"(?<![\w@.{$])([A-Z]{1,5}\$?)(?![\w$])")
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"?|#.*')
 
 _AFTER_DOT = re.compile(r"(\$\w+|\{(?:\w+:)?\w+\??|\{\$\w+)((?:\.\w+(?:\([^()]*\))?)*)\.\w*$")
 _IN_SLOT = re.compile(r"(?<!\{)(?:\{\{)*\{(?:\w+:)?([\w.]*)$")
 _AFTER_AT = re.compile(r"@([\w.]*)$")
+_AFTER_CAPITALS = re.compile(r"(?<![\w@.{$\"])[A-Z]+$")
 _INDENTED = re.compile(r"\s+[a-z]*$")
 
 
@@ -74,7 +80,9 @@ class Place:
 # ---------------------------------------------------------------- what stands there
 
 
-def explained(text: str, path: str, line: int, column: int) -> str | None:
+def explained(
+    text: str, path: str, line: int, column: int, *, tagger: Tagger | None = None
+) -> str | None:
     r"""What is to be known about a place, in Markdown; None for nothing.
 
     Args:
@@ -82,6 +90,7 @@ def explained(text: str, path: str, line: int, column: int) -> str | None:
         path: where it is saved.
         line: from 0.
         column: from 0, in characters.
+        tagger: of the sample; None for the default one.
 
     Example:
         >>> explained("_ -> $1.typo\n  rate: 25%\n", "a.sear", 1, 4)[:37]
@@ -97,13 +106,33 @@ def explained(text: str, path: str, line: int, column: int) -> str | None:
         return f"`{key[1]}`: {meanings.METADATA[key[1]]}"
     ruleset = _ruleset(text, path)
     if ruleset is None:
-        return None
+        return _tag_told(source, column)
     for match in _SET.finditer(source):
         if match.start() <= column < match.end():
             told = _set_told(match[1] or match[2], ruleset)
             if told:
                 return told
-    return _template_told(line, ruleset) if _TEMPLATE.match(source) else None
+    if _TEMPLATE.match(source):
+        return _template_told(line, ruleset)
+    return _tag_told(source, column) or _effect_told(effect(text, path, line, tagger=tagger))
+
+
+def _tag_told(source: str, column: int) -> str | None:
+    """What a tag means, outside of quotes and comments."""
+    shown = _QUOTED.sub(lambda found: " " * len(found[0]), source)
+    for match in _TAG.finditer(shown):
+        if match.start() <= column < match.end() and match[1] in TAG_MEANINGS:
+            return f"`{match[1]}`: {TAG_MEANINGS[match[1]]}"
+    return None
+
+
+def _effect_told(found: SampleEffect | None) -> str | None:
+    """What a rule does to the sample beside the file."""
+    if found is None:
+        return None
+    rows = f"changes {found.changed:,} of {found.rows:,} rows of `{found.file}`"
+    first = [f"- {old}\n- → {new}" for old, new in found.first]
+    return "\n".join([rows, "", *first]) if first else rows
 
 
 def _set_told(name: str, ruleset: Ruleset) -> str | None:
@@ -221,10 +250,17 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
     if _INDENTED.fullmatch(before):
         return [Completion(key, "key", told) for key, told in meanings.METADATA.items()]
     named = (_IN_SLOT if _TEMPLATE.match(before) else _AFTER_AT).search(before)
+    if not named and not _TEMPLATE.match(before) and _AFTER_CAPITALS.search(_bare(before)):
+        return [Completion(tag, "tag", told) for tag, told in TAG_MEANINGS.items() if tag.isalpha()]
     sets = list(_sets(named[1], text, path, line)) if named else []
     if not sets and _AFTER_DOT.search(before):
         return [Completion(name, "function", meanings.FUNCTIONS[name]) for name in FUNCTIONS]
     return sets
+
+
+def _bare(line: str) -> str:
+    """A line without what is quoted and commented."""
+    return _QUOTED.sub('"', line)
 
 
 def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:

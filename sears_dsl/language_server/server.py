@@ -17,11 +17,14 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from sears_dsl import __version__
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, UsageError
 from sears_dsl.language.loader import parse
+from sears_dsl.language_server.actions import actions
 from sears_dsl.language_server.assistance import completions, definition, explained
 from sears_dsl.language_server.findings import Found, find_all
+from sears_dsl.language_server.renaming import NameSpan, name_at, renamed
 from sears_dsl.language_server.transport import BodyError, Message, read_message, write_message
+from sears_dsl.tagging.tagger import Tagger
 
 _NO_JSON = -32700
 _OUR_FAULT = -32603
@@ -31,7 +34,7 @@ _BAD_REQUEST = -32600
 _NOT_STARTED = -32002
 _ERROR, _WARNING = 1, 2  # kinds of log messages
 _SEVERITY = {"error": 1, "warning": 2}
-_COMPLETION_KIND = {"function": 3, "set": 6, "key": 10}
+_COMPLETION_KIND = {"function": 3, "set": 6, "key": 10, "tag": 20}
 
 
 class LanguageServer:
@@ -39,6 +42,7 @@ class LanguageServer:
 
     Args:
         find: gives the findings of a text and its path, as often as there are more.
+        tagger: of samples; None for the default one.
 
     Example:
         >>> server = LanguageServer()
@@ -47,8 +51,14 @@ class LanguageServer:
         'sears'
     """
 
-    def __init__(self, *, find: Callable[[str, str], Iterator[Found]] = find_all) -> None:
+    def __init__(
+        self,
+        *,
+        find: Callable[[str, str], Iterator[Found]] = find_all,
+        tagger: Tagger | None = None,
+    ) -> None:
         self._find = find
+        self._tagger = tagger
         self._texts: dict[str, str] = {}
         self._started = False
         self._ended = False
@@ -144,7 +154,7 @@ class LanguageServer:
 
     def _hover(self, params: object) -> Message | None:
         place = self._place(params)
-        told = explained(*place) if place is not None else None
+        told = explained(*place, tagger=self._tagger) if place is not None else None
         return {"contents": {"kind": "markdown", "value": told}} if told else None
 
     def _definition(self, params: object) -> Message | None:
@@ -168,6 +178,40 @@ class LanguageServer:
             for each in (completions(*place) if place is not None else ())
         ]
 
+    def _prepared_rename(self, params: object) -> Message | None:
+        place = self._place(params)
+        found = name_at(place[0], place[2], place[3]) if place is not None else None
+        return _range(found[1], place[0]) if found is not None and place is not None else None
+
+    def _rename(self, params: object) -> Message | None:
+        place = self._place(params)
+        if place is None:
+            return None
+        new = _text(params, "newName")
+        try:
+            places = renamed(*place, new=new)
+        except UsageError as error:
+            raise _OddMessageError(f"{error.message} ({error.help})") from error
+        edits = [{"range": _range(each, place[0]), "newText": new} for each in places]
+        return {"changes": {_text(params, "textDocument", "uri"): edits}}
+
+    def _actions(self, params: object) -> list[Message]:
+        uri = _text(params, "textDocument", "uri")
+        first, last = (_number(params, "range", end, "line") for end in ("start", "end"))
+        text = self._texts.get(uri)
+        if text is None:
+            return []
+        return [
+            {
+                "title": each.title,
+                "kind": "quickfix" if each.code else "refactor",
+                "edit": {
+                    "changes": {uri: [{"range": _range(each.place, text), "newText": each.new}]}
+                },
+            }
+            for each in actions(text, _path(uri), first, last, tagger=self._tagger)
+        ]
+
     def _place(self, params: object) -> tuple[str, str, int, int] | None:
         """Text, file, line and column that a request is about; None where no file is open."""
         uri = _text(params, "textDocument", "uri")
@@ -188,6 +232,9 @@ class LanguageServer:
         "textDocument/hover": _hover,
         "textDocument/definition": _definition,
         "textDocument/completion": _completion,
+        "textDocument/prepareRename": _prepared_rename,
+        "textDocument/rename": _rename,
+        "textDocument/codeAction": _actions,
     }
 
 
@@ -225,6 +272,8 @@ _ABOUT = {
         "documentFormattingProvider": True,
         "hoverProvider": True,
         "definitionProvider": True,
+        "renameProvider": {"prepareProvider": True},
+        "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor"]},
         "completionProvider": {"triggerCharacters": ["{", "@", "."]},
     },
     "serverInfo": {"name": "sears", "version": __version__},
@@ -272,6 +321,16 @@ def _diagnostic(finding: Diagnostic, lines: list[str]) -> Message:
         "code": finding.code,
         "source": "sears",
         "message": message,
+    }
+
+
+def _range(place: NameSpan, text: str) -> Message:
+    """A place in the units that editors count in; behind the last line is the end of the text."""
+    lines = text.split("\n")
+    line = lines[place.line] if place.line < len(lines) else ""
+    return {
+        "start": {"line": place.line, "character": _utf16(line[: place.start])},
+        "end": {"line": place.line, "character": _utf16(line[: place.end])},
     }
 
 

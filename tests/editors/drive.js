@@ -1,5 +1,5 @@
 // A person at work: a file with a mistake is open, the mistake is mended, the file is formatted;
-// then a function is completed and pointed at.
+// then a function is completed and pointed at, a set is looked for and renamed, a fix is taken.
 "use strict";
 
 const vscode = require("vscode");
@@ -21,6 +21,13 @@ vscode.shown = async (found) => {
   const place = { line: 0, character: 12 };
   vscode.say("completions", await vscode.completion.provideCompletionItems(vscode.document, place));
   vscode.say("hover", await vscode.hover.provideHover(vscode.document, place));
+  vscode.document.text = "set WH = What\n@WH NUON -> it\n";
+  vscode.handlers.change({ document: vscode.document });
+  const used = { line: 1, character: 2 };
+  vscode.say("definition", await vscode.definition.provideDefinition(vscode.document, used));
+  vscode.say("rename", await vscode.rename.provideRenameEdits(vscode.document, used, "WHO"));
+  const line = { start: used, end: used };
+  vscode.say("actions", await vscode.actions.provideCodeActions(vscode.document, line));
   for (const each of context.subscriptions) if (each.dispose) each.dispose();
 };
 extension.activate(context);

@@ -69,6 +69,12 @@ def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
     assert {"label": "upper", "kind": 2, "detail": "in upper case"} in proposed
     [hover] = [each["content"] for each in told if each["kind"] == "hover"]
     assert hover["contents"]["value"] == "`.upper`: in upper case"
+    [place] = [each["content"] for each in told if each["kind"] == "definition"]
+    assert place == {"uri": "file:///rules.sear", "range": {"places": [0, 0, 0, 0]}}
+    [renamed] = [each["content"]["edits"] for each in told if each["kind"] == "rename"]
+    assert [each["range"]["places"] for each in renamed] == [[0, 4, 0, 6], [1, 1, 1, 3]]
+    [[fix]] = [each["content"] for each in told if each["kind"] == "actions"]
+    assert (fix["title"], fix["edit"]["edits"][0]["text"]) == ("Write NOUN", "NOUN")
     assert [] in [each["content"] for each in told if each["kind"] == "findings"]
 
 

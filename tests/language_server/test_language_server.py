@@ -128,7 +128,7 @@ def test_requests_have_one_answer_each() -> None:
     assert early["error"]["code"] == -32002
     assert list(server.answers({"method": "textDocument/didOpen", "params": {}})) == []
     [_] = server.answers({"id": 2, "method": "initialize"})
-    [unknown] = server.answers({"id": 3, "method": "textDocument/rename", "params": {}})
+    [unknown] = server.answers({"id": 3, "method": "textDocument/references", "params": {}})
     assert unknown["error"]["code"] == -32601
     assert list(server.answers({"id": 9, "result": None})) == []
     [ended] = server.answers({"id": 4, "method": "shutdown"})

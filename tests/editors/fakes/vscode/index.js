@@ -43,6 +43,25 @@ Object.assign(exports, {
       Object.assign(this, { label, kind });
     }
   },
+  Location: class {
+    constructor(uri, range) {
+      Object.assign(this, { uri, range });
+    }
+  },
+  WorkspaceEdit: class {
+    constructor() {
+      this.edits = [];
+    }
+    replace(uri, range, text) {
+      this.edits.push({ uri, range, text });
+    }
+  },
+  CodeAction: class {
+    constructor(title, kind) {
+      Object.assign(this, { title, kind });
+    }
+  },
+  CodeActionKind: { Empty: { append: (kind) => kind } },
   DiagnosticSeverity: { Error: 0, Warning: 1 },
   Uri: { parse: (text) => text },
   TextEdit: { replace: (range, text) => ({ range, text }) },
@@ -65,6 +84,18 @@ Object.assign(exports, {
     },
     registerCompletionItemProvider: (_, provider) => {
       exports.completion = provider;
+      return {};
+    },
+    registerDefinitionProvider: (_, provider) => {
+      exports.definition = provider;
+      return {};
+    },
+    registerRenameProvider: (_, provider) => {
+      exports.rename = provider;
+      return {};
+    },
+    registerCodeActionsProvider: (_, provider) => {
+      exports.actions = provider;
       return {};
     },
     registerDocumentFormattingEditProvider: (_, provider) => {

@@ -1,0 +1,109 @@
+"""What an editor offers to do: take the fix that a finding proposes, make a test of a sampled row.
+
+In: the text as it stands in the editor, the file's name, lines from 0. Out: `Action`s. Always
+holds: a fix is offered only where the finding is gone after it; a test is one that passes. Costs a
+parse for each fix that is tried, and one run over the sample.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sears_dsl.errors import Diagnostic, RuleSyntaxError
+from sears_dsl.language.loader import parse
+from sears_dsl.language.words import quote
+from sears_dsl.language_server.renaming import NameSpan, with_name
+from sears_dsl.language_server.sample import effect
+from sears_dsl.tagging.tagger import Tagger
+
+_MEANT = re.compile(r"did you mean ([^?\n]+)\?")
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something to do.
+
+    Attributes:
+        title: what it is called.
+        place: what is replaced; of an insertion an empty place.
+        new: by which text.
+        code: of the finding that it mends; None where it mends none.
+    """
+
+    title: str
+    place: NameSpan
+    new: str
+    code: str | None = None
+
+
+def actions(
+    text: str, path: str, first: int, last: int, *, tagger: Tagger | None = None
+) -> list[Action]:
+    r"""What may be done about some lines.
+
+    Args:
+        text: the file.
+        path: where it is saved.
+        first: line, from 0.
+        last: line, from 0.
+        tagger: None for the default one.
+
+    Example:
+        >>> [action] = actions("What NUON -> Which NOUN\n", "a.sear", 0, 0)
+        >>> action.title, action.place, action.new
+        ('Write NOUN', NameSpan(line=0, start=5, end=9), 'NOUN')
+    """
+    found = list(_fixes(text, path, first, last))
+    if not found:
+        found += _tests(text, path, first, tagger)
+    return found
+
+
+def _fixes(text: str, path: str, first: int, last: int) -> Iterator[Action]:
+    findings = _findings(text, path)
+    for finding in findings:
+        span, meant = finding.span, _MEANT.search(finding.help)
+        if span is None or meant is None or not first <= span.line - 1 <= last:
+            continue
+        place = NameSpan(span.line - 1, span.column - 1, span.end_column - 1)
+        word = meant[1].strip("`")
+        written = text.split("\n")[place.line][place.start : place.end]
+        # Findings point at a name, at one with its sign, @WH, or at a whole reference, $1.upper.
+        before, dot, _ = written.rpartition(".")
+        sign = "@" if written.startswith("@") else ""
+        for new in (before + dot + word, sign + word):
+            left = _findings(with_name(text, [place], new), path)
+            if len(left) < len(findings) and not any(_same(each, finding) for each in left):
+                yield Action(f"Write {new}", place, new, finding.code)
+                break
+
+
+def _tests(text: str, path: str, line: int, tagger: Tagger | None) -> Iterator[Action]:
+    """A test of each of the first rows of the sample that the rule changes."""
+    found = effect(text, path, line, tagger=tagger)
+    lines = text.split("\n")
+    last = line + 1 == len(lines)  # without a line break behind it
+    place = NameSpan(line, len(lines[line]), len(lines[line])) if last else NameSpan(line + 1, 0, 0)
+    for original, rewritten in () if found is None else found.first:
+        written = f"  test {quote(original)} => {quote(rewritten)}"
+        short = original if len(original) <= _LONGEST else original[:_LONGEST] + "…"
+        yield Action(
+            f"Make a test from: {short}", place, f"\n{written}" if last else f"{written}\n"
+        )
+
+
+def _findings(text: str, path: str) -> list[Diagnostic]:
+    try:
+        return list(parse(text, path=path).warnings)
+    except RuleSyntaxError as error:
+        return list(error.diagnostics)
+
+
+def _same(one: Diagnostic, other: Diagnostic) -> bool:
+    """Whether two findings are about the same beginning of a line."""
+    if one.span is None or other.span is None or one.code != other.code:
+        return False
+    return (one.span.line, one.span.column) == (other.span.line, other.span.column)
