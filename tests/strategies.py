@@ -338,7 +338,7 @@ METADATA = st.builds(
 OPTIONS = st.builds(
     Options,
     case=st.sampled_from(("smart", "exact", "ignore")),
-    language=st.sampled_from(("en", "pt-BR")),
+    language=st.just("en"),  # others have no Penn tags, lemmas and inflections
     tagset=st.sampled_from(("ud2", "sears2018")),
 )
 

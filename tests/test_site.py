@@ -134,6 +134,8 @@ def test_the_recipe_for_ci_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     commands = [*steps, *gitlab["robustness"]["script"]]
     run = [command for command in commands if command.startswith("sears ")]
     assert len(run) == 7
+    # Where GitHub keeps what is shown on the pull request.
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     for command in run:
         run_commands(f'$ {command}; echo "exit code $?"\nexit code 0\n', page.name, tmp_path)
 

@@ -34,7 +34,8 @@ from sears_dsl.language.words import code, nearest, quote
 Problem: TypeAlias = tuple[str, str, str]
 
 _FOREIGN_TAG = (
-    "write a universal tag, such as NOUN; a fine tag that the tagger gives is tested by `tag=…`\n"
+    "write NOUN or another universal tag; what the tagger gives as a fine tag is tested as "
+    "`tag=ADP-DET`\n"
     "as a literal it is quoted"
 )
 _NO_SPACE = "leave it out: white space is no token, and `What NOUN` fires whatever lies between"

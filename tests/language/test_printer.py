@@ -260,3 +260,9 @@ def test_an_id_is_the_name_or_a_hash_of_the_canonical_text() -> None:
     assert len(plain) == 12
     with_test = parse('a b -> c\n  test "a b" => "c"').rule_ids[0]
     assert with_test == plain
+
+
+def test_the_language_of_rules_is_printed() -> None:
+    ruleset = parse("option language = pt-BR\nset S = filme | NOUN\n@S -> x / ADJ __")
+    assert "option language = pt-BR" in ruleset.format()
+    assert parse(ruleset.format()) == ruleset
