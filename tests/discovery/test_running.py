@@ -51,7 +51,7 @@ def started(
 ) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", "from sears_dsl.cli import main; main()", "discover",
                "--model", model, "--data", "dev.csv", "--column", "text", "--label", "label",
-               "--scorer", "pivot", "--tau", "0.0008", "--beam", "3", "--jobs", "1",
+               "--scorer", "minilm", "--tau", "0.5", "--beam", "3", "--jobs", "1",
                "--minimum-flips", "1", "--holdout", "0", "-o", "found.sear", *more]  # fmt: skip
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     if not one_thread:
