@@ -98,6 +98,19 @@ def test_fmt_rewrites_once_and_keeps_comments(run: Run, tmp_path: Path) -> None:
     assert run("fmt", "-", stdin="a   -> b\n").stdout == "a -> b\n"
 
 
+def test_fmt_leaves_a_file_alone_whose_canonical_form_nobody_could_read(
+    run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "long.sear"
+    file.write_text(f"set S = {'|'.join(f'word{k}' for k in range(2_000))}\n@S -> x\n", "utf-8")
+    before = file.read_bytes()
+    assert run("check", "long.sear").returncode == 0
+    done = run("fmt", "long.sear")
+    assert done.returncode == 2
+    assert "keep long lists in several sets" in done.stderr
+    assert file.read_bytes() == before
+
+
 def test_test_reports_each_outcome(run: Run, tmp_path: Path) -> None:
     assert run("test", "wh.sear").returncode == 0
     (tmp_path / "failing.sear").write_text(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sears_dsl.cli.screen.console import counted, imports_option
 from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
 
 
 @click.command("fmt", epilog="Example: sears fmt rules/*.sear")
@@ -37,14 +41,14 @@ def fmt_command(
                 f"standard input is no UTF-8: {error.reason} at byte {error.start}",
                 help="rule files are UTF-8; convert it first",
             ) from error
-        click.echo(parse(source, path="<stdin>").format(), nl=False)
+        click.echo(_canonical(parse(source, path="<stdin>")), nl=False)
         return
     changed = 0
     files = find_rule_files(rules)
     for file in files:
         source = file.read_bytes()
         before = file.read_text("utf-8")
-        after = load(file, allow_imports_outside=allow_imports_outside).format()
+        after = _canonical(load(file, allow_imports_outside=allow_imports_outside))
         if before == after:
             continue
         changed += 1
@@ -58,6 +62,21 @@ def fmt_command(
     click.echo(f"{counted(len(files), 'file')}, {changed:,} not in canonical form")
     if changed and (check or show_diff):
         sys.exit(1)
+
+
+def _canonical(ruleset: Ruleset) -> str:
+    """The canonical form, which spaces may make longer than what is read."""
+    from sears_dsl.language.parsing.parser import LONGEST_LINE
+
+    text = ruleset.format()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if len(line) > LONGEST_LINE:
+            raise UsageError(
+                f"line {number} of the canonical form of {ruleset.path} would have {len(line):,} "
+                f"characters, and lines have at most {LONGEST_LINE:,}",
+                help="keep long lists in several sets; the file is as it was",
+            )
+    return text
 
 
 def _unified(before: str, after: str, file: Path) -> str:

@@ -43,7 +43,8 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.words import strange_character
 from sears_dsl.runtime.resources import resource_folder
 
-_LONGEST_LINE = 20_000
+#: Characters of a line, at most.
+LONGEST_LINE = 20_000
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _HARMLESS = re.compile("[^\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 _COMMENT_LINE = re.compile(r"[ \t]*#")
@@ -127,7 +128,7 @@ class _Reader:
 
     def _acceptable(self, line: str, number: int) -> bool:
         """Whether the line may be looked at; reports why not."""
-        if len(line) > _LONGEST_LINE:
+        if len(line) > LONGEST_LINE:
             self._add(
                 number,
                 line,
@@ -136,7 +137,7 @@ class _Reader:
                     f"a line of {len(line):,} characters",
                     0,
                     1,
-                    f"lines have at most {_LONGEST_LINE:,}; keep long lists in several sets",
+                    f"lines have at most {LONGEST_LINE:,}; keep long lists in several sets",
                 ),
             )
             self._above = "failure"
