@@ -7,7 +7,8 @@ the span ranker of `small_reader`, trained on clean rows (none), with half of th
 (half), all (full), and clean and noisy rows together (both); `vote` is the token vote of none, half
 and full. Tests are noisy throughout, but for the first line of each grid. Then how sure the reader
 is of its errors, by the exact distributions and with the remainder spread flat; and what predicts
-its errors, beside Table 6.
+its errors, beside Table 6. A protected answer stands out of noisy characters, so look-alikes are
+tried with other spans protected too.
 
     python -m benchmarks.noisy_squad 120 120       # first: paraphrases, resumable
     python -m benchmarks.noise_grid                # --train, --test, --paraphrased, --shuffles N
@@ -52,6 +53,7 @@ from sears_dsl.runtime.journal import RunJournal
 
 AMOUNTS = ("none", "half", "full", "both")
 _RESAMPLED = 2000
+_DECOYS = 20
 
 # Table 6: micro F1 of always saying the majority class, and of XGBoost; ELMo, then BERT.
 TABLE_6 = {"characters": ".58 → .70 ± .003, .76 → .77 ± .008",
@@ -248,6 +250,27 @@ def grid(
     return rows, found
 
 
+def with_decoys(
+    name: str, learned: Sample, asked: Sample, readers: Readers, known: Paraphrases
+) -> Row:
+    """Error under look-alikes where words that are no answer stay as they were too.
+
+    Without them an answer is told from its context by its characters.
+    """
+    of_train, of_test = (
+        noisy(each.clean, "characters", paraphrases=known, decoys=_DECOYS)
+        for each in (learned, asked)
+    )
+    figures: dict[str, float | int | str] = {}
+    for amount, rows in (("none", learned.clean), ("full", of_train)):
+        where = f"{name} {'none' if amount == 'none' else f'{_DECOYS} decoys {amount}'}"
+        tests: dict[str, Sequence[Asked]] = {f"{_DECOYS} decoys": of_test}
+        found = readers.judged(where, rows, tests)[f"{_DECOYS} decoys"]
+        figures[f"error {amount}"] = _told(1 - found.exact, of_test)
+        figures[f"F1 {amount}"] = _told(found.f1, of_test)
+    return Row(f"{name}: characters, {_DECOYS} other spans of a context clean too", figures)
+
+
 def _vote(*three: Sequence[Sure]) -> list[Sure]:
     """The tokens that two of three answers have; nobody is sure of them."""
     return [
@@ -399,6 +422,8 @@ def main() -> None:
             rows += part(name, found, of_test)
         if name == "many rows":
             many = of_train
+            size = f"{name} ({learned}, {asked} paragraphs)"
+            rows.append(with_decoys(size, of_train, of_test, readers, known))
     # The reader of many clean rows on the paragraphs that have all three noises.
     tests = {"clean": of_test.clean, **of_test.noisy}
     none = readers.judged(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -144,13 +145,16 @@ def questions_of(rows: Sequence[Asked]) -> list[Question]:
     return [row.question for row in rows]
 
 
-def noisy(rows: Sequence[Asked], noise: str, *, paraphrases: Paraphrases) -> list[Asked]:
+def noisy(
+    rows: Sequence[Asked], noise: str, *, paraphrases: Paraphrases, decoys: int = 0
+) -> list[Asked]:
     """Rows with noisy contexts, their own answers as they were; spans are not moved along.
 
     Args:
         rows: to be rewritten.
         noise: one of `NOISES`.
         paraphrases: of sentences.
+        decoys: so many other spans of as many words as an answer stay as they were too.
     """
     whole = load(shipped()[NOISES[noise]])
     ruleset = Ruleset.from_rules(whole.rules[:1], name=whole.name, options=whole.options)
@@ -158,12 +162,21 @@ def noisy(rows: Sequence[Asked], noise: str, *, paraphrases: Paraphrases) -> lis
     matcher = compile_rules([ruleset], tagger=load_tagger(), sources=sources)
     chained = matcher.chain(
         [row.question.context for row in rows], scope="all",
-        protected=[row.spans for row in rows],
+        protected=[(*row.spans, *_decoys(row, decoys)) for row in rows],
     )  # fmt: skip
     return [
         replace(row, question=replace(row.question, context=after.text))
         for row, after in zip(rows, chained, strict=True)
     ]
+
+
+def _decoys(row: Asked, count: int) -> list[tuple[int, int]]:
+    """Spans of a context, drawn by lot, with as many words as the first answer."""
+    words = [found.span() for found in re.finditer(r"\S+", row.question.context)]
+    length = min(len(row.answers[0].split()) or 1, len(words))
+    drawn = random.Random(f"{row.paragraph} {row.question.question}")
+    begins = [drawn.randrange(len(words) - length + 1) for _ in range(count)]
+    return [(words[begin][0], words[begin + length - 1][1]) for begin in begins]
 
 
 def main() -> None:
