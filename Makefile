@@ -18,7 +18,11 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 help:  ## this list
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
+
+# pip compiles one file after another, for minutes. Some packages carry files of other Pythons, which
+# do not compile and which nobody imports.
+COMPILE := @$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib sears_dsl || true
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sears needs Python 3.11 or later; say which with: make PYTHON=python3.11 …")'
@@ -26,12 +30,14 @@ $(VENV)/bin/python:
 
 $(READY): pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(INSTALL) -e '.[dev]'
+	$(COMPILE)
 	$(BIN)/sears warm-up
 	touch $@ $(DEMO)
 
 # Nothing of the tests and of the docs.
 $(DEMO): pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(INSTALL) -e '.[demo]'
+	$(COMPILE)
 	$(BIN)/sears warm-up
 	touch $@
 
