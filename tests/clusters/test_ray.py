@@ -15,7 +15,9 @@ import pyarrow.parquet
 import pytest
 from command_line import call
 
-ray_cluster = pytest.importorskip("ray.cluster_utils", reason="ray (240 MB) is not installed: pip install -e .[ray]")
+ray_cluster = pytest.importorskip(
+    "ray.cluster_utils", reason="ray (240 MB) is not installed: pip install -e .[ray]"
+)
 HERE = Path(__file__).parent
 PROGRAM = "from sears_dsl.cli.main import main; main()"
 SMALL = {"object_store_memory": 100 << 20}
