@@ -154,7 +154,7 @@ class PartialOutput:
                     before = parse_json(read_document(path))
         found = self._whole_parts()
         if resume and isinstance(before, dict):
-            self._compare(before, manifest)
+            check_same_run(self.folder, before, manifest)
             self.finished = self._count = found
             self.note = f"resumed after {found} finished batches"
             return
@@ -169,19 +169,6 @@ class PartialOutput:
                 if _OURS.fullmatch(leftover.name):
                     leftover.unlink()
             self._put_file(path.name, [json.dumps(manifest, indent=1).encode()])
-
-    def _compare(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-        differing = [
-            f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
-            for name in dict.fromkeys([*before, *now])
-            if before.get(name) != now.get(name)
-        ]
-        if differing:
-            raise UsageError(
-                f"the interrupted run that wrote {self.folder} was another one: "
-                + "; ".join(differing),
-                help="run without --resume to start again from the beginning",
-            )
 
     def _whole_parts(self) -> int:
         """How many parts there are without a gap; one that a stopped machine tore is none."""
@@ -259,6 +246,30 @@ class PartialOutput:
             os.replace(whole, self.output)
             sync_folder(self.output.parent)
         self._remove()
+
+
+def check_same_run(
+    output: object,
+    before: Mapping[str, Any],
+    now: Mapping[str, Any],
+    *,
+    advice: str = "run without --resume to start again from the beginning",
+) -> None:
+    """An interrupted run goes on only as what it was.
+
+    Raises:
+        UsageError: it was another one; says in what they differ.
+    """
+    differing = [
+        f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
+        for name in dict.fromkeys([*before, *now])
+        if before.get(name) != now.get(name)
+    ]
+    if differing:
+        raise UsageError(
+            f"the interrupted run that wrote {output} was another one: {'; '.join(differing)}",
+            help=advice,
+        )
 
 
 class _Parts(Iterable[bytes]):

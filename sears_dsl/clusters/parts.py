@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Protocol, TypeVar
 
+from sears_dsl.batch.partial import check_same_run
 from sears_dsl.data.columnar import Columnar, require_pyarrow
 from sears_dsl.data.dataset import format_of
 from sears_dsl.data.streams import compression_of
@@ -236,18 +237,8 @@ def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
             help="name a new folder",
         )
     if content is not None:
-        before = parse_json(content)
-        now = dict(job)
-        differing = [
-            f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
-            for name in dict.fromkeys([*before, *now])
-            if before.get(name) != now.get(name)
-        ]
-        if differing:
-            raise UsageError(
-                f"the interrupted run that wrote {output} was another one: {'; '.join(differing)}",
-                help="name a new folder, or run it as it was",
-            )
+        advice = "name a new folder, or run it as it was"
+        check_same_run(output, parse_json(content), job, advice=advice)
     output.write(_JOB, json.dumps(job, indent=1).encode())
     return there
 

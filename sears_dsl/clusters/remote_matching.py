@@ -22,7 +22,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.rewrite.columns import RewriteColumns
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, UsageError
 
 _PORTION = 10_000
 
@@ -115,8 +115,14 @@ class RemoteMatcher(Matcher):
         """Apply every rule by itself to every text, as `Matcher.apply` does.
 
         Raises:
+            UsageError: a seed; workers draw by that of the recipe.
             DataError: workers died over texts, again and again.
         """
+        if seed:
+            raise UsageError(
+                "workers draw by the seed that they were built with",
+                help="give the seed to the recipe",
+            )
         size = self._portion
         portions = [
             _Portion(

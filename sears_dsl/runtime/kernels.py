@@ -33,6 +33,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b, sha1
+from operator import attrgetter
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
@@ -496,7 +497,8 @@ class _OnDisk:
         """Keep what was compiled."""
         from numba.core.serialize import dumps  # noqa: PLC0415 - see above
 
-        if result.library.has_dynamic_globals or any(not one.can_cache for one in result.lifted):
+        code, lifted = attrgetter("library", "lifted")(result)
+        if code.has_dynamic_globals or any(not one.can_cache for one in lifted):
             return
         content: bytes = dumps(result._reduce())  # type: ignore[no-untyped-call]
         file = self._file(signature, result.codegen)
