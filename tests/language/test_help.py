@@ -200,7 +200,7 @@ def check_help(finding: Diagnostic, header: str = "") -> None:
     near = re.search(r"did you mean (\S+)\?", finding.help)
     wrong = re.search(r"`([^`]+)`", finding.message)
     if near and wrong and finding.code != "E112":
-        mended = finding.source.replace(wrong[1], near[1])
+        mended = finding.source.replace(wrong[1].removesuffix("(…)"), near[1])
         assert mended != finding.source
         same = [f for f in findings(mended) if f.code == finding.code and f.span == finding.span]
         assert not same, finding.render()
