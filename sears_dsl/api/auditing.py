@@ -304,7 +304,7 @@ def audit(
             choice, recorded = as_found(choice, rulesets, note=remark)
         own = choice.own()
         chosen = tagger_of(tagger, rulesets)
-        matcher = compile_and_check(rulesets, demanded, tagger=chosen)
+        matcher = compile_and_check(rulesets, demanded, tagger=chosen, seed=seed)
         names_of_columns(slices=list(slices))
         rejecting = None if oracle is None else open_oracle(oracle, rulesets)
         sentences = sentences_of(

@@ -205,6 +205,7 @@ def _at_work(
     batch_size: int | None,
     tagger: Tagger | str | None,
     on_progress: OnProgress | None,
+    confidence: bool = False,
 ) -> Iterator[_Work]:
     from sears_dsl.discovery.parts import check_rows, open_parts
 
@@ -213,7 +214,9 @@ def _at_work(
     show("loading the model", 0, None)
     predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
     chosen = tagger_of(tagger)
-    check_rows(data, predictor, own, comparison=comparison, show=show, note=remark)
+    check_rows(
+        data, predictor, own, comparison=comparison, confidence=confidence, show=show, note=remark
+    )
     with open_parts(
         choice, own, folder=None, language=chosen.language, show=show, note=remark
     ) as parts:
@@ -519,7 +522,7 @@ def adversaries(
         )  # fmt: skip
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
-            on_progress=on_progress,
+            on_progress=on_progress, confidence=avoid_important > 0,
         ) as work:  # fmt: skip
             show = shown(on_progress)
             if strategic:
@@ -573,6 +576,7 @@ def _reworded(
             wrong_rows=every,
         ),
         on_stage=show,
+        note=remark,
     )
     return AdversaryResult(
         reworded_columns([each for each in found if each.flips or every], work.data),

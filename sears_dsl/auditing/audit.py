@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,7 @@ class Circumstances:
         examples: how many to keep of each rule.
         tolerance: τ, by which semantic robustness is judged; None where nobody wants to know.
         oracle: identity of what rejected rewrites; None for nothing.
+        noise: what decides the noise of the rules, by name; empty where they write none.
     """
 
     rulesets: tuple[Ruleset, ...]
@@ -103,6 +104,7 @@ class Circumstances:
     examples: int = 10
     tolerance: float | None = None
     oracle: str | None = None
+    noise: Mapping[str, str] = field(default_factory=dict)
 
 
 def audit(
@@ -218,6 +220,7 @@ def audit(
         rates=over_rates(effects, by_rate),
         fillers=None if sentences is None else filler_grid(sentences),
         oracle=circumstances.oracle,
+        noise=dict(circumstances.noise),
     )
 
 

@@ -184,6 +184,9 @@ def _check(first: AuditDocument, second: AuditDocument) -> None:
                for name in ("comparison", "scope", "unit", "tagger")}  # fmt: skip
     options |= {name: (getattr(first.data, name), getattr(second.data, name))
                 for name in ("protect", "spans")}  # fmt: skip
+    # Audits of earlier versions do not say what their noise was drawn by.
+    if first.noise and second.noise:
+        options["noise"] = (first.noise, second.noise)
     for name, (one, other) in options.items():
         if one != other:
             raise UsageError(

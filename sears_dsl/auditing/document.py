@@ -25,8 +25,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl.auditing.per_row import read
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
-from sears_dsl.auditing.shares import Share
+from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.slicing.slices import SliceResult
 from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
@@ -36,6 +37,9 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.documents import read_document
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.statistics import binomial_tail
+
+#: What answers to the rows as they are are called.
+UNTOUCHED_ROWS = "rows as they are"
 
 #: Of a rule that keeps the meaning, so many rewrites are equivalent at least (1 - δ).
 EQUIVALENT = 0.9
@@ -272,6 +276,53 @@ class AuditDocument(_Record):
     rates: tuple[RateCurve, ...] = ()
     fillers: FillerGrid | None = None
     oracle: str | None = None
+    noise: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerConfidence:
+    """How sure the model is of some answers.
+
+    Attributes:
+        name: of what they are answers to: a rule, or rows as they are.
+        id: of the rule; empty where there is none.
+        right: confidences of the answers that are right, ascending.
+        wrong: of those that are not.
+    """
+
+    name: str
+    id: str
+    right: tuple[float, ...]
+    wrong: tuple[float, ...]
+
+    def sure_and_wrong(self, sure_from: float) -> Share:
+        """Wrong answers of which the model is sure, of all wrong ones."""
+        return share_of(sum(each >= sure_from for each in self.wrong), len(self.wrong))
+
+
+def answer_confidences(document: AuditDocument) -> list[AnswerConfidence]:
+    """Of the rows as they are, then of each rule after which an answer can be right; known ones.
+
+    A rule that expects ``flip`` says of no answer that it is right, and is left out.
+    """
+    marks = [mark == "1" for mark in document.right_rows]
+    found = [_split(UNTOUCHED_ROWS, "", marks, document.confidences)] if document.labelled else []
+    found += [
+        _split(each.rule, each.id, [letter in "kg" for letter in each.outcomes], each.confidences)
+        for each in document.rules
+        if each.expect != "flip"
+    ]
+    return [each for each in found if each.right or each.wrong]
+
+
+def _split(name: str, identity: str, right: Sequence[bool], written: str) -> AnswerConfidence:
+    known = list(zip(right, read(written, len(right)), strict=True))
+    return AnswerConfidence(
+        name,
+        identity,
+        tuple(sorted(sure for good, sure in known if good and sure is not None)),
+        tuple(sorted(sure for good, sure in known if not good and sure is not None)),
+    )
 
 
 def write_audit(document: AuditDocument, path: Path) -> None:

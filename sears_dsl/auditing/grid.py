@@ -1,22 +1,24 @@
 """Three audits of the same rows and more: a grid of models and rules, each held against the first.
 
 In: audits by name. Out: `GridDocument`. Always holds: every cell is the failure rate on the rows
-that its own audit tested; a model is compared with the first on the rows that both tested, as two
-audits are; all these tests, of all models, rules and accuracies, are one family after Holm, so that
-anything in a grid is called worse or better by mistake in at most one of twenty grids. Costs a
-comparison a model.
+that its own audit tested; how sure a model is stands there where it says so, and is never 0 where
+it does not; a model is compared with the first on the rows that both tested, as two audits are;
+all these tests, of all models, rules and accuracies, are one family after Holm, so that anything in
+a grid is called worse or better by mistake in at most one of twenty grids. Costs a comparison a
+model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
 from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RateChange, compare
-from sears_dsl.auditing.document import AuditDocument
+from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
 from sears_dsl.auditing.shares import Share, told
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import holm_values, q_values
@@ -96,6 +98,36 @@ class GridRule:
     cells: tuple[Cell, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanConfidence:
+    """How sure a model is of some answers, those of which it says so.
+
+    Attributes:
+        right: mean over the right ones; None where there is none.
+        right_answers: how many there are.
+        wrong: mean over the wrong ones; likewise.
+        wrong_answers: how many there are.
+    """
+
+    right: float | None
+    right_answers: int
+    wrong: float | None
+    wrong_answers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridConfidence:
+    """How sure each model is where it is right and where it is wrong.
+
+    Attributes:
+        name: rows as they are, or a rule.
+        cells: one a model; None where it does not say how sure it is.
+    """
+
+    name: str
+    cells: tuple[MeanConfidence | None, ...]
+
+
 class GridDocument(BaseModel):
     """Several audits side by side; the first model is what the others are held against."""
 
@@ -109,6 +141,7 @@ class GridDocument(BaseModel):
     rules: tuple[GridRule, ...]
     worse: bool
     summary: tuple[str, ...]
+    confidences: tuple[GridConfidence, ...] = ()
 
 
 def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
@@ -158,6 +191,26 @@ def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
         rules=tuple(rules),
         worse=any(each.outcome == "worse" for each in contrasts.values()),
         summary=tuple(_summary(models, rules)),
+        confidences=tuple(_confidences(audits.values())),
+    )
+
+
+def _confidences(audits: Iterable[AuditDocument]) -> Iterator[GridConfidence]:
+    """Of the untouched rows, then of each rule, where any model says how sure it is."""
+    known = [{(each.id, each.name): each for each in answer_confidences(audit)} for audit in audits]
+    for key in dict.fromkeys(key for of_audit in known for key in of_audit):
+        cells = [of_audit.get(key) for of_audit in known]
+        yield GridConfidence(
+            name=key[1], cells=tuple(None if each is None else _mean(each) for each in cells)
+        )
+
+
+def _mean(found: AnswerConfidence) -> MeanConfidence:
+    return MeanConfidence(
+        right=fmean(found.right) if found.right else None,
+        right_answers=len(found.right),
+        wrong=fmean(found.wrong) if found.wrong else None,
+        wrong_answers=len(found.wrong),
     )
 
 

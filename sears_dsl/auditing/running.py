@@ -103,15 +103,24 @@ def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def compile_and_check(rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger) -> Matcher:
+def compile_and_check(
+    rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger, seed: int = 0
+) -> Matcher:
     """Compile rules, and say what is wrong with them and gates before the model is asked.
+
+    Args:
+        rulesets: the rules.
+        gates: what is demanded.
+        tagger: the tagger.
+        seed: of what rules draw.
 
     Raises:
         RuleSyntaxError: rules that cannot be compiled.
         CompileError: the tagger is for another language.
         UsageError: a gate is for no rule and no template.
     """
-    matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets))
+    sources = sources_of(rulesets)
+    matcher = compile_rules(rulesets, tagger=tagger, sources=sources, seed=seed)
     gates.check(
         zip(matcher.rule_ids, matcher.rules, strict=True),
         [
@@ -269,8 +278,8 @@ def audit_rules(
         (
             rate / WHOLE,
             _drawn_again(
-                _rated(rulesets, matcher, rate), data, predictor, oracle=oracle, choices=choices,
-                draw=0, on_stage=on_stage,
+                _rated(rulesets, matcher, rate, seed=choices.seed), data, predictor, oracle=oracle,
+                choices=choices, draw=0, on_stage=on_stage,
             ),
         )
         for rate in choices.rates
@@ -293,6 +302,7 @@ def audit_rules(
         examples=choices.examples,
         tolerance=choices.tolerance,
         oracle=None if oracle is None else oracle.identity,
+        noise=matcher.noise_identity,
     )
     answers = None
     if sentences is not None:
@@ -340,7 +350,7 @@ def _drawn_again(
     return replace(effects, rules=tuple(each for each in effects.rules if draws(each.rule)))
 
 
-def _rated(rulesets: Sequence[Ruleset], matcher: Matcher, rate: int) -> Matcher:
+def _rated(rulesets: Sequence[Ruleset], matcher: Matcher, rate: int, *, seed: int) -> Matcher:
     """The rules, those that draw at another rate, which is no part of their ids."""
     rated = [
         replace(
@@ -352,7 +362,7 @@ def _rated(rulesets: Sequence[Ruleset], matcher: Matcher, rate: int) -> Matcher:
         )
         for ruleset in rulesets
     ]
-    return compile_rules(rated, tagger=matcher.tagger, sources=sources_of(rated))
+    return compile_rules(rated, tagger=matcher.tagger, sources=sources_of(rated), seed=seed)
 
 
 def sentences_of(

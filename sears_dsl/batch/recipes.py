@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.engine.noise.lookalikes import lookalikes_identity
-from sears_dsl.engine.noise.needs import sources_for
+from sears_dsl.engine.noise.needs import noise_identity, sources_for
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.noise.vectors import load_vectors
-from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.loading import load_tagger, needs_cache
 from sears_dsl.tagging.tagger import identity_of
@@ -82,20 +80,15 @@ class RulesetRecipe:
     def identity(self) -> Mapping[str, str]:
         """A hash of all rules, sets and options, and the tagger with its version.
 
-        Of rules that draw also the seed, and the table of look-alikes with its version; of those
-        that look words up the vectors, with their rows and hash.
+        Of rules that write noise also what decides it (see `noise_identity`).
         """
         named = {
             "rules": rules_digest(self.rulesets),
             "tagger": identity_of(load_tagger(self.tagger)),
         }
-        if any(draws(rule) for ruleset in self.rulesets for rule in ruleset.rules):
-            named |= {"seed": str(self.seed), "lookalikes": lookalikes_identity()}
         scoped = [(rule, ruleset) for ruleset in self.rulesets for rule in ruleset.rules]
-        vectors = sources_for(scoped, self.sources())[0].vectors
-        if vectors is not None:
-            named["vectors"] = vectors.identity
-        return named
+        sources, _ = sources_for(scoped, self.sources())
+        return named | noise_identity(scoped, sources, seed=self.seed)
 
 
 def rules_digest(rulesets: Sequence[Ruleset]) -> str:

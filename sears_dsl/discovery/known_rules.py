@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.catalogue import LEFT_OUT, find_rule_files, shipped
+from sears_dsl.data.protection import Guards
 from sears_dsl.discovery.ruleset_text import is_writable
-from sears_dsl.effects.applications import Applications
+from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.errors import UsageError
@@ -28,6 +29,7 @@ from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Tokens
 
 # Noise, kept as printed, or kept to be rejected: nobody says that these keep the meaning.
 _NOT_ACCEPTED = ("noise/", "paper/", "rejected/")
@@ -62,6 +64,19 @@ class KnownRules:
         """Whether a found file can hold each rule beside others; see `is_writable`."""
         pairs = zip(self.rules, self.scopes, strict=True)
         return np.array([is_writable(rule, scope) for rule, scope in pairs], np.bool_)
+
+    def applied(self, tokens: Tokens, *, guards: Guards | None = None) -> Applications:
+        """What the rules make of rows; those that are about sentences see each by itself.
+
+        Args:
+            tokens: the rows, tagged if the rules need tags.
+            guards: what has to stay in them; None for nothing.
+        """
+        if any(each.options.unit == "sentence" for each in self.scopes):
+            return apply_candidates(
+                self.rules, tokens, tagger=self.matcher.tagger, scopes=self.scopes, guards=guards
+            )
+        return applications_of(self.matcher, tokens, guards=guards)
 
     @classmethod
     def of(cls, rulesets: Mapping[str, Ruleset], *, tagger: Tagger) -> KnownRules:

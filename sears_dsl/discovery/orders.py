@@ -27,7 +27,7 @@ from sears_dsl.discovery.proposing.proposal import Candidates, propose
 from sears_dsl.discovery.result.found import HeldOutRows, Tried, TriedRule
 from sears_dsl.discovery.search import Search, SearchOutcome, SearchProgress
 from sears_dsl.discovery.twins import words_replaced
-from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
+from sears_dsl.effects.applications import Applications, apply_candidates
 from sears_dsl.effects.asking import Answers, ask_everything, ask_in_rounds
 from sears_dsl.effects.evidence import lots
 from sears_dsl.effects.right_rows import RightRows
@@ -94,7 +94,7 @@ def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips
         return None
     shown = "trying known rules"
     search.on_progress(SearchProgress(shown, 0, None))
-    done = applications_of(known.matcher, tokens, guards=right.guards)
+    done = known.applied(tokens, guards=right.guards)
 
     def flips_of(answers: Answers) -> KnownFlips:
         counted = done.where(answers.counted)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
-from sears_dsl.effects.right_rows import try_model
+from sears_dsl.effects.right_rows import require_confidence, try_model
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.meaning.scorers import require_judge, translates, unfitted
 from sears_dsl.paraphrasing.plugins import (
@@ -220,6 +220,7 @@ def check_rows(
     own: OwnParts,
     *,
     comparison: Comparison,
+    confidence: bool = False,
     show: Show = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> None:
@@ -230,12 +231,14 @@ def check_rows(
         predictor: the model, which is asked about a few of them.
         own: the user's parts.
         comparison: how an answer is compared with a label.
+        confidence: whether the model has to say how sure it is.
         show: told what is done.
         note: told what a person should know.
 
     Raises:
         DataError: a text that no file can hold, no row with a paraphrase, or no answer that is a
             label.
+        UsageError: the model does not say how sure it is, and has to.
         ModelError: the model fails.
     """
     data.require_characters()
@@ -243,6 +246,8 @@ def check_rows(
     if missing:
         note(missing)
     show("trying the model", 0, None)
+    if confidence:
+        require_confidence(data, predictor)
     strange = try_model(data, predictor, comparison=comparison)
     if strange:
         note(strange)

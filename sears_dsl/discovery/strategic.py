@@ -26,9 +26,9 @@ from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import AskedModel
+from sears_dsl.effects.right_rows import require_confidence
 from sears_dsl.engine.matches import Edit, Unit
 from sears_dsl.engine.rewrite.span_map import SpanMap, apply_edits
-from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import REFUSED, Answer
@@ -126,6 +126,7 @@ def reword(
     journal: RunJournal,
     settings: StrategicSettings,
     on_stage: OnStage = lambda stage, done, total: None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> list[RewordedRow]:
     """Reword the sentences of rows without their most important words.
 
@@ -139,14 +140,18 @@ def reword(
         journal: remembers paraphrases.
         settings: the choices.
         on_stage: told how far each stage is.
+        note: told what a person should know.
 
     Returns:
-        In the order of the rows; those of which nothing could be reworded are absent.
+        In the order of the rows; those of which nothing could be reworded are absent, and where
+        words are to be avoided those of which the model does not say how sure it is.
 
     Raises:
         UsageError: the model does not say how sure it is.
         ModelError: the model failed.
     """
+    if settings.avoid:
+        require_confidence(data, predictor)
     model = AskedModel(predictor)
     answers = model.answers(data.rows, on_progress=partial(on_stage, "asking the model"))
     judged = _AnsweredRows(data, answers, settings.comparison)
@@ -156,6 +161,11 @@ def reword(
     ]  # fmt: skip
     words: list[tuple[ImportantWord, ...]] = [()] * len(places)
     if settings.avoid:
+        unsure = sum(answers[place].confidence is None for place in places)
+        places = [place for place in places if answers[place].confidence is not None]
+        if unsure:
+            rows = "1 row was" if unsure == 1 else f"{unsure:,} rows were"
+            note(f"note: {rows} left out: the model does not say how sure it is of them")
         words = important_words(
             judged, model, places, tagger=tagger, most=settings.avoid, on_stage=on_stage
         )
@@ -222,10 +232,11 @@ class _AnsweredRows:
             answer.label, own, comparison=self.comparison
         )
 
-    def signed(self, place: int, answer: Answer) -> float:
-        """How sure the model is, negative of a wrong answer."""
-        sure = answer.confidence or 0.0
-        return sure if self.right(place, answer) else -sure
+    def signed(self, place: int, answer: Answer) -> float | None:
+        """How sure the model is, negative of a wrong answer; None where it does not say."""
+        if answer.confidence is None:
+            return None
+        return answer.confidence if self.right(place, answer) else -answer.confidence
 
 
 def important_words(
@@ -241,7 +252,8 @@ def important_words(
 
     Each word alone is left out, and the model asked again. The confidence of a wrong answer counts
     as negative; the weight of a word is what is lost with it. Of a word that stands several times
-    the weightiest place counts. What has to stay is not left out.
+    the weightiest place counts. What has to stay is not left out; where the model does not say how
+    sure it is, with the word or without it, the word has no weight.
 
     Args:
         judged: the rows and the answers to them.
@@ -250,17 +262,7 @@ def important_words(
         tagger: cuts words.
         most: words of a row at most.
         on_stage: told how far it is.
-
-    Raises:
-        UsageError: the model does not say how sure it is.
     """
-    if places and all(judged.answers[place].confidence is None for place in places):
-        raise UsageError(
-            "the model does not say how sure it is, and by that the importance of words is "
-            "measured",
-            help="--avoid-important 0 rewords without it; docs/models.md says how a model gives "
-            "confidences",
-        )
     found: list[tuple[ImportantWord, ...]] = []
     data = judged.data
     for first in range(0, len(places), _ROWS):
@@ -280,7 +282,11 @@ def important_words(
         )
         weights: list[dict[str, ImportantWord]] = [{} for _ in some]
         for (number, word), (place, _), answer in zip(left_out, asked, answers, strict=True):
-            weight = judged.signed(place, judged.answers[place]) - judged.signed(place, answer)
+            sure = judged.signed(place, judged.answers[place])
+            without = judged.signed(place, answer)
+            if sure is None or without is None:
+                continue
+            weight = sure - without
             known = weights[number].get(word.lower())
             if weight > 0 and (known is None or weight > known.weight):
                 weights[number][word.lower()] = ImportantWord(word, weight)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import groupby, zip_longest
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.protection import Guards
 from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.rule import Options, Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -152,6 +153,8 @@ def apply_candidates(
 ) -> Applications:
     r"""Apply each rule by itself to each row, at its first instance, with exact case.
 
+    Known rules that are about sentences see each sentence by itself, all others the row.
+
     Args:
         rules: mined rules; those that share an antecedent are matched once.
         tokens: the rows, tagged.
@@ -175,11 +178,30 @@ def apply_candidates(
         ([1, 1, 1], [0, 0, 1], ['a film', 'The play'])
     """
     mined = Ruleset((), options=mined_options(tagger))
-    runs = groupby(zip_longest(rules, scopes), key=lambda each: id(each[1]))
-    parts = [tuple(run) for _, run in runs]
-    rulesets = [
-        replace(part[0][1] or mined, rules=tuple(rule for rule, _ in part)) for part in parts
+    scoped = [(rule, scope or mined) for rule, scope in zip_longest(rules, scopes)]
+    of_unit: dict[Unit, list[int]] = {"text": []}
+    for place, (_, scope) in enumerate(scoped):
+        of_unit.setdefault(scope.options.unit or "text", []).append(place)
+    applied = [
+        _of_one_unit([scoped[place] for place in places], tokens, tagger, guards, jobs)
+        for places in of_unit.values()
+        if places or len(of_unit) == 1
     ]
+    if len(applied) == 1:
+        return applied[0]
+    order = [place for places in of_unit.values() for place in places]
+    return reduce(Applications.joined_to, applied).select(np.argsort(order))
+
+
+def _of_one_unit(
+    scoped: Sequence[tuple[Rule, Ruleset]],
+    tokens: Tokens,
+    tagger: Tagger,
+    guards: Guards | None,
+    jobs: int,
+) -> Applications:
+    runs = [list(run) for _, run in groupby(scoped, key=lambda each: id(each[1]))]
+    rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
     matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets))
     return applications_of(matcher, tokens, guards=guards, jobs=jobs)
 
@@ -192,7 +214,7 @@ def applications_of(
     keep: Callable[[Rewrites], Rewrites] | None = None,
     jobs: int = 1,
 ) -> Applications:
-    r"""Apply each compiled rule by itself to each row, at its first instance.
+    r"""Apply each compiled rule by itself to each row, at its first instance in each unit.
 
     Args:
         matcher: the rules, under their own options and sets.
@@ -213,8 +235,12 @@ def applications_of(
         ['A Film']
     """
     protected = None if guards is None else guards.protected
-    matches = matcher.find(tokens, protected=protected, jobs=jobs)
-    done = matcher.rewrites(tokens, matches, protected=protected)
+    if matcher.unit == "sentence":
+        # Sentences are tagged by themselves, here as everywhere.
+        done = matcher.apply(tokens.texts, protected=protected, jobs=jobs)
+    else:
+        matches = matcher.find(tokens, protected=protected, jobs=jobs)
+        done = matcher.rewrites(tokens, matches, protected=protected)
     kept = guarded(done, guards).rewrites
     return applications_in(kept if keep is None else keep(kept), tokens.texts)
 

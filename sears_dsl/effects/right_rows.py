@@ -20,9 +20,9 @@ from sears_dsl.answers import Comparison, answers_equal, carried_back
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.asked_model import AskedModel, Questions
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
-from sears_dsl.models.predictor import REFUSED, Predictor, Row
+from sears_dsl.models.predictor import REFUSED, ConfidentPredictor, Predictor, Row
 
 # Rows that a model is tried on before anything else begins, and of these asked about again.
 _TRIED = 16
@@ -77,6 +77,37 @@ def try_model(
     return (
         f"the model answers {others} of {len(again)} rows otherwise when asked again: its first "
         "answer counts, and some of what it is said to flip will be its own doing"
+    )
+
+
+def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
+    """Refuse a model that does not say how sure it is, after a few rows at most.
+
+    Args:
+        data: the rows; a model that wants all at once is asked about all.
+        predictor: the model.
+
+    Raises:
+        UsageError: it gives no confidence; one that never could is not asked.
+        ModelError: the model fails.
+
+    Example:
+        >>> from sears_dsl.models.function import CallablePredictor
+        >>> data = LabelledRows(({"text": "Fun."},), "text", None, "a.csv")
+        >>> require_confidence(data, CachedPredictor(CallablePredictor(lambda texts: ["good"])))
+        Traceback (most recent call last):
+        ...
+        sears_dsl.errors.UsageError: the model does not say how sure it is, ...
+    """
+    if isinstance(predictor.predictor, ConfidentPredictor):
+        few = None if predictor.batch_size is None else _TRIED
+        answers = AskedModel(predictor).answers(data.rows[:few])
+        if any(each.confidence is not None or each.label == REFUSED for each in answers):
+            return
+    raise UsageError(
+        "the model does not say how sure it is, and by that the importance of words is measured",
+        help="--avoid-important 0 rewords without it; docs/models.md says how a model gives "
+        "confidences",
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TypeGuard, cast
@@ -26,7 +26,7 @@ from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches, Scope, Unit
 from sears_dsl.engine.noise.draws import Draw
-from sears_dsl.engine.noise.needs import sources_for, unit_of
+from sears_dsl.engine.noise.needs import noise_identity, sources_for, unit_of
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.columns import RewriteColumns
@@ -153,6 +153,15 @@ class Matcher:
             RuleSyntaxError: rulesets want different ones.
         """
         return unit_of(self._rulesets)
+
+    @cached_property
+    def noise_identity(self) -> Mapping[str, str]:
+        """What decides the noise of the rules, by name: seed, look-alikes, vectors, paraphraser.
+
+        Empty where they write none. A paraphraser is loaded to be named.
+        """
+        scoped = [(rule, ruleset) for ruleset in self._rulesets for rule in ruleset.rules]
+        return noise_identity(scoped, self._sources, seed=self._seed)
 
     @cached_property
     def needs_tags(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sears_dsl.engine.compile.diagnostics import compiler_warnings
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.needs import stand_ins
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
@@ -42,8 +43,8 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
         return
     found = list(ruleset.warnings)
     yield _own(found, path)
-    if of_templates := template_findings(ruleset):
-        found += of_templates
+    if more := [*template_findings(ruleset), *compiler_warnings(ruleset)]:
+        found += more
         yield _own(found, path)
     try:
         compile_rules([ruleset], tagger=tagger, sources=stand_ins(ruleset))

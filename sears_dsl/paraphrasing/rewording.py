@@ -8,7 +8,7 @@ translations for each distinct text, some sentences a second.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -91,11 +91,6 @@ class RewordingRecipe(RulesetRecipe):
     def sources(self) -> Sources:
         """The vectors that are named, and a paraphraser."""
         return sources_of(self.rulesets, RulesetRecipe.sources(self).vectors)
-
-    def identity(self) -> Mapping[str, str]:
-        """What `RulesetRecipe.identity` gives, and that of the paraphraser."""
-        own = dict(RulesetRecipe.identity(self))
-        return own | {"paraphraser": BestParaphrases().identity}
 
 
 def _text(found: object) -> str:

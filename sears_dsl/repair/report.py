@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ class RepairParticipants:
         held_out: SHA-256 of the held-out rows.
         notes: what a reader has to know beforehand.
         oracle: what rejected rewrites; None for nothing.
+        noise: what decides the noise of the rules, by name; empty where they write none.
     """
 
     rules: str
@@ -66,6 +67,7 @@ class RepairParticipants:
     held_out: str
     notes: tuple[str, ...] = ()
     oracle: str | None = None
+    noise: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def told(self) -> str:

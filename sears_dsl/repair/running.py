@@ -158,6 +158,7 @@ def augment_table(
             },
             **_protected(guards[0] if guards else None),
             **({} if oracle is None else {"oracle": oracle.identity}),
+            **({"noise": dict(matcher.noise_identity)} if matcher.noise_identity else {}),
         },
         left_out=made.left_out,
         notes=tuple(note for each in guards for note in each.notes),
@@ -251,6 +252,7 @@ def _participants(
         training=inputs.training.digest,
         held_out=inputs.held_out.digest,
         oracle=None if inputs.oracle is None else inputs.oracle.identity,
+        noise=dict(inputs.matcher.noise_identity),
         notes=(*notes, *_guard_notes(inputs, protection), *([_SEEDLESS] if seedless else ())),
     )
 

@@ -108,6 +108,27 @@ def test_every_shade_is_a_number_and_names_stay_text() -> None:
     assert "movie -&gt; film: &lt;a&gt; 10%, b| 75%, c 0%" in page
 
 
+def test_how_sure_each_model_is_stands_by_rule_where_it_says_so() -> None:
+    """Training on no noise, on half, on all of it: a column each; a rule is a kind of noise."""
+    sure = audited(rows_of("kkfgw"), sure=(0.95, 0.35))
+    silent = audited(rows_of("kkfgw"))
+    found = grid({"none": sure, "half": silent})
+    untouched, film, *_ = found.confidences
+    assert untouched.name == "rows as they are"
+    [first, second] = film.cells
+    assert first is not None
+    assert (first.right, first.wrong) == (pytest.approx(0.35), pytest.approx(0.35))
+    assert (first.right_answers, first.wrong_answers) == (3, 2)
+    assert second is None
+    page, markdown = grid_page(found), grid_markdown(found)
+    assert '<td class="n">0.35 (2) | 0.35 (3)</td><td class="n">not given</td>' in page
+    assert "| `movie -> film` | 0.35 (2) · 0.35 (3) | not given |" in markdown
+    nobody = grid({"a": silent, "b": silent})
+    assert nobody.confidences == ()
+    for report in (grid_page(nobody), grid_markdown(nobody)):
+        assert "Not given: no model says how sure it is." in report
+
+
 def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:
     for name, rows in (("a", SOME), ("b", ALL), ("c", SOME)):
         (tmp_path / name).mkdir()

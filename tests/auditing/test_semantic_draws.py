@@ -99,6 +99,28 @@ def test_accuracy_over_rates_is_of_all_rows_and_counted_again(tmp_path: Path) ->
     assert sears.audit(no_capitals, ROWS, rules, scorer=None).document.rates == ()
 
 
+def test_the_seed_of_an_audit_decides_its_noise_and_is_said() -> None:
+    rules = sears.parse(RATED)
+    texts = [text for text, _ in ROWS]
+    seen = []
+    for seed in (0, 3):
+        found = sears.audit(no_capitals, ROWS, rules, scorer=None, seed=seed, rates="25%").document
+        loud = next(rule for rule in found.rules if rule.id == "loud")
+        done = rules.compile().apply(texts, seed=seed)
+        written = {one.row + 1: one.text for one in done if one.rule == 0}
+        assert [int(row) for row in loud.rows.split()] == sorted(written)
+        assert all(written[each.row] == each.rewritten for each in loud.examples)
+        assert found.noise["seed"] == str(seed)
+        assert found.noise["lookalikes"].startswith("unicode-")
+        seen.append(tuple(each.rewritten for each in loud.examples))
+    assert seen[0] != seen[1]
+    one, other = (sears.audit(no_capitals, ROWS, rules, scorer=None, seed=seed) for seed in (0, 3))
+    with pytest.raises(sears.UsageError, match="the audits differ in noise"):
+        sears.compare(one, other)
+    fixed = sears.audit(no_capitals, ROWS, sears.parse("movie -> film"), scorer=None)
+    assert fixed.document.noise == {}
+
+
 def test_rates_that_mean_nothing_are_refused() -> None:
     with pytest.raises(sears.UsageError, match="'0%' is no rate of noise"):
         sears.audit(no_capitals, ROWS, sears.parse(RATED), scorer=None, rates="5%,0%")

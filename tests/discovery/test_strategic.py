@@ -16,9 +16,12 @@ from sears_dsl.cli.commands import sears as commands
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.data.protection import Protection
 from sears_dsl.discovery.strategic import RewordedRow, StrategicSettings, reword
+from sears_dsl.effects.right_rows import require_confidence
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.predictor import Answer
+from sears_dsl.models.vote import VotingPredictor
 from sears_dsl.paraphrasing.remembered import remembered_paraphrases_without
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.loading import load_tagger
@@ -168,6 +171,51 @@ def test_a_model_that_does_not_say_how_sure_it_is_is_told() -> None:
         reworded(rows(), Reworder(), Unsure())
     [found] = reworded(rows(), Plain(), Unsure(), avoid=0)
     assert found.words == ()
+
+
+def test_a_model_that_never_says_is_refused_before_anything_is_loaded_or_asked() -> None:
+    def untouched(_: object) -> list[list[str]]:
+        raise AssertionError("nothing is reworded or scored")
+
+    untouched.tau = 0.5  # type: ignore[attr-defined] - as scorers have it
+    asked: list[str] = []
+
+    def plain(texts: Sequence[str]) -> list[str]:
+        asked.extend(texts)
+        return ["Thomas"] * len(texts)
+
+    data = [{"text": f"{TEXT} {number}", "label": "Thomas"} for number in range(50)]
+    with pytest.raises(UsageError, match="does not say how sure it is"):
+        sears.adversaries(plain, data, text="text", label="label", paraphraser=untouched,
+                          scorer=untouched, avoid_important=5)  # fmt: skip
+    assert len(asked) == 16, "what a function gives is seen of a few rows"
+    vote = CachedPredictor(VotingPredictor([CallablePredictor(plain)] * 2))
+    with pytest.raises(UsageError, match="does not say how sure it is"):
+        require_confidence(read_labelled(data, column="text", label="label"), vote)
+    assert len(asked) == 16, "votes have no confidence, whoever votes"
+
+
+def test_rows_of_which_the_model_does_not_say_are_left_out_and_told() -> None:
+    class Sometimes(Reader):
+        def _answer(self, text: str) -> Answer:
+            answer = super()._answer(text)
+            # Without one word it does not say; of one row never.
+            return Answer(answer.label) if "old" not in text or "Rome" in text else answer
+
+    row = {"text": TEXT, "label": "Thomas", "answer": "Thomas"}
+    rows_of_both = [row, {**row, "text": f"{TEXT} Rome."}]
+    data = read_labelled(rows_of_both, column="text", label="label",
+                         protection=Protection(("answer",)))  # fmt: skip
+    told: list[str] = []
+    with RunJournal(None, task="") as journal:
+        [found] = reword(
+            data, CachedPredictor(Sometimes()), paraphraser=Reworder(), scorer=Scorer(),
+            tagger=load_tagger(), journal=journal, settings=StrategicSettings(avoid=2),
+            note=told.append,
+        )  # fmt: skip
+    # Not `old`, as if the model were sure by 0 without it.
+    assert [each.word for each in found.words] == ["saw"]
+    assert told == ["note: 1 row was left out: the model does not say how sure it is of them"]
 
 
 class Plain:

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from sears_dsl.auditing.document import AuditDocument
-from sears_dsl.auditing.per_row import read
+from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
 from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped, table
-from sears_dsl.auditing.shares import Share, share_of, told
+from sears_dsl.auditing.shares import told
 
 #: Bars of a histogram, from 0 to 1.
 BINS = 10
@@ -26,53 +24,6 @@ _BAR = 9
 _HALF = 110
 # A page of hundreds of histograms helps nobody.
 _MOST = 40
-_UNTOUCHED = "rows as they are"
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerConfidence:
-    """How sure the model is of some answers.
-
-    Attributes:
-        name: of what they are answers to: a rule, or rows as they are.
-        id: of the rule; empty where there is none.
-        right: confidences of the answers that are right, ascending.
-        wrong: of those that are not.
-    """
-
-    name: str
-    id: str
-    right: tuple[float, ...]
-    wrong: tuple[float, ...]
-
-    def sure_and_wrong(self, sure_from: float) -> Share:
-        """Wrong answers of which the model is sure, of all wrong ones."""
-        return share_of(sum(each >= sure_from for each in self.wrong), len(self.wrong))
-
-
-def answer_confidences(document: AuditDocument) -> list[AnswerConfidence]:
-    """Of the rows as they are, then of each rule after which an answer can be right; known ones.
-
-    A rule that expects ``flip`` says of no answer that it is right, and is left out.
-    """
-    marks = [mark == "1" for mark in document.right_rows]
-    found = [_split(_UNTOUCHED, "", marks, document.confidences)] if document.labelled else []
-    found += [
-        _split(each.rule, each.id, [letter in "kg" for letter in each.outcomes], each.confidences)
-        for each in document.rules
-        if each.expect != "flip"
-    ]
-    return [each for each in found if each.right or each.wrong]
-
-
-def _split(name: str, identity: str, right: Sequence[bool], written: str) -> AnswerConfidence:
-    known = list(zip(right, read(written, len(right)), strict=True))
-    return AnswerConfidence(
-        name,
-        identity,
-        tuple(sorted(sure for good, sure in known if good and sure is not None)),
-        tuple(sorted(sure for good, sure in known if not good and sure is not None)),
-    )
 
 
 def histogram(values: Sequence[float]) -> list[int]:
@@ -169,11 +120,13 @@ def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
 def confidence_markdown(document: AuditDocument) -> Iterator[str]:
     """A line a rule."""
     found = answer_confidences(document)
-    if not found:
-        return
     sure_from = _sure_from(document)
     yield "## How sure it is where it is right and where it is wrong"
     yield ""
+    if not found:
+        yield "Not given: the model does not say how sure it is."
+        yield ""
+        return
     yield (f"| answers to | right | mean | wrong | mean | wrong and sure (≥ {told(sure_from)}) |")
     yield "|---|---:|---:|---:|---:|---:|"
     for each in found[:_MOST]:

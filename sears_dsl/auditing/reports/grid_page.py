@@ -11,7 +11,7 @@ import html
 import math
 from collections.abc import Iterator, Sequence
 
-from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel
+from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel, MeanConfidence
 from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
 from sears_dsl.auditing.reports.sheet import chip, escaped, page_of, rate_with_interval, table
 from sears_dsl.auditing.shares import Share, told
@@ -46,6 +46,8 @@ def grid_markdown(document: GridDocument) -> str:
             f"{' | '.join(_told(each.failures, each.against_first) for each in rule.cells)} |"
             for rule in document.rules
         ),
+        "",
+        *_confidence_lines(document),
         "",
         f"{_READING} Models: "
         + ", ".join(f"{markdown_text(m.name)} {code_cell(m.model)}" for m in document.models)
@@ -120,6 +122,8 @@ def grid_page(document: GridDocument) -> str:
             _contrasts(document),
             "<h2>Models</h2>",
             _models(document.models),
+            "<h2>How sure each is where it is right and where it is wrong</h2>",
+            _confidences(document),
             f"</main><footer>Data SHA-256 {document.data_sha256}</footer>",
         )
     )
@@ -207,6 +211,46 @@ def _contrast(what: str, model: str, contrast: Contrast) -> str:
         f'<td class="n">{"–" if q is None else f"{q:.3f}"}</td>'
         f'<td class="n">{paired.rows:,}</td></tr>'
     )
+
+
+_NOT_GIVEN = "Not given: no model says how sure it is."
+
+
+def _confidences(document: GridDocument) -> str:
+    """Mean confidence of wrong and of right answers, a line for rows as they are and each rule."""
+    if not document.confidences:
+        return f'<p class="muted">{_NOT_GIVEN}</p>'
+    heads = ("answers to", *(f">{escaped(each.name)}: wrong | right" for each in document.models))
+    rows = []
+    for line in document.confidences:
+        cells = "".join(f'<td class="n">{_sure(each)}</td>' for each in line.cells)
+        rows.append(
+            f'<tr><td class="rule"><span class="code">{escaped(line.name)}</span></td>{cells}</tr>'
+        )
+    return table(heads, rows, caption="Mean confidence, with the number of answers")
+
+
+def _sure(cell: MeanConfidence | None) -> str:
+    if cell is None:
+        return "not given"
+    sides = ((cell.wrong, cell.wrong_answers), (cell.right, cell.right_answers))
+    return " | ".join("–" if mean is None else f"{mean:.2f} ({n:,})" for mean, n in sides)
+
+
+def _confidence_lines(document: GridDocument) -> Iterator[str]:
+    yield "## How sure each is where it is right and where it is wrong"
+    yield ""
+    if not document.confidences:
+        yield _NOT_GIVEN
+        return
+    yield "Mean confidence of wrong, then of right answers, with their number."
+    yield ""
+    names = " | ".join(markdown_text(each.name) for each in document.models)
+    yield f"| answers to | {names} |"
+    yield f"|---|{'---:|' * len(document.models)}"
+    for line in document.confidences:
+        cells = " | ".join(_sure(each).replace("|", "·") for each in line.cells)
+        yield f"| {code_cell(line.name)} | {cells} |"
 
 
 def _models(models: Sequence[GridModel]) -> str:

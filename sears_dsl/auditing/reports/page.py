@@ -364,6 +364,7 @@ def _reading(document: AuditDocument) -> str:
 def _footer(document: AuditDocument) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
     rules = "; ".join(f"{each.name} {each.sha256[:12]}…" for each in document.rulesets)
+    noise = ", ".join(f"{name} {value}" for name, value in document.noise.items())
     made = [
         f"Data SHA-256 {document.data.sha256}.",
         f"Rules {rules}.",
@@ -372,6 +373,7 @@ def _footer(document: AuditDocument) -> str:
         f"Scorer {document.scorer}, τ = {document.tau:.4g}, seed {document.seed}."
         if document.scorer and document.tau is not None
         else f"No scorer; seed {document.seed}.",
+        *([f"Noise: {noise}."] if noise else []),
         f"{versions}.",
     ]
     return f"<footer>{''.join(f'<div>{escaped(line)}</div>' for line in made)}</footer>"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sears_dsl.cli.options.model import model_options, workplace
+from sears_dsl.cli.options.model import model_options, noting, workplace
 from sears_dsl.cli.options.project import ProjectCommand
 from sears_dsl.cli.screen.console import FilePath, console, counted
 from sears_dsl.cli.screen.progress import stages
@@ -124,6 +124,7 @@ def _reword_strategically(output: Path, top: int, options: dict[str, Any]) -> No
                 wrong_rows=options["every"],
             ),
             on_stage=show,
+            note=noting(options),
         )
         kept = [each for each in found if each.flips or options["every"]]
         write_columns(reworded_columns(kept, asked.data), output, form)

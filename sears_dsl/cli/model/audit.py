@@ -146,7 +146,9 @@ def audit_command(
             "one column"
         )
     options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
-    matcher = compile_and_check(rulesets, gates, tagger=load_tagger(options["tagger"]))
+    matcher = compile_and_check(
+        rulesets, gates, tagger=load_tagger(options["tagger"]), seed=options["seed"]
+    )
     sentences = sentences_of(
         rulesets, oracle, limit=options["limit"], seed=options["seed"], also=options["also"],
         note=note,
@@ -209,7 +211,8 @@ def _remote(
     from sears_dsl.clusters.applying import recipe_of
     from sears_dsl.clusters.remote_matching import RemoteMatcher
 
-    return RemoteMatcher(matcher, recipe_of(rulesets, tagger=options["tagger"]), workers)
+    recipe = recipe_of(rulesets, tagger=options["tagger"], seed=options["seed"])
+    return RemoteMatcher(matcher, recipe, workers)
 
 
 def _take_sentences(sentences: Generated, output: Path, options: dict[str, Any]) -> None:

@@ -288,8 +288,9 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
     with asking(output, options, show=show) as asked:
         tell_of_protection(asked.data, note)
         check_rows(
-            asked.data, asked.predictor, own, comparison=options["compare"], show=show, note=note
-        )
+            asked.data, asked.predictor, own, comparison=options["compare"],
+            confidence=bool(options.get("avoid_important")), show=show, note=note,
+        )  # fmt: skip
         with open_parts(
             choice, own, folder=asked.run.folder, language=asked.tagger.language, show=show,
             note=note,

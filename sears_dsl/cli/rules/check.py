@@ -81,12 +81,13 @@ def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> st
 
     Of templates what only their sentences tell.
     """
+    from sears_dsl.engine.compile.diagnostics import compiler_warnings
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.engine.noise.needs import stand_ins
     from sears_dsl.generating.findings import template_findings
 
     for ruleset in rulesets:
-        findings.extend(template_findings(ruleset))
+        findings.extend([*template_findings(ruleset), *compiler_warnings(ruleset)])
     for ruleset in rulesets:
         try:
             compile_rules([ruleset], sources=stand_ins(ruleset))

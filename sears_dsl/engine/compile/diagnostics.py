@@ -44,6 +44,23 @@ def compiler_findings(
     return [finding for _, finding in sorted(found, key=lambda item: item[0])]
 
 
+def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:
+    r"""What works of rules, and perhaps not as meant; only checks ask for it.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rules = parse("set WORD = trunk | film\n@WORD -> $1.homoglyph")
+        >>> [(finding.code, finding.span.line) for finding in compiler_warnings(rules)]
+        [('W622', 2)]
+    """
+    return [
+        _placed(finding, rule, ruleset)
+        for rule in ruleset.rules
+        for finding in noise_diagnostics(rule, ruleset)
+        if finding.code[0] == "W"
+    ]
+
+
 def _of_problem(rule: Rule, ruleset: RuleSource, problem: PatternError) -> Diagnostic:
     finding = Diagnostic(problem.code, problem.message, help=problem.advice)
     return _placed(finding, rule, ruleset)
@@ -53,8 +70,9 @@ def _inflections(rules: Sequence[tuple[Rule, RuleSource]]) -> Iterator[tuple[int
     for number, (rule, ruleset) in enumerate(rules):
         if not any(isinstance(piece, Reference | Inflected) for piece in rule.consequent):
             continue
-        for finding in noise_diagnostics(rule):
-            yield number, _placed(finding, rule, ruleset)
+        for finding in noise_diagnostics(rule, ruleset):
+            if finding.code[0] == "E":
+                yield number, _placed(finding, rule, ruleset)
         if inflects(rule):
             for finding in compile_diagnostics(rule, ruleset):
                 yield number, _placed(finding, rule, ruleset)

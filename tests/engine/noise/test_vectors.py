@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
 from collections.abc import Sequence
 from hashlib import sha256
@@ -79,6 +80,55 @@ def test_word2vec_binary_files_are_read(tmp_path: Path) -> None:
     path = tmp_path / "two.bin"
     path.write_bytes(b"2 2\n" + b"a " + struct.pack("<2f", 1, 0) + b"b " + struct.pack("<2f", 1, 1))
     assert load_vectors(str(path)).nearest(["a"]) == ["b"]
+
+
+class KeyedVectors:
+    """As gensim's: what it has is pickled under the name of its class."""
+
+    def __init__(self, words: list[str], vectors: object) -> None:
+        self.index_to_key = words
+        self.key_to_index = {word: number for number, word in enumerate(words)}
+        self.vectors = vectors
+        self.expandos = {"count": np.arange(len(words))}
+
+
+def keyed(words: list[str], vectors: object) -> bytes:
+    own, theirs = (f"c{name}\n".encode() for name in (__name__, "gensim.models.keyedvectors"))
+    pickled = pickle.dumps(KeyedVectors(words, vectors), protocol=3)
+    assert own in pickled
+    return pickled.replace(own, theirs)
+
+
+def test_files_of_gensim_are_read_as_data(tmp_path: Path) -> None:
+    words, table = ["movie", "film", "tree"], np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
+    path = tmp_path / "small.kv"
+    path.write_bytes(keyed(words, table))
+    assert load_vectors(str(path)).nearest(["movie", "tree"]) == ["film", "film"]
+    # Large arrays stand beside the file.
+    path = tmp_path / "large.kv"
+    path.write_bytes(keyed(words, None))
+    with pytest.raises(DataError, match=r"large\.kv\.vectors\.npy is not beside it"):
+        load_vectors(str(path))
+    np.save(tmp_path / "large.kv.vectors.npy", table)
+    assert load_vectors(str(path)).nearest(["movie"]) == ["film"]
+
+
+def test_a_file_of_gensim_runs_nothing(tmp_path: Path) -> None:
+    class Harmful:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return Path.touch, (tmp_path / "ran",)  # type: ignore[return-value] - as it is called
+
+    path = tmp_path / "bad.kv"
+    path.write_bytes(pickle.dumps(Harmful(), protocol=4))
+    with pytest.raises(DataError, match="holds no word vectors as gensim writes them: it names"):
+        load_vectors(str(path))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_words_may_have_spaces(tmp_path: Path) -> None:
+    path = tmp_path / "web.txt"
+    path.write_text("movie 1 0\n. . . 0 1\nfilm 0.9 0.1\nat name@domain.com 0 1\n", "utf-8")
+    assert load_vectors(str(path)).nearest(["movie", ". . ."]) == ["film", "at name@domain.com"]
 
 
 @pytest.mark.parametrize(
