@@ -98,7 +98,8 @@ def test_what_changes_has_a_place_and_what_has_none_does_not(
     noise = Noise(kind, places)
     new = changed(noise, Given(0, text), text, Draw(seed))
     assert (new is not None) == has_place(noise, text)
-    assert new != text
+    if kind != "typo" or places == 1:
+        assert new != text, "a letter less and one twice may give the word again, as in `oo`"
     if kind == "drop" and new is not None:
         assert any(map(str.isalpha, new))
 
