@@ -39,20 +39,6 @@ class Rows:
         """These rows and others behind them."""
         return Rows(self.texts + more.texts, self.labels + more.labels)
 
-    def spread(self, most: int | None) -> Rows:
-        """At most so many of them, evenly; None for all.
-
-        Example:
-            >>> Rows(("a", "b", "c", "d"), (0, 1, 0, 1)).spread(2).texts
-            ('a', 'c')
-        """
-        if most is None or len(self) <= most:
-            return self
-        places = [number * len(self) // most for number in range(most)]
-        return Rows(
-            tuple(self.texts[each] for each in places), tuple(self.labels[each] for each in places)
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Bed:

@@ -21,7 +21,6 @@ from benchmarks.semantic_robustness.beds import (
     judged_sentences,
     template_halves,
     test_sentences,
-    training_sentences,
 )
 from benchmarks.semantic_robustness.nets import NETS
 from benchmarks.semantic_robustness.running import Outcome, Training
@@ -293,8 +292,8 @@ def _bounded_table(outcomes: Sequence[Outcome]) -> str:
 
 
 def _encoder_table(outcomes: Sequence[Outcome]) -> str:
-    lines = ["| encoder | sentences | seeds | accuracy | other templates, negation, mixed, sarcasm "
-             "| judged | printed, BERT |", "|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines = ["| encoder | seeds | accuracy | other templates, negation, mixed, sarcasm "
+             "| judged | printed, BERT |", "|---|---|---|---|---|---|"]  # fmt: skip
     for kind, group in _groups(outcomes):
         if kind.net in NETS:
             continue
@@ -308,8 +307,7 @@ def _encoder_table(outcomes: Sequence[Outcome]) -> str:
             for phenomenon, n in judged.items()))  # fmt: skip
         cells.append("; ".join(map(" and ".join, _PRINTED_BERT.values()))
                      if kind.net == "MiniLM" else "")  # fmt: skip
-        lines.append(f"| {kind.net} | {kind.sentences or len(training_sentences()):,} "
-                     f"| {len(group)} | " + " | ".join(cells) + " |")  # fmt: skip
+        lines.append(f"| {kind.net} | {len(group)} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, ""]) if len(lines) > 2 else ""
 
 
@@ -372,8 +370,7 @@ def _beds(kind: Training) -> Iterator[tuple[str, Callable[[Outcome], float]]]:
 def _named(kind: Training) -> str:
     amount = {"plain": "", "bounded": f" {kind.amount:g}"}.get(kind.kind, f" {kind.amount:.0%}")
     return (f"{kind.net}, {kind.kind}{amount}" + ", halves swapped" * kind.swapped
-            + ", phrases" * kind.phrases
-            + (f", {kind.sentences:,} sentences" if kind.sentences else ""))  # fmt: skip
+            + ", phrases" * kind.phrases)  # fmt: skip
 
 
 def _share(value: float) -> str:

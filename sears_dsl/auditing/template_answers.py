@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.auditing.gates import Gate, Gates
@@ -31,6 +33,7 @@ from sears_dsl.auditing.robustness import (
     writable,
 )
 from sears_dsl.auditing.semantic import (
+    ConstantAnswer,
     accuracy_by_group,
     constant_answer,
     sentence_robustness,
@@ -68,6 +71,18 @@ class TemplateAnswers:
     templates: Mapping[str, Template]
     right: Flags
     before: tuple[int, int] | None
+
+    @cached_property
+    def template(self) -> NDArray[np.int64]:
+        """Of each sentence the place of its template among the templates."""
+        return _numbered(self.table.columns[TEMPLATE], list(self.templates))
+
+    @cached_property
+    def wanted(self) -> dict[str, Flags]:
+        """Label → which sentences have it."""
+        labels = sorted(self.table.labels)
+        of_sentence = _numbered(self.table.columns[LABEL], labels)
+        return {label: of_sentence == number for number, label in enumerate(labels)}
 
 
 def template_answers(
@@ -147,10 +162,9 @@ def template_parts(answers: TemplateAnswers) -> tuple[SliceResult, ...]:
     """What the model has right of each template, where the sentences stand beside rows of data."""
     if answers.before is None:
         return ()
-    template = np.array(answers.table.columns[TEMPLATE], object)
     found = []
-    for name in answers.templates:
-        here = template == name
+    for number, name in enumerate(answers.templates):
+        here = answers.template == number
         if here.any():
             right = share_of(int(answers.right[here].sum()), int(here.sum()))
             found.append(
@@ -173,17 +187,28 @@ def template_column(answers: TemplateAnswers, effects: Effects) -> tuple[ColumnA
     if answers.before is None:
         return ()
     labels = _labels(answers, effects)
-    names, group = np.unique(np.array(answers.table.columns[TEMPLATE], object), return_inverse=True)
-    wanted = np.array(answers.table.columns[LABEL], object)
-    accuracy = accuracy_by_group(answers.right, group)
-    constants = [wanted == label for label in labels]
-    constant = constant_answer(constants, list(map(writable, labels)), range(len(wanted)), group)
+    accuracy = accuracy_by_group(answers.right, answers.template)
     return (
         ColumnAccuracy(
-            column=OF_SENTENCES, values=len(names), pooled=accuracy.pooled, mean=accuracy.mean,
-            constant=constant,
+            column=OF_SENTENCES,
+            values=len(np.unique(answers.template)),
+            pooled=accuracy.pooled,
+            mean=accuracy.mean,
+            constant=_constant(answers, labels, np.arange(len(answers.right))),
         ),
-    )  # fmt: skip
+    )
+
+
+def _constant(
+    answers: TemplateAnswers, labels: Sequence[str], here: NDArray[np.int64]
+) -> ConstantAnswer | None:
+    """What the best constant answer scores on some sentences."""
+    nowhere = np.zeros(len(here), np.bool_)
+    flags = [
+        answers.wanted[label][here] if label in answers.wanted else nowhere for label in labels
+    ]
+    named = list(map(writable, labels))
+    return constant_answer(flags, named, np.arange(len(here)), answers.template[here])
 
 
 def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
@@ -259,23 +284,26 @@ def _record(
     gates: Gates,
     tolerance: float,
 ) -> RobustnessRecord:
-    template = np.array(answers.table.columns[TEMPLATE], object)
-    here = np.flatnonzero(np.isin(template, names))
+    places = {each: number for number, each in enumerate(answers.templates)}
+    here = np.flatnonzero(np.isin(answers.template, [places[each] for each in names]))
     right = answers.right[here]
-    group = np.unique(template[here], return_inverse=True)[1]
-    wanted = np.array(answers.table.columns[LABEL], object)[here]
-    constants = [wanted == label for label in labels]
     return record_of(
         sentence_robustness(right, answers.before),
         about=about,
         name=name,
         rules=len(names),
-        mean=accuracy_by_group(right, group).mean,
-        constant=constant_answer(constants, list(map(writable, labels)), range(len(here)), group),
+        mean=accuracy_by_group(right, answers.template[here]).mean,
+        constant=_constant(answers, labels, here),
         labels=len(labels),
         gates=gates,
         tolerance=tolerance,
     )
+
+
+def _numbered(column: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]:
+    """Of each cell of a column the place of its value among all values."""
+    places = {value: place for place, value in enumerate(values)}
+    return np.fromiter(map(places.__getitem__, column), np.int64, len(column))
 
 
 # ---------------------------------------------------------------- the grid
@@ -315,23 +343,22 @@ def filler_grid(answers: TemplateAnswers) -> FillerGrid | None:
     """Accuracy by the words in the slots and by template; None where no template has a slot."""
     table = answers.table
     names = list(answers.templates)
-    template = np.array([names.index(name) for name in table.columns[TEMPLATE]], np.int64)
     has = {each.name: each.slots for each in table.templates}
     rows = []
     for slot in dict.fromkeys(slot for slots in has.values() for slot in slots):
-        column = np.array(table.columns[slot], object)
-        there = np.isin(template, [names.index(name) for name in names if slot in has[name]])
-        for filler in dict.fromkeys(column[there].tolist()):
-            here = there & (column == filler)
-            total = np.bincount(template[here], minlength=len(names))
-            right = np.bincount(template[here & answers.right], minlength=len(names))
-            rows.append(
-                FillerRow(
-                    slot=slot,
-                    filler=filler,
-                    right=tuple(right.tolist()),
-                    total=tuple(total.tolist()),
-                )
-            )
+        fillers = list(dict.fromkeys(table.columns[slot]))
+        in_cell = _numbered(table.columns[slot], fillers) * len(names) + answers.template
+        there = np.array([slot in has[name] for name in names])[answers.template]
+        of_cells = (
+            np.bincount(in_cell[which], minlength=len(fillers) * len(names))
+            .reshape(len(fillers), len(names))
+            .tolist()
+            for which in (there & answers.right, there)
+        )
+        rows += [
+            FillerRow(slot=slot, filler=filler, right=tuple(right), total=tuple(total))
+            for filler, right, total in zip(fillers, *of_cells, strict=True)
+            if any(total)
+        ]
     rows.sort(key=lambda row: (sum(row.right) / sum(row.total), row.slot, row.filler))
     return FillerGrid(templates=tuple(names), rows=tuple(rows)) if rows else None

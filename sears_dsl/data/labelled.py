@@ -190,13 +190,14 @@ class LabelledRows:
     def digest(self) -> str:
         """SHA-256 of the rows and their labels, in hex."""
         found = hashlib.sha256()
+        line_of = json.JSONEncoder(sort_keys=True, ensure_ascii=False)  # made once: rows are many
         for number, whole in enumerate(self.rows):
             known = None if self.labels is None else self.labels[number]
             names = ",".join(self.columns_at(number))
             row = dict(whole)
             if self.image is not None:
                 row[self.image] = row[self.image].removeprefix(self.folder)
-            line = json.dumps([names, row, known], sort_keys=True, ensure_ascii=False)
+            line = line_of.encode([names, row, known])
             found.update(line.encode("utf-8", "surrogatepass") + b"\n")
         return found.hexdigest()
 

@@ -1,8 +1,8 @@
 """What is wrong with templates that only their sentences tell.
 
-In: a ruleset without errors. Out: `Diagnostic`s: what `members` finds, and sentences that two
-choices write (W621). Costs some tenths of a second for a million sentences, the most that a
-template may have.
+In: a ruleset without errors. Out: `Diagnostic`s: what `members` finds, sentences that two choices
+write (W621) and empty ones (W623). Costs some tenths of a second for a million sentences, the most
+that a template may have.
 """
 
 from __future__ import annotations
@@ -36,6 +36,13 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
                 "W621",
                 f"a template writes the same sentence twice: {repeated:,} of {len(sentences):,}",
                 help="each is generated once; take a slot that may be empty only once, or name it",
+            )
+            found.append(of_template(finding, template, ruleset))
+        if sentences.may_be_blank:
+            finding = Diagnostic(
+                "W623",
+                "a template writes an empty sentence",
+                help="write words around its slots, or let one slot always have a word",
             )
             found.append(of_template(finding, template, ruleset))
     return found

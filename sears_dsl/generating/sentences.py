@@ -106,6 +106,17 @@ class Sentences:
             _reads(text, 0, self._written(empty), {}) for empty in self._shapes
         )
 
+    @property
+    def may_be_blank(self) -> bool:
+        """Whether one of the sentences is no text, or white space alone."""
+        choices = (
+            [[part] if isinstance(part, str) else part.members for part in self._written(empty)]
+            for empty in self._shapes
+        )
+        return any(
+            all(any(not text.strip() for text in texts) for texts in each) for each in choices
+        )
+
     def members(self, numbers: Numbers) -> list[tuple[list[str], Numbers]]:
         """What stands in the slots of some sentences.
 

@@ -24,6 +24,7 @@ OnError = Literal["stop", "skip"]
 
 #: Stands for the answer to a text that the model refused and that is skipped; no label equals it.
 REFUSED = "(refused by the model)"
+_CONTENT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 class Answer(NamedTuple):
@@ -129,5 +130,5 @@ def row_key(row: Row) -> str:
         >>> row_key({"context": "He.", "question": "Who?"})
         '697f6fb8e7c0e878c5031a44b791c950'
     """
-    content = json.dumps(dict(row), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    content = _CONTENT.encode(dict(row))
     return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

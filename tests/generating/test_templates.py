@@ -198,6 +198,16 @@ def test_repeated_sentences_are_found_without_writing_them() -> None:
     assert f"{len(texts) - len(first)} of {len(texts)}" in finding.message
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("", ["W623"]), (" ", ["W623"]), ("{A?} {B?}", ["W623"]), ("{A?} {B}", []), (".", [])],
+)
+def test_a_template_that_may_write_nothing_is_told(text: str, code: list[str]) -> None:
+    sentences, ruleset = one(text, "set A = a\nset B = b\n")
+    assert [each.code for each in template_findings(ruleset)] == code
+    assert any(not each.strip() for each in sentences) is bool(code)
+
+
 @pytest.mark.parametrize("by", ["template", "sentence"])
 @pytest.mark.parametrize("seed", [0, 7])
 def test_few_sentences_are_the_first_of_more(by: str, seed: int) -> None:
