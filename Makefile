@@ -18,27 +18,24 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 help:  ## this list
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
+# pip would compile every file of every package, for minutes; this way the few that are imported are
+# compiled when they are, and once.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
-
-# pip compiles one file after another, for minutes. Some packages carry files of other Pythons, which
-# do not compile and which nobody imports.
-COMPILE := @$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib sears_dsl || true
+export PYTHONDONTWRITEBYTECODE :=
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sears needs Python 3.11 or later; say which with: make PYTHON=python3.11 …")'
 	$(PYTHON) -m venv $(VENV)
 
 $(READY): pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(INSTALL) -e '.[dev]'
-	$(COMPILE)
-	$(BIN)/sears warm-up
+	$(INSTALL) -e .
+	$(BIN)/sears warm-up & $(INSTALL) -e '.[dev]' && wait $$!
 	touch $@ $(DEMO)
 
 # Nothing of the tests and of the docs.
 $(DEMO): pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(INSTALL) -e '.[demo]'
-	$(COMPILE)
-	$(BIN)/sears warm-up
+	$(INSTALL) -e .
+	$(BIN)/sears warm-up & $(INSTALL) -e '.[demo]' && wait $$!
 	touch $@
 
 demo: $(DEMO)  ## shipped rulesets on 10,605 real sentences; rules that flip a model; what mends one
@@ -46,10 +43,7 @@ demo: $(DEMO)  ## shipped rulesets on 10,605 real sentences; rules that flip a m
 	$(BIN)/python -m demo.discovery
 	$(BIN)/python -m demo.negation
 
-# Tests start some hundred processes, which would each compile the package where Python is told to
-# write no bytecode.
 test: $(READY)  ## all tests
-	$(BIN)/python -m compileall -q sears_dsl
 	$(PYTEST)
 
 # A name that is no folder of tests lists them.

@@ -1,7 +1,8 @@
 """Discovery as people run it, on real translation models: processes, rounds, kills, time.
 
-The settings are the cheapest that still find something: few rows, a narrow beam, the paper's score
-alone. The run that others are held against takes as many threads as torch likes, the others one.
+The settings are the cheapest that still find something: few rows, a narrow beam, one scorer, few
+known rules. The run that others are held against takes as many threads as torch likes, the others
+one; those that nothing interrupts need no process of their own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import call
 
 pytestmark = pytest.mark.long
 
@@ -40,23 +42,25 @@ def folder(tmp_path: Path) -> Path:
 
 def filled(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
-    (folder / "reviews.py").write_text(MODEL, "utf-8")
+    (folder / "film_haters.py").write_text(MODEL, "utf-8")
     with (folder / "dev.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("text", "label"), *((text, "good") for text in SENTENCES)])
     return folder
 
 
-def started(
-    folder: Path, *more: str, model: str = "reviews:predict", one_thread: bool = True
-) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from sears_dsl.cli import main; main()", "discover",
-               "--model", model, "--data", "dev.csv", "--column", "text", "--label", "label",
-               "--scorer", "minilm", "--tau", "0.5", "--beam", "3", "--jobs", "1",
-               "--minimum-flips", "1", "--holdout", "0", "-o", "found.sear", *more]  # fmt: skip
+def command(*more: str, model: str = "film_haters:predict") -> list[str]:
+    return ["discover", "--model", model, "--data", "dev.csv", "--column", "text", "--label",
+            "label", "--no-known", "--known", "synonyms/reviews", "--scorer", "minilm",
+            "--tau", "0.5", "--beam", "3", "--jobs", "1", "--minimum-flips", "1",
+            "--holdout", "0", "-o", "found.sear", *more]  # fmt: skip
+
+
+def started(folder: Path, *more: str, one_thread: bool = True) -> subprocess.Popen[str]:
+    program = [sys.executable, "-c", "from sears_dsl.cli import main; main()", *command(*more)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     if not one_thread:
         del environment["OMP_NUM_THREADS"]
-    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, env=environment)
+    return subprocess.Popen(program, cwd=folder, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def ended(process: subprocess.Popen[str]) -> str:
@@ -64,10 +68,9 @@ def ended(process: subprocess.Popen[str]) -> str:
     return told
 
 
-def done(folder: Path, *more: str, one_thread: bool = True) -> dict[str, bytes]:
-    process = started(folder, *more, one_thread=one_thread)
-    told = ended(process)
-    assert process.returncode == 0, told
+def done(folder: Path, *more: str) -> dict[str, bytes]:
+    end = call(*command(*more), folder=folder)
+    assert end.returncode == 0, end.stderr
     return written(folder)
 
 
@@ -78,7 +81,11 @@ def written(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    found = done(filled(tmp_path_factory.mktemp("whole")), one_thread=False)
+    folder = filled(tmp_path_factory.mktemp("whole"))
+    process = started(folder, one_thread=False)
+    told = ended(process)
+    assert process.returncode == 0, told
+    found = written(folder)
     assert b"-> film" in found["found.sear"]
     return found
 
@@ -134,13 +141,12 @@ def test_predictions_made_elsewhere_take_as_many_rounds_as_the_docs_say(
     folder: Path, uninterrupted: dict[str, bytes]
 ) -> None:
     """Each start goes on with the paraphrases of the one before, unasked."""
-    rounds, told = 0, ""
+    rounds = 0
     while True:
-        process = started(folder, model="file:labels.csv")
-        told = ended(process)
-        if process.returncode == 0:
+        end = call(*command(model="file:labels.csv"), folder=folder)
+        if end.returncode == 0:
             break
-        assert "run your model over labels.inputs.jsonl" in told
+        assert "run your model over labels.inputs.jsonl" in end.stderr
         rounds += 1
         assert rounds <= 4
         lines = (folder / "labels.inputs.jsonl").read_text("utf-8").splitlines()
@@ -154,10 +160,9 @@ def test_predictions_made_elsewhere_take_as_many_rounds_as_the_docs_say(
 
 
 def test_a_time_budget_ends_a_slow_model_and_keeps_what_it_said(folder: Path) -> None:
-    process = started(folder, "--budget-seconds", "8", model="reviews:slow")
-    told = ended(process)
-    assert process.returncode == 0, told
-    assert "the time budget cut short: " in told
-    assert "what was found out is in found.sear.partial: --resume goes on" in told
-    assert "rows are right" in told
+    end = call(*command("--budget-seconds", "8", model="film_haters:slow"), folder=folder)
+    assert end.returncode == 0, end.stderr
+    assert "the time budget cut short: " in end.stderr
+    assert "what was found out is in found.sear.partial: --resume goes on" in end.stderr
+    assert "rows are right" in end.stderr
     assert (folder / "found.sear.partial" / "predictions.sqlite3").exists()
