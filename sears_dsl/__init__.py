@@ -16,8 +16,8 @@ from importlib import import_module
 TYPE_CHECKING = False  # `typing` alone takes most of what importing this takes
 if TYPE_CHECKING:
     from sears_dsl.api.applying import apply
-    from sears_dsl.api.auditing import AuditResult, audit
-    from sears_dsl.api.comparing import ComparisonResult, GridResult, compare
+    from sears_dsl.api.auditing import AuditResult, AuditsResult, audit
+    from sears_dsl.api.comparing import ComparisonResult, compare
     from sears_dsl.api.discovering import (
         AdversaryResult,
         DiscoveryResult,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from sears_dsl.api.folders import apply_folder, arrow_rewriter
     from sears_dsl.api.generating import GenerationResult, generate
+    from sears_dsl.api.grids import GridResult
     from sears_dsl.api.predicting import ErrorsResult, predict_errors
     from sears_dsl.api.repairing import RepairResult, augment, fix
     from sears_dsl.api.repairing_by_amount import AmountsResult, fix_by_amount
@@ -61,8 +62,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "sears_dsl.api.applying": ("apply",),
-    "sears_dsl.api.auditing": ("AuditResult", "audit"),
-    "sears_dsl.api.comparing": ("ComparisonResult", "GridResult", "compare"),
+    "sears_dsl.api.auditing": ("AuditResult", "AuditsResult", "audit"),
+    "sears_dsl.api.grids": ("GridResult",),
+    "sears_dsl.api.comparing": ("ComparisonResult", "compare"),
     "sears_dsl.api.discovering": (
         "AdversaryResult",
         "DiscoveryResult",
@@ -108,6 +110,7 @@ __all__ = [
     "AdversaryResult",
     "AmountsResult",
     "AuditResult",
+    "AuditsResult",
     "CacheError",
     "ComparisonResult",
     "CompileError",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from sears_dsl.api.given import (
     AnyOracle,
@@ -21,6 +21,7 @@ from sears_dsl.api.given import (
     tagger_of,
     used_label,
 )
+from sears_dsl.api.grids import GridResult
 from sears_dsl.api.results import Bars, RulesetsResult
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
@@ -147,10 +148,58 @@ class AuditResult(RulesetsResult):
         write_audit_files(self.document, Path(folder))
 
 
+class AuditsResult(GridResult):
+    """One audit of several models: a grid of models and rules, and the audit of each model.
+
+    Attributes:
+        document: the grid.
+        audits: by the names of the models.
+    """
+
+    def __init__(self, audits: Mapping[str, AuditResult]) -> None:
+        from sears_dsl.auditing.grid import grid
+
+        super().__init__(grid({name: each.document for name, each in audits.items()}))
+        self.audits = dict(audits)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every model passed its gates: where the command exits 0."""
+        return all(each.passed for each in self.audits.values())
+
+    def to_markdown(self) -> str:
+        """The grid for the page of a pull request, as `sears audit --summary` writes it."""
+        from sears_dsl.auditing.reports.grid_page import grid_markdown
+
+        return grid_markdown(self.document)
+
+    def save(self, folder: str | Path) -> None:
+        """Write what `sears audit -o` writes of several models: the grid, and a folder for each.
+
+        Args:
+            folder: where they go; it is made where it is not there.
+
+        Raises:
+            DataError: a file cannot be written.
+        """
+        from sears_dsl.auditing.reports.files import write_audits_files
+
+        documents = {name: each.document for name, each in self.audits.items()}
+        write_audits_files(documents, Path(folder))
+
+
 AnyAudit: TypeAlias = AuditResult | str | Path
 """An audit, the folder that `sears audit` wrote, or the audit.json in it."""
 
 
+@overload
+def audit(  # type: ignore[overload-overlap]
+    model: list[Any] | tuple[Any, ...] | Mapping[str, object],
+    data: object | None,
+    rules: AnyRules | object,
+    **options: Any,
+) -> AuditsResult: ...
+@overload
 def audit(
     model: object,
     data: object | None,
@@ -191,13 +240,55 @@ def audit(
     batch_size: int | None = None,
     tagger: Tagger | str | None = None,
     on_progress: OnProgress | None = None,
-) -> AuditResult:
+) -> AuditResult: ...
+def audit(  # type: ignore[misc]  # the options of several models are those of one
+    model: object,
+    data: object | None,
+    rules: AnyRules | object,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    also: Sequence[str] = (),
+    image: str | None = None,
+    choices: str | None = None,
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
+    max_flip_rate: float | str | None = None,
+    max_miss_rate: float | str | None = None,
+    max_rows_flipped: float | str | None = None,
+    gates: Sequence[str] = (),
+    tolerance: float | str | None = None,
+    draws: int = 1,
+    rates: str | Sequence[str] = (),
+    oracle: AnyOracle | None = None,
+    judge_by: Literal["rate", "evidence", "proof"] = "rate",
+    min_support: int = 20,
+    require_support: bool = False,
+    slices: Sequence[str] = (),
+    scorer: AnyScorer | None = AS_FOUND,
+    tau: float | None = None,
+    pivots: Sequence[str] = (),
+    device: str = "cpu",
+    jobs: int | None = None,
+    score_at_most: int = 100,
+    sure_from: float = 0.9,
+    examples: int = 10,
+    scope: Scope = "first",
+    unit: Unit | None = None,
+    seed: int = 0,
+    comparison: Comparison = "exact",
+    limit: int | None = None,
+    batch_size: int | None = None,
+    tagger: Tagger | str | None = None,
+    on_progress: OnProgress | None = None,
+) -> AuditResult | AuditsResult:
     """Measure what rules do to a model, and judge it.
 
     What `sears audit` does, with its defaults.
 
     Args:
-        model: as `discover` takes it.
+        model: as `discover` takes it; a list or a dictionary of models by name for an audit of each
+            and their grid, where rules, rows and scores are worked out once.
         data: labelled rows, as `discover` takes them; None for the sentences of the templates.
         rules: a ruleset, a rule file, a folder, the name of a shipped ruleset, a result that has
             rules, or several of these. The model is asked about the sentences of templates too.
@@ -250,6 +341,9 @@ def audit(
             is known.
         on_progress: told how far each stage is.
 
+    Returns:
+        Of one model its audit; of several the grid, with the audits in it.
+
     Raises:
         UsageError: arguments that mean nothing, or an extra that is not installed.
         RuleSyntaxError: rules with errors.
@@ -265,6 +359,10 @@ def audit(
         ...                     max_flip_rate="5%")
         >>> found.passed, found.rules[0].flips.rate
         (False, 1.0)
+        >>> both = sears.audit({"brittle": predict, "robust": lambda texts: ["good"] * len(texts)},
+        ...                    rows, sears.parse("movie -> film"), scorer=None)
+        >>> both.columns["rate"], both.audits["robust"].rules[0].flips.count
+        ([1.0, 0.0], 0)
     """
     need_audit()
     if scorer is not None:
@@ -284,6 +382,7 @@ def audit(
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
+    from sears_dsl.models.names import named_models
     from sears_dsl.vetting.oracle import open_oracle
 
     with in_python():
@@ -332,33 +431,36 @@ def audit(
         )
         show = shown(on_progress)
         show("loading the model", 0, None)
-        predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
+        several = named_models(model) if isinstance(model, list | tuple | Mapping) else None
+        models = {
+            name: predictor_of(each, batch_size=batch_size, comparison=comparison)
+            for name, each in ({"": model} if several is None else several).items()
+        }
         with scorer_of_audit(
             choice, own, folder=None, language=matcher.tagger.language, show=show, note=remark
         ) as measure:
-            document = audit_rules(
-                rulesets,
-                rows,
-                predictor,
-                matcher=matcher,
-                scorer=measure,
-                oracle=rejecting,
-                gates=demanded,
-                choices=AuditChoices(
-                    label=used_label(data, label), also=tuple(also), comparison=comparison,
-                    scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
-                    sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
-                    draws=draws, rates=read_rates(rates) if rates else (),
-                ),
-                columns=columns,
-                sentences=sentences,
-                on_stage=show,
+            chosen_so = AuditChoices(
+                label=used_label(data, label), also=tuple(also), comparison=comparison,
+                scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
+                sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
+                draws=draws, rates=read_rates(rates) if rates else (),
             )  # fmt: skip
+            audits = {
+                name: AuditResult(
+                    audit_rules(
+                        rulesets, rows, predictor, matcher=matcher, scorer=measure,
+                        oracle=rejecting, gates=demanded, choices=chosen_so, columns=columns,
+                        sentences=sentences, on_stage=show,
+                    ),
+                    rulesets,
+                )
+                for name, predictor in models.items()
+            }  # fmt: skip
         if measure is not None and recorded is not None and recorded.scorer != measure.identity:
             remark(recorded_otherwise(recorded, measure))
-        for sentence in predictor.remarks:
+        for sentence in (each for predictor in models.values() for each in predictor.remarks):
             remark(sentence)
-        return AuditResult(document, rulesets)
+        return audits[""] if several is None else AuditsResult(audits)
 
 
 def audit_document(given: object) -> AuditDocument:

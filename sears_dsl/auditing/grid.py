@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RateChange, compare
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
 from sears_dsl.auditing.shares import Share, told
+from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import holm_values, q_values
 
@@ -65,6 +66,7 @@ class GridModel:
     Attributes:
         name: by which its audit is told from the others.
         model: that was audited.
+        verdict: of its own audit, by the gates that were demanded.
         flipped: right rows that any rule flips, of those that any changes.
         accuracy: of the untouched rows; None where the data has no labels.
         worst: against the worst rule for each row; likewise.
@@ -74,6 +76,7 @@ class GridModel:
 
     name: str
     model: str
+    verdict: JudgementOutcome
     flipped: Share
     accuracy: Share | None
     worst: Share | None
@@ -190,7 +193,7 @@ def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
         models=models,
         rules=tuple(rules),
         worse=any(each.outcome == "worse" for each in contrasts.values()),
-        summary=tuple(_summary(models, rules)),
+        summary=(*_verdicts(audits), *_summary(models, rules)),
         confidences=tuple(_confidences(audits.values())),
     )
 
@@ -261,12 +264,21 @@ def _model(
     return GridModel(
         name=name,
         model=audit.model,
+        verdict=audit.verdict.outcome,
         flipped=whole.flipped,
         accuracy=None if whole.accuracy is None else whole.accuracy.before,
         worst=None if whole.accuracy is None else whole.accuracy.worst,
         accuracy_against_first=accuracy,
         worst_against_first=worst,
     )
+
+
+def _verdicts(audits: Mapping[str, AuditDocument]) -> Iterator[str]:
+    """What the gates say of each model, where any are set."""
+    for name, audit in audits.items():
+        verdict = audit.verdict
+        if verdict.outcome != "measured":
+            yield ": ".join((name, verdict.outcome, *filter(None, ["; ".join(verdict.reasons)])))
 
 
 def _summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:

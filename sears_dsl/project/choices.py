@@ -106,10 +106,30 @@ class _Choosing:
         return (isinstance(own, UseOfCommand) and getattr(own, field)) or getattr(use, field)
 
     def _model(self) -> Iterator[tuple[str, ProjectChoice]]:
+        given, defined = self.given.get("--model"), self.project.fields.models
+        if isinstance(given, list):
+            named = [name for name in given if _stands_for(name, defined)]
+            specs = {name: self._spec(name, defined[name]) for name in named}
+            found = [f"{name}={specs[name]}" if name in specs else name for name in given]
+            if named:
+                keys = ", ".join(self.project.key("models", name) for name in named)
+                yield "--model", ProjectChoice(found, keys)
+            return
         chosen = self._chosen("--model", "model", self.project.fields.models)
         if chosen is None:
             return
         name, model = chosen
+        key = self.project.key("models", name)
+        yield "--model", ProjectChoice(self._spec(name, model), f"{key}.spec")
+        for field in Model.model_fields:
+            value = getattr(model, field)
+            if field != "spec" and value is not None:
+                if field.endswith("_map") and (self.project.folder / value).is_file():
+                    value = _from_here(self.project, value)
+                yield _option(field), ProjectChoice(value, f"{key}.{field}")
+
+    def _spec(self, name: str, model: Model) -> str:
+        """What a model of the file stands for, where somebody agreed to it."""
         key = self.project.key("models", name)
         if not agreed(self.project, model):
             raise UsageError(
@@ -118,16 +138,7 @@ class _Choosing:
                 help="if it is yours: `sears trust` agrees to what the project file names; or name "
                 f"it by hand: --model {model.spec}",
             )
-        yield (
-            "--model",
-            ProjectChoice(_spec(self.project, model.spec, f"{key}.spec"), f"{key}.spec"),
-        )
-        for field in Model.model_fields:
-            value = getattr(model, field)
-            if field != "spec" and value is not None:
-                if field.endswith("_map") and (self.project.folder / value).is_file():
-                    value = _from_here(self.project, value)
-                yield _option(field), ProjectChoice(value, f"{key}.{field}")
+        return _spec(self.project, model.spec, f"{key}.spec")
 
     def _dataset(self, option: str, use: str) -> Iterator[tuple[str, ProjectChoice]]:
         chosen = self._chosen(option, use, self.project.fields.datasets)

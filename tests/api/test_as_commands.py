@@ -102,6 +102,21 @@ def test_audit_and_compare(folder: Path) -> None:
         assert Path("grid", name).read_bytes() == Path("grid again", name).read_bytes()
 
 
+def test_audit_of_several_models(folder: Path) -> None:
+    options = ("--max-flip-rate", "5%", "--scorer", "brittle_words:close")
+    run("audit", "rules.sear", *MODEL, "--model", "again=brittle_words:predict", *options,
+        "-o", "one", exits=1)  # fmt: skip
+    found = sears.audit(["brittle_words:predict", "again=brittle_words:predict"], "rows.csv",
+                        "rules.sear", label="label", max_flip_rate="5%",
+                        scorer="brittle_words:close")  # fmt: skip
+    found.save("other")
+    assert not found.passed
+    assert found.columns["audit"][:2] == ["brittle_words:predict", "again"]
+    files = ["comparison.json", "comparison.md", "comparison.html", "again/audit.json"]
+    for name in files:
+        assert Path("one", name).read_bytes() == Path("other", name).read_bytes()
+
+
 def test_score(folder: Path) -> None:
     Path("pairs.csv").write_text("original,rewrite\na movie,a film\na play,a show\n")
     run_options = ("pairs.csv", "--scorer", "brittle_words:close", "--tau", ".5", "-o", "one.csv")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from sears_dsl.auditing.grid import GridDocument
 from sears_dsl.cli.model.audit import audit_command, chosen_scoring
 from sears_dsl.cli.model.compare import compare_command
 from sears_dsl.discovery.parts import PartsChoice
@@ -220,6 +221,44 @@ def test_two_models_are_compared_on_the_same_rows(folder: Path) -> None:
 
 
 # ---------------------------------------------------------------- scored as when they were found
+
+
+def test_several_models_are_audited_at_once_and_have_a_grid(folder: Path) -> None:
+    """What each model is said to do is what an audit of it alone says."""
+    for name in ("predict", "better"):
+        assert audit("--max-flip-rate", "50%", model=name, output=name).exit_code == 0
+    together = audit("--model", "robust=brittle_films:better", "--max-flip-rate", "10%",
+                     "--summary", "told.md")  # fmt: skip
+    assert together.exit_code == 1, together.output
+    assert "brittle_films:predict: failed: " in together.stderr
+    assert "robust: passed" in together.stderr
+    written = GridDocument.model_validate_json(Path("out/comparison.json").read_bytes())
+    assert [each.name for each in written.models] == ["brittle_films:predict", "robust"]
+    assert [each.failures and each.failures.count for each in written.rules[0].cells] == [8, 0]
+    for place, alone in (("brittle_films-predict", "predict"), ("robust", "better")):
+        assert all(Path("out", place, file).is_file() for file in FILES)
+        both = found(folder, f"out/{place}"), found(folder, alone)
+        assert both[0]["rules"][0]["outcomes"] == both[1]["rules"][0]["outcomes"]
+        assert both[0]["model"] == both[1]["model"]
+    assert "robust: passed" in Path("told.md").read_text("utf-8")
+    assert not Path("out.partial").exists()
+    told = json.loads(audit("--model", "brittle_films:better", "--json").stdout)
+    assert told["format"] == "sears-grid"
+
+
+def test_of_several_models_those_that_answered_are_not_asked_again(folder: Path) -> None:
+    broken = audit("--model", "brittle_films:failing")
+    assert isinstance(broken.exception, ModelError)
+    assert not Path("out").exists()
+    asked = Path("asked.txt").read_text("utf-8").splitlines()
+    Path("room").touch()
+    assert audit("--model", "brittle_films:failing", "--resume").exit_code == 0
+    assert len(Path("asked.txt").read_text("utf-8").splitlines()) == len(asked) + 40
+
+
+def test_models_of_one_name_are_told(folder: Path) -> None:
+    with pytest.raises(UsageError, match="two models are called brittle_films:predict"):
+        raise audit("--model", "brittle_films:predict").exception or AssertionError
 
 
 def scored_as(*more: str, **manifest: object) -> tuple[PartsChoice, str]:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from sears_dsl.auditing.comparison import compare
 from sears_dsl.auditing.document import AuditDocument, write_audit
+from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.grid import GridDocument, grid
 from sears_dsl.auditing.reports.grid_page import grid_markdown, grid_page
 from sears_dsl.cli.model.compare import compare_command
@@ -86,6 +87,19 @@ def test_rules_that_all_models_share_are_told_from_those_of_one() -> None:
     assert found.summary[-1] == "every model fails at film"
     found = grid({"a": flipping(set()), "b": flipping(ALL), "c": flipping(set())})
     assert found.summary[-1] == "b alone fails at film"
+
+
+def test_what_the_gates_say_of_each_model_comes_first() -> None:
+    rows = rows_of("f" * 10 + "k" * 30)
+    failed, passed = (
+        audited(rows, rules=RULES, gates=Gates(flip_rate=limit)) for limit in (0.05, 0.9)
+    )
+    found = grid({"a": failed, "b": passed})
+    assert [each.verdict for each in found.models] == ["failed", "passed"]
+    assert found.summary[0].startswith("a: failed: ")
+    assert found.summary[1] == "b: passed"
+    assert "a: failed: " in grid_markdown(found)
+    assert '<span class="chip failed">failed</span>' in grid_page(found)
 
 
 def test_what_is_no_grid_is_told() -> None:

@@ -236,7 +236,7 @@ def test_a_pull_request_is_told_the_decision_and_what_failed(
     assert len({line.count(" | ") for line in lines if line.startswith("| `")}) == 1
     file = tmp_path / "summary.md"
     file.write_text("Before.\n")
-    add_summary(document, file)
+    add_summary(audit_summary(document), file)
     assert file.read_text() == "Before.\n" + told
 
 

@@ -114,6 +114,8 @@ def test_every_command_takes_what_it_needs(folder: Path) -> None:
     assert discover["model"] == "brittle_films:predict"
     assert discover["texts"] == ("more.txt",)
     rules = ("rules", "paper/sentiment")
+    several = taken("audit", "--model", "films", "--model", "x:predict")["model"]
+    assert list(several) == ["films=brittle_films:predict", "x:predict"]
     audit = taken("audit")
     assert (audit["rules"], audit["data"], audit["label"]) == (rules, "data/test.csv", "label")
     assert audit["columns"] == ("part",)

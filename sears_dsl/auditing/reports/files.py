@@ -6,20 +6,22 @@ milliseconds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 from sears_dsl.auditing.comparison import ComparisonDocument
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.failures.document import ErrorsDocument
-from sears_dsl.auditing.grid import GridDocument
+from sears_dsl.auditing.grid import GridDocument, grid
 from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
 from sears_dsl.auditing.reports.grid_page import grid_markdown, grid_page
 from sears_dsl.auditing.reports.junit import junit_xml
-from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary
+from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.errors import DataError
+from sears_dsl.models.names import folder_names
 from sears_dsl.runtime.documents import make_folder
 from sears_dsl.runtime.writing import write_atomically
 
@@ -39,8 +41,28 @@ def write_audit_files(document: AuditDocument, folder: Path) -> None:
     write_audit(document, folder / "audit.json")
 
 
-def add_summary(document: AuditDocument, file: Path) -> None:
-    """Put the summary for a pull request behind what a file holds; make it where there is none.
+def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> GridDocument:
+    """Write a folder for the audit of each model, and the grid of them beside these.
+
+    Args:
+        audits: by the names of the models.
+        folder: where all this goes.
+
+    Returns:
+        The grid.
+
+    Raises:
+        DataError: a folder cannot be made, or a file cannot be written.
+    """
+    several = grid(audits)
+    for name, document in zip(folder_names(list(audits)), audits.values(), strict=True):
+        write_audit_files(document, folder / name)
+    write_grid_files(several, folder)
+    return several
+
+
+def add_summary(text: str, file: Path) -> None:
+    """Put a summary for a pull request behind what a file holds; make it where there is none.
 
     Raises:
         DataError: the file cannot be read or written.
@@ -51,7 +73,7 @@ def add_summary(document: AuditDocument, file: Path) -> None:
         raise DataError(
             f"{file} could not be read: {error.strerror}", help="name another file: --summary"
         ) from error
-    write_atomically(file, before + audit_summary(document).encode("utf-8", "replace"))
+    write_atomically(file, before + text.encode("utf-8", "replace"))
 
 
 def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None:
@@ -64,13 +86,13 @@ def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None
     _write_three(folder, "comparison", page, text, comparison)
 
 
-def write_grid_files(grid: GridDocument, folder: Path) -> None:
+def write_grid_files(document: GridDocument, folder: Path) -> None:
     """Write ``comparison.html``, ``comparison.md`` and ``comparison.json`` of several audits.
 
     Raises:
         DataError: the folder cannot be made, or a file cannot be written.
     """
-    _write_three(folder, "comparison", grid_page(grid), grid_markdown(grid), grid)
+    _write_three(folder, "comparison", grid_page(document), grid_markdown(document), document)
 
 
 def write_errors_files(document: ErrorsDocument, folder: Path) -> None:

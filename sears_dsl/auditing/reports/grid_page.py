@@ -254,9 +254,17 @@ def _confidence_lines(document: GridDocument) -> Iterator[str]:
 
 
 def _models(models: Sequence[GridModel]) -> str:
-    heads = ("name", "model", ">accuracy", ">against the worst rule", ">rows flipped by any rule")
+    heads = (
+        "name",
+        "model",
+        "verdict",
+        ">accuracy",
+        ">against the worst rule",
+        ">rows flipped by any rule",
+    )
     rows = [
         f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
+        f"<td>{chip(each.verdict)}</td>"
         f'<td class="n">{_maybe(each.accuracy)}</td><td class="n">{_maybe(each.worst)}</td>'
         f'<td class="n">{rate_with_interval(each.flipped)}</td></tr>'
         for each in models

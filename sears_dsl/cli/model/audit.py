@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.discovery.parts import PartsChoice
+    from sears_dsl.effects.rule_effects import OnStage
     from sears_dsl.engine.matcher import Matcher
     from sears_dsl.generating.table import Generated
     from sears_dsl.language.ruleset import Ruleset
@@ -117,10 +118,10 @@ def audit_command(
     Each rule is applied by itself to every row; a flip is a row that the model has right before
     and wrong after. Rules that expect another answer are judged by that. A rule that can be tested
     on few rows is not judged; a gate of which nothing could be judged fails. The files of a folder
-    are one dataset; with --engine ray workers apply the rules, and the model is asked here.
+    are one dataset; with --engine ray workers apply the rules, and the model is asked here. Of
+    several models each has its audit, in a folder of its own, and all of them have a grid.
     """
     need_audit()
-    from sears_dsl.auditing.reports.files import add_summary, write_audit_files
     from sears_dsl.auditing.running import (
         audit_rules,
         compile_and_check,
@@ -135,6 +136,7 @@ def audit_command(
     from sears_dsl.vetting.oracle import open_oracle
 
     gates, note = _gates(options), noting(options)
+    models = _models(options)
     if options["scorer"] != "none":
         need_discovery()
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
@@ -178,30 +180,78 @@ def audit_command(
     ):
         if workers is not None and options["engine"] == "ray":
             matcher = _remote(matcher, rulesets, workers, options)
-        document = audit_rules(
-            rulesets,
-            asked.data,
-            asked.predictor,
-            matcher=matcher,
-            scorer=scorer,
-            oracle=oracle,
-            gates=gates,
-            choices=_choices(options, choice),
-            columns=columns,
-            sentences=sentences,
-            on_stage=show,
-        )
+        documents = {}
+        for number, (name, spec) in enumerate(models.items()):
+            documents[name] = audit_rules(
+                rulesets,
+                asked.data,
+                asked.load(spec) if number else asked.predictor,
+                matcher=matcher,
+                scorer=scorer,
+                oracle=oracle,
+                gates=gates,
+                choices=_choices(options, choice),
+                columns=columns,
+                sentences=sentences,
+                on_stage=show if len(models) == 1 else _stage_of(name, show),
+            )
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
             note(recorded_otherwise(recorded, scorer))
-        write_audit_files(document, output)
-        if summary is not None:
-            add_summary(document, summary)
-    if options["as_json"]:
-        echo_json(json.loads(document.model_dump_json()))
-    elif not options["quiet"]:
-        _print_audit(document, output)
-    if document.verdict.outcome in ("failed", "not judged"):
+        _write_and_print(documents, output, summary, options)
+    if any(each.verdict.outcome in ("failed", "not judged") for each in documents.values()):
         sys.exit(1)
+
+
+def _models(options: dict[str, Any]) -> dict[str, str]:
+    """The models by their names; the first is left as the one that the options name."""
+    from sears_dsl.models.names import named_models
+
+    given = options["model"]
+    if isinstance(given, str):
+        return {given: given}
+    models = {name: str(each) for name, each in named_models(given).items()}
+    options["model"] = next(iter(models.values()))
+    return models
+
+
+def _stage_of(name: str, show: OnStage) -> OnStage:
+    return lambda stage, done, total: show(f"{name}: {stage}", done, total)
+
+
+def _write_and_print(
+    documents: Mapping[str, AuditDocument],
+    output: Path,
+    summary: Path | None,
+    options: dict[str, Any],
+) -> None:
+    """The audit of one model, or the audits of several and their grid."""
+    from sears_dsl.auditing.reports.files import (
+        add_summary,
+        write_audit_files,
+        write_audits_files,
+    )
+    from sears_dsl.auditing.reports.grid_page import grid_markdown
+    from sears_dsl.auditing.reports.markdown import audit_summary
+    from sears_dsl.cli.model.compare import print_grid
+
+    document = next(iter(documents.values()))
+    grid = None
+    if len(documents) > 1:
+        grid = write_audits_files(documents, output)
+    else:
+        write_audit_files(document, output)
+    if summary is not None:
+        add_summary(audit_summary(document) if grid is None else grid_markdown(grid), summary)
+    if options["as_json"]:
+        echo_json(json.loads((document if grid is None else grid).model_dump_json()))
+    elif options["quiet"]:
+        return
+    elif grid is None:
+        _print_audit(document, output)
+    else:
+        print_grid(grid)
+        click.echo(f"written: {output}/comparison.html, comparison.md, comparison.json, and a "
+                   "folder for each model", err=True)  # fmt: skip
 
 
 def _remote(

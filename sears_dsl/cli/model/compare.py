@@ -63,7 +63,8 @@ def compare_command(
         if as_json:
             echo_json(json.loads(several.model_dump_json()))
         elif not quiet:
-            _print_grid(several, output)
+            print_grid(several)
+            _print_written(output)
         if fail_if_worse and several.worse:
             sys.exit(1)
         return
@@ -73,12 +74,13 @@ def compare_command(
     if as_json:
         echo_json(json.loads(comparison.model_dump_json()))
     elif not quiet:
-        _print_comparison(comparison, output)
+        _print_comparison(comparison)
+        _print_written(output)
     if fail_if_worse and comparison.worse:
         sys.exit(1)
 
 
-def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> None:
+def _print_comparison(comparison: ComparisonDocument) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -101,12 +103,10 @@ def _print_comparison(comparison: ComparisonDocument, output: Path | None) -> No
     out.print(table)
     for line in comparison.summary:
         out.print(Text(line))
-    if output is not None:
-        files = "comparison.html, comparison.md, comparison.json"
-        out.print(Text(f"written: {output}/{files}"))
 
 
-def _print_grid(grid: GridDocument, output: Path | None) -> None:
+def print_grid(grid: GridDocument) -> None:
+    """The failure rates, and what is certain about them."""
     from rich.table import Table
     from rich.text import Text
 
@@ -128,5 +128,8 @@ def _print_grid(grid: GridDocument, output: Path | None) -> None:
     out.print(table)
     for line in grid.summary:
         out.print(Text(line))
+
+
+def _print_written(output: Path | None) -> None:
     if output is not None:
-        out.print(Text(f"written: {output}/comparison.html, comparison.md, comparison.json"))
+        click.echo(f"written: {output}/comparison.html, comparison.md, comparison.json", err=True)

@@ -60,6 +60,19 @@ _MODELS = (
     "vote:SPEC,SPEC,SPEC."
 )
 _MODEL = click.option("--model", required=True, metavar="SPEC", help=_MODELS)
+
+
+def _one_or_several(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> str | tuple[str, ...]:
+    """One model by itself, as other commands have it."""
+    return value[0] if len(value) == 1 else value
+
+
+_MODEL_OR_SEVERAL = click.option(
+    "--model", required=True, multiple=True, metavar="SPEC", callback=_one_or_several,
+    help=f"{_MODELS} Repeatable, also as NAME=SPEC: an audit of each model and their grid.",
+)  # fmt: skip
 # Templates are vetted without rows and without a model.
 _OF_RULES = (
     click.option("--data", metavar="FILE", help="The labelled rows; templates need none."),
@@ -153,7 +166,7 @@ def scored_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of model and data, and of a score that it may leave out."""
     options = (
         _ROWS_OR_TEMPLATES,
-        _MODEL,
+        _MODEL_OR_SEVERAL,
         *_DATA,
         _SCORER_OR_NONE,
         *_SCORING,
@@ -172,12 +185,14 @@ class Asked:
         predictor: the model, remembering.
         tagger: tags the rows.
         run: where it keeps what it found out so far.
+        load: loads another model, of a specification, whose answers lie beside those of the first.
     """
 
     data: LabelledRows
     predictor: CachedPredictor
     tagger: Tagger
     run: UnfinishedRun
+    load: Callable[[str], CachedPredictor]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,19 +257,27 @@ def asking(
         with PredictionStore(run.folder / "predictions.sqlite3") as store:
             given = ("batch_size", "request_map", "response_map", "timeout", "retries",
                      "connections", "on_error", "inputs")  # fmt: skip
-            predictor = load_predictor(
-                options["model"],
-                store=store,
-                comparison=options["compare"],
-                announce=noting(options),
-                **{name: options[name] for name in given},
-            )
+            loaded: list[CachedPredictor] = []
+
+            def load(spec: str) -> CachedPredictor:
+                loaded.append(
+                    load_predictor(
+                        spec,
+                        store=store,
+                        comparison=options["compare"],
+                        announce=noting(options),
+                        **{name: options[name] for name in given},
+                    )
+                )
+                return loaded[-1]
+
+            predictor = load(options["model"])
             try:
                 tagger = load_tagger(options["tagger"])
-                yield Asked(data=data, predictor=predictor, tagger=tagger, run=run)
+                yield Asked(data=data, predictor=predictor, tagger=tagger, run=run, load=load)
             finally:
                 if not options["quiet"]:
-                    for remark in predictor.remarks:
+                    for remark in (remark for each in loaded for remark in each.remarks):
                         click.echo(remark, err=True)
 
 

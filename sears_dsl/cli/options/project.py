@@ -77,7 +77,9 @@ class ProjectCommand(click.Command):
             if name in given and name in chosen and name in options:
                 ctx.params[options[name].name or ""] = chosen[name].value
         if "--model" in chosen:
-            _find_modules_of(project, chosen["--model"].value)
+            several = chosen["--model"].value
+            for spec in several if isinstance(several, list) else [several]:
+                _find_modules_of(project, spec.rpartition("=")[2])
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -95,6 +97,8 @@ def _given(
         name = parameter.name or ""
         value = values.get(name)
         if isinstance(parameter, click.Option):
+            if name == "model" and isinstance(value, list) and len(value) == 1:
+                value = value[0]
             given[max(parameter.opts, key=len)] = value
         elif name in _RULES and isinstance(value, str):
             given["rules"] = (value,)
