@@ -20,6 +20,7 @@ from typing import TypeAlias, overload
 import numpy as np
 
 from sears_dsl.engine.compile.program import Program
+from sears_dsl.engine.few_matches import FewMatches
 from sears_dsl.engine.match.search import Protected, search
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
@@ -139,6 +140,7 @@ def chain_rows(
     prepare: Prepare,
     program: Program,
     rendering: Rendering,
+    few_matches: FewMatches,
     rules: int,
     scope: Scope,
     protected: Protected | None,
@@ -154,6 +156,7 @@ def chain_rows(
         prepare: tokenizes the texts that a rule may match.
         program: the rules, for the search.
         rendering: the rules, for what their matches become.
+        few_matches: the same, for few matches.
         rules: how many there are.
         scope: rewrite the first instance of a rule in a text, or all.
         protected: for each row spans of characters that stay as they are.
@@ -173,6 +176,7 @@ def chain_rows(
             prepare=prepare,
             program=program,
             rendering=rendering,
+            few_matches=few_matches,
             rules=rules,
             scope=scope,
             jobs=jobs,
@@ -191,6 +195,7 @@ def _round(
     prepare: Prepare,
     program: Program,
     rendering: Rendering,
+    few_matches: FewMatches,
     rules: int,
     scope: Scope,
     jobs: int,
@@ -209,19 +214,21 @@ def _round(
             # The next rule of each row that has not changed yet.
             heads = np.concatenate([[True], left.rows[1:] != left.rows[:-1]])
             is_first = left.rules == left.rules[heads][np.cumsum(heads) - 1]
-            done = rendering.rewrites(
-                tokens,
-                left.select(is_first),
-                protected=protected,
-                unrenderable=unrenderable,
-                extent=scope,
-                drawing=drawing,
-            )
-            changed = [
-                rewrite.row
-                for rewrite in done.rewrites(0, len(done))
-                if rows[rewrite.row].take(rewrite)
-            ]
+            firsts = left.select(is_first)
+            done = None
+            if not any(protected):
+                done = few_matches.rewrites(tokens, firsts, unrenderable)
+            if done is None:
+                columns = rendering.rewrites(
+                    tokens,
+                    firsts,
+                    protected=protected,
+                    unrenderable=unrenderable,
+                    extent=scope,
+                    drawing=drawing,
+                )
+                done = columns.rewrites(0, len(columns))
+            changed = [rewrite.row for rewrite in done if rows[rewrite.row].take(rewrite)]
             taken += [rows[row] for row in changed]
             left = left.select(~is_first & ~np.isin(left.rows, changed))
     return [row for row in taken if row.next_rule < rules]

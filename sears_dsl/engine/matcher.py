@@ -23,13 +23,14 @@ from sears_dsl.engine.chain import ChainedRows, chain_rows
 from sears_dsl.engine.compile.diagnostics import compiler_findings, inflects
 from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, Finder, Prefilter
 from sears_dsl.engine.compile.program import build_program
+from sears_dsl.engine.few_matches import FewMatches
 from sears_dsl.engine.match.search import Extent, Protected, search
-from sears_dsl.engine.matches import Binding, Matches, Scope, Unit
+from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.needs import noise_identity, sources_for, unit_of
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
-from sears_dsl.engine.rewrite.columns import RewriteColumns
+from sears_dsl.engine.rewrite.columns import RewriteColumns, merged
 from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
@@ -126,6 +127,7 @@ class Matcher:
         if findings:
             raise RuleSyntaxError(findings)
         self.rendering = Rendering(scoped, self.program, self._split)
+        self._few_matches = FewMatches(self.rendering)
 
     # ------------------------------------------------------------ what it is
 
@@ -342,11 +344,17 @@ class Matcher:
         drawing: Drawing,
     ) -> Rewrites:
         """Every rule by itself on every unit."""
-        parts: list[RewriteColumns] = []
+        parts: list[Sequence[Rewrite] | RewriteColumns] = []
         unrenderable: Counter[int] = Counter()
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
             spans = None if protected is None else [protected[row] for row in rows]
             matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
+            few = None
+            if spans is None or not any(spans):
+                few = self._few_matches.rewrites(tokens, matches, unrenderable)
+            if few is not None:
+                parts.append([one._replace(row=rows[one.row]) for one in few])
+                continue
             done = self.rendering.rewrites(
                 tokens,
                 matches,
@@ -356,7 +364,7 @@ class Matcher:
                 drawing=drawing,
             )
             parts.append(replace(done, rows=np.array(rows, np.int32)[done.rows]))
-        return Rewrites(RewriteColumns.merged(parts), rule_ids=self._ids, unrenderable=unrenderable)
+        return Rewrites(merged(parts), rule_ids=self._ids, unrenderable=unrenderable)
 
     def chain(
         self,
@@ -438,6 +446,7 @@ class Matcher:
             prepare=partial(self.prepare, again=True),
             program=self.program,
             rendering=self.rendering,
+            few_matches=self._few_matches,
             rules=len(self.rules),
             scope=scope,
             protected=protected,
@@ -456,15 +465,16 @@ class Matcher:
             The rows, and their tokens, for rows that need tags and for those that do not. Rows
             that no rule can match are left out.
         """
-        if prefilter:
-            with self._alone:
-                # A few rows are searched sooner than their tokens are found.
-                finder = self._finder() if len(texts) > _FEW_ROWS else None
-                tiers = self._prefilter.tiers(texts, finder=finder)
+        if not prefilter:
+            tiers = [TAGS if self.needs_tags else TOKENS] * len(texts)
+        elif len(texts) <= _FEW_ROWS:
+            # Their text is searched sooner than their tokens are found.
+            tiers = list(map(self._prefilter.tier, texts))
         else:
-            tiers = np.full(len(texts), TAGS if self.needs_tags else TOKENS, np.uint8)
+            with self._alone:
+                tiers = self._prefilter.tiers(texts, finder=self._finder()).tolist()
         for tier in (TOKENS, TAGS):
-            rows: list[int] = np.flatnonzero(tiers == tier).tolist()
+            rows = [row for row, needed in enumerate(tiers) if needed == tier]
             if rows:
                 chosen = texts if len(rows) == len(texts) else [texts[row] for row in rows]
                 with self._alone:

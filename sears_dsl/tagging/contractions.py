@@ -111,7 +111,7 @@ def separated(tokens: Tokens) -> Tokens:
         ...     Tokens.from_rows(["I CAN'T"], [row])).row(0)]
         [('I', 'PRP'), ('CA', 'MD'), ("N'T", 'RB')]
     """
-    if not any(map(_PARTS.__contains__, tokens.types.words)):
+    if not tokens.types.has_word(_PARTS):
         return tokens
     cut = [_PARTS.get(text) for text in tokens.types.texts()]
     types = {kind: number for number, kind in enumerate(tokens.types)}

@@ -12,7 +12,7 @@ Costs 12 bytes a token, plus the distinct words and 8 bytes a triple.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, overload
 
@@ -33,6 +33,15 @@ class TokenType(NamedTuple):
     fine: str
 
 
+class _Parts(NamedTuple):
+    """See the attributes of `TokenTypes`."""
+
+    words: Sequence[str]
+    word_of: Int32Array
+    pairs: Sequence[tuple[str, str]]
+    pair_of: Int32Array
+
+
 class TokenTypes(Sequence[TokenType]):
     """Distinct tokens, as places in a list of words and in a list of pairs of tags.
 
@@ -49,7 +58,7 @@ class TokenTypes(Sequence[TokenType]):
         ('VBZ', ['It', 'is'])
     """
 
-    __slots__ = ("_made", "pair_of", "pairs", "place_of", "word_of", "words")
+    __slots__ = ("_made", "_parts", "place_of")
 
     def __init__(
         self,
@@ -59,39 +68,76 @@ class TokenTypes(Sequence[TokenType]):
         pair_of: Int32Array,
         place_of: Mapping[str, int] = _NO_PLACES,
     ) -> None:
-        self.words, self.word_of, self.place_of = words, word_of, place_of
-        self.pairs, self.pair_of = pairs, pair_of
-        self._made: dict[int, TokenType] = {}
+        self._parts: _Parts | None = _Parts(words, word_of, pairs, pair_of)
+        self._made: Sequence[TokenType] | None = None
+        self.place_of = place_of
 
     @classmethod
-    def of(cls, triples: Iterable[tuple[str, str, str]]) -> TokenTypes:
+    def of(cls, triples: Iterable[TokenType]) -> TokenTypes:
         """Triples, each of which is there once."""
-        words: list[str] = []
-        pairs: list[tuple[str, str]] = []
-        for text, coarse, fine in triples:
-            words.append(text)
-            pairs.append((coarse, fine))
-        places = np.arange(len(words), dtype=np.int32)
-        return cls(words, places, pairs, places)
+        types = cls.__new__(cls)
+        types._parts, types._made, types.place_of = None, list(triples), _NO_PLACES
+        return types
+
+    @property
+    def words(self) -> Sequence[str]:
+        """See the class."""
+        return self._taken_apart().words
+
+    @property
+    def word_of(self) -> Int32Array:
+        """See the class."""
+        return self._taken_apart().word_of
+
+    @property
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        """See the class."""
+        return self._taken_apart().pairs
+
+    @property
+    def pair_of(self) -> Int32Array:
+        """See the class."""
+        return self._taken_apart().pair_of
+
+    def _taken_apart(self) -> _Parts:
+        if self._parts is None:
+            made = self.members()
+            places = np.arange(len(made), dtype=np.int32)
+            words, pairs = [text for text, _, _ in made], [each[1:] for each in made]
+            self._parts = _Parts(words, places, pairs, places)
+        return self._parts
+
+    def members(self) -> Sequence[TokenType]:
+        """All of them as objects, made once."""
+        if self._made is None:
+            self._made = list(map(TokenType, *self.columns()))
+        return self._made
 
     def __len__(self) -> int:
-        return len(self.word_of)
+        return len(self._made) if self._parts is None and self._made else len(self.word_of)
 
     @overload
     def __getitem__(self, index: int) -> TokenType: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[TokenType]: ...
     def __getitem__(self, index: int | slice) -> TokenType | Sequence[TokenType]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        made = self._made.get(index)
-        if made is None:
-            text, tags = self.words[self.word_of[index]], self.pairs[self.pair_of[index]]
-            made = self._made[index] = TokenType(text, *tags)
-        return made
+        if isinstance(index, slice) or self._made is not None:
+            return self.members()[index]
+        text, tags = self.words[self.word_of[index]], self.pairs[self.pair_of[index]]
+        return TokenType(text, *tags)
 
     def __iter__(self) -> Iterator[TokenType]:
-        return map(TokenType, *self.columns())
+        return map(TokenType, *self.columns()) if self._made is None else iter(self._made)
+
+    def triples(self) -> Iterable[tuple[str, str, str]]:
+        """All of them as plain tuples, which are sooner made than objects."""
+        return zip(*self.columns(), strict=True) if self._made is None else self._made
+
+    def has_word(self, among: Container[str]) -> bool:
+        """Whether any has a text that is among these."""
+        if self._made is None:
+            return any(map(among.__contains__, self.words))
+        return any(text in among for text, _, _ in self._made)
 
     def texts(self) -> list[str]:
         """The text of each type."""

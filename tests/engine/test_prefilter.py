@@ -25,7 +25,10 @@ known_tagger = cache(load_tagger)
 def tiers(written: str, *rows: str) -> list[int]:
     ruleset = parse(written)
     program, _ = build_program([(ruleset.rules, ruleset)], TAGGER.split)
-    return Prefilter(program, [False] * len(ruleset.rules)).tiers(rows).tolist()
+    prefilter = Prefilter(program, [False] * len(ruleset.rules))
+    found: list[int] = prefilter.tiers(rows).tolist()
+    assert [prefilter.tier(row) for row in rows] == found
+    return found
 
 
 def test_a_row_is_prepared_as_far_as_its_words_ask_for() -> None:
@@ -72,7 +75,9 @@ def test_casing_hides_no_word(literal: str, row: str) -> None:
     rule = Rule((Element(Literal(literal)),), (Text("x"),))
     scope = Ruleset((rule,), options=Options(case="ignore"))
     program, _ = build_program([((rule,), scope)], lambda word: (word,))
-    found = Prefilter(program, [False]).tiers(["a", row, "İ b", row + "\n"]).tolist()
+    prefilter = Prefilter(program, [False])
+    found = prefilter.tiers(["a", row, "İ b", row + "\n"]).tolist()
+    assert prefilter.tier(row) == found[1]
     assert found[1] == found[3] == TOKENS
     assert found[0] == NOTHING
 
@@ -89,8 +94,10 @@ def test_a_row_that_contains_a_matching_token_is_never_left_out(
     matches = token.lower() == word.lower() if ignore else token == word
     rule = Rule((Element(Literal(word, quoted=True, ignore_case=ignore)),), (Text("x"),))
     program, _ = build_program([((rule,), Ruleset((rule,)))], lambda text: (text,))
-    tier = Prefilter(program, [False]).tiers([before + token + after])[0]
+    prefilter = Prefilter(program, [False])
+    tier = prefilter.tiers([before + token + after])[0]
     assert tier == TOKENS or not matches
+    assert prefilter.tier(before + token + after) == tier
 
 
 def test_inflections_need_tags_where_their_words_are() -> None:

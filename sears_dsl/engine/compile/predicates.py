@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from functools import cache
+from itertools import chain, repeat, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -284,11 +285,33 @@ class Predicates:
         if symbols is None:
             symbols = np.arange(len(self.keys), dtype=np.int32)
         group_of, batch = self._batch(types).grouped()
+        simple = batch.simple(np.fromiter(self._regex_of, np.int32, len(self._regex_of)))
+        return Satisfied(group_of, *self._decided(simple, symbols))
+
+    def told(self, token: TokenType) -> tuple[int, ...]:
+        """The simple predicates that hold of one token: what tells which of the others do."""
+        found = [numbers.get(_value(name, token), -1) for name, numbers in self._values.items()]
+        regexes = self._regexes.matching(token.text)
+        return (*found, *map(list(self._regex_of).__getitem__, regexes)) if regexes else (*found,)
+
+    def decided(
+        self, told: Sequence[tuple[int, ...]], symbols: Int32Array
+    ) -> tuple[Int32Array, Int32Array]:
+        """All predicates that hold where these do, as `Satisfied.offsets` and ``ids``.
+
+        Args:
+            told: of each token.
+            symbols: see `satisfied`.
+        """
+        simple = np.array(list(zip_longest(*told, fillvalue=-1)), np.int32)
+        return self._decided(np.ascontiguousarray(simple.reshape(-1, len(told)).T), symbols)
+
+    def _decided(self, simple: Int32Array, symbols: Int32Array) -> tuple[Int32Array, Int32Array]:
         if self._composites is None or len(self._composites.least) < len(self.keys):
             self._composites = _Composites.of(self.keys)
-        expect(batch.count * len(self._composites.ids) // 20)
-        simple = batch.simple(np.fromiter(self._regex_of, np.int32, len(self._regex_of)))
-        return Satisfied(group_of, *_decide(simple, self._composites, symbols))
+        expect(len(simple) * len(self._composites.ids) // 20)
+        decided: tuple[Int32Array, Int32Array] = _decide(simple, self._composites, symbols)
+        return decided
 
     def holds(self, number: int, token: TokenType) -> bool:
         """Whether one token satisfies one predicate; for single questions, not for batches."""
@@ -406,15 +429,35 @@ def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[str],
     if kind == "lower":
         return map(str.lower, types.words), types.word_of
     if kind == "lemma":
-        from sears_dsl.tagging.inflection import lemma  # noqa: PLC0415 - loads word tables
-
         texts, _, fine = types.columns()
-        return map(lemma, texts, fine), None
+        return map(_lemma(), texts, fine), None
     if kind == "fine":
         return (fine for _, fine in types.pairs), types.pair_of
     if tagset == "ud2":
         return (coarse for coarse, _ in types.pairs), types.pair_of
     return (coarse_of(*pair, "sears2018") for pair in types.pairs), types.pair_of
+
+
+@cache
+def _lemma() -> Callable[[str, str], str]:
+    """What gives lemmas."""
+    from sears_dsl.tagging.inflection import lemma  # noqa: PLC0415 - loads word tables
+
+    return lemma
+
+
+def _value(name: tuple[str, str], token: TokenType) -> str:
+    """What a kind of predicate looks at in one token."""
+    kind, tagset = name
+    if kind == "text":
+        return token.text
+    if kind == "lower":
+        return token.text.lower()
+    if kind == "lemma":
+        return _lemma()(token.text, token.fine)
+    if kind == "fine":
+        return token.fine
+    return token.coarse if tagset == "ud2" else coarse_of(token.coarse, token.fine, "sears2018")
 
 
 def _by_words(numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:

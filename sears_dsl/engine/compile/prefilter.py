@@ -36,6 +36,8 @@ _FINAL_SIGMA, _SIGMA = "ς", "σ"
 # Halves of characters, which the scanner cannot read.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
+# So many words are looked for in one text one after another.
+_FEW_WORDS = 8
 
 Words: TypeAlias = frozenset[str]
 Finder: TypeAlias = Callable[[Callable[[str], bool]], Callable[[Sequence[str]], NDArray[np.bool_]]]
@@ -69,6 +71,12 @@ class Prefilter:
             for tier in (TOKENS, TAGS)
             if tier > open_tier and words[tier]
         }
+
+    def tier(self, text: str) -> int:
+        """What `tiers` says of one row, without its arrays."""
+        folded = fold(text)
+        asked = (tier for tier, scanner in self._scanners.items() if scanner.occurs(folded))
+        return max(asked, default=self.least)
 
     def tiers(self, texts: Sequence[str], *, finder: Finder | None = None) -> NDArray[np.uint8]:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
@@ -118,12 +126,22 @@ class _Scanner:
 
     def places(self, joined: str) -> NDArray[np.int64]:
         """Where words are found; one place at least in each chunk that contains a word."""
-        try:
-            hits = self._automaton.find_matches_as_indexes(joined)
-        except UnicodeEncodeError:
-            readable = _SURROGATE.sub(_REPLACEMENT, joined)
-            hits = self._automaton.find_matches_as_indexes(readable)
+        hits = self._hits(joined)
         return np.fromiter((start for _, start, _ in hits), np.int64, len(hits))
+
+    def occurs(self, folded: str) -> bool:
+        """Whether one of the words is in a text, which is folded."""
+        if len(self._words) <= _FEW_WORDS:
+            return any(word in folded for word in self._words)
+        return bool(self._hits(folded))
+
+    def _hits(self, folded: str) -> list[tuple[int, int, int]]:
+        """Word, start and end of each place where one is found."""
+        try:
+            return self._automaton.find_matches_as_indexes(folded)
+        except UnicodeEncodeError:
+            readable = _SURROGATE.sub(_REPLACEMENT, folded)
+            return self._automaton.find_matches_as_indexes(readable)
 
 
 def fold(text: str) -> str:

@@ -10,9 +10,9 @@ Threads may share one once all regexes are added.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,18 +29,6 @@ class RegexError(ValueError):
     """A regex that RE2 does not know; the message says why."""
 
 
-class _Together(NamedTuple):
-    """Regexes that are matched in one pass.
-
-    Attributes:
-        regexes: the set of RE2, with `_EVERYTHING` at its end; None where it would be too large.
-        numbers: the number of each.
-    """
-
-    regexes: Any
-    numbers: tuple[int, ...]
-
-
 class Regexes:
     r"""Regexes, numbered in the order in which they are added.
 
@@ -55,7 +43,7 @@ class Regexes:
     def __init__(self) -> None:
         self._written: list[tuple[str, bool]] = []
         self._compiled: list[Any] = []
-        self._together: list[_Together] | None = None
+        self._together: Any = None  # the set of all; where it would be too large, False
         self._alone = threading.Lock()
         self._forget()
 
@@ -71,7 +59,7 @@ class Regexes:
         import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - most rulesets have no regex
 
         try:
-            compiled = re2.compile(pattern, _options(ignore_case))
+            compiled = re2.compile(pattern, _options(ignore_case=ignore_case))
         except re2.error as error:
             reason = error.args[0]
             told = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
@@ -94,51 +82,54 @@ class Regexes:
                 new = list(distinct)
             answers = np.zeros((len(new), len(self)), np.bool_)
             for place, text in enumerate(new):
-                answers[place, list(self._matching(text))] = True
+                answers[place, self._matching(text)] = True
             self._rows.update(zip(new, count(len(self._known)), strict=False))
             self._known.extend(answers)
             chosen = np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
             matched: NDArray[np.bool_] = self._known.array[chosen]
             return matched
 
+    def matching(self, text: str) -> tuple[int, ...]:
+        """The numbers of the regexes that match all of one text."""
+        if not self._compiled:
+            return ()
+        with self._alone:
+            return tuple(self._matching(text))
+
     def _forget(self) -> None:
         self._rows: dict[str, int] = {}
         self._known = Growing(np.zeros((0, len(self)), np.bool_))
 
-    def _matching(self, text: str) -> Iterator[int]:
+    def _matching(self, text: str) -> list[int]:
         """The numbers of the regexes that match a text."""
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                return []
         if self._together is None:
-            self._together = list(self._sets())
-        for regexes, numbers in self._together:
-            found = () if regexes is None else regexes.Match(text) or ()
-            everything = len(numbers)
-            if everything in found:
-                yield from (numbers[place] for place in found if place != everything)
-            else:
-                compiled = self._compiled
-                yield from (n for n in numbers if compiled[n].fullmatch(text) is not None)
+            self._together = self._set()
+        found = (self._together and self._together.Match(text)) or ()
+        everything = len(self)
+        if everything in found:
+            return [number for number in found if number != everything]
+        return [n for n, each in enumerate(self._compiled) if each.fullmatch(text) is not None]
 
-    def _sets(self) -> Iterator[_Together]:
+    def _set(self) -> Any:
         import re2  # noqa: PLC0415 - see above
 
-        for ignore_case in (False, True):
-            numbers = [n for n, (_, ignored) in enumerate(self._written) if ignored == ignore_case]
-            if numbers:
-                regexes = re2.Set.FullMatchSet(_options(ignore_case))
-                for pattern in [*(self._written[number][0] for number in numbers), _EVERYTHING]:
-                    regexes.Add(pattern)
-                try:
-                    regexes.Compile()
-                except re2.error:
-                    regexes = None
-                yield _Together(regexes, tuple(numbers))
+        regexes = re2.Set.FullMatchSet(_options(ignore_case=False))
+        for pattern, ignore_case in self._written:
+            regexes.Add(f"(?i){pattern}" if ignore_case else pattern)
+        regexes.Add(_EVERYTHING)
+        try:
+            regexes.Compile()
+        except re2.error:
+            return False
+        return regexes
 
 
-def _options(ignore_case: bool) -> Any:
+def _options(*, ignore_case: bool) -> Any:
     import re2  # noqa: PLC0415 - see above
 
     options = re2.Options()

@@ -25,10 +25,13 @@ from sears_dsl.tagging.tokens import TokenTypes
 
 # So many types are remembered; a batch may go beyond it.
 _MOST_TYPES = 100_000
+# So many types of a batch are looked up one by one: those of a few rows.
+_FEW_TYPES = 200
 # Classes times words of symbols, 64 to a word: 64 MiB.
 _MOST_WORDS = 1 << 23
 # Pairs of classes that a thread remembers, and the numbers that it keeps about them.
 _PAIRS = 1 << 17
+_FEWEST_PAIRS = 1 << 12  # what one row began is there for the next one
 _ARENA = 1 << 22
 # With more edges under the root (rules that were mined) types satisfy few symbols: those are asked.
 _MOST_ROOT_EDGES = 1 << 14
@@ -67,17 +70,41 @@ class TokenClasses:
     def of(self, types: TokenTypes) -> tuple[Classes, HeadsPool]:
         """The classes of the types of a batch, and what is remembered of pairs of them."""
         with self._alone:
-            if self._is_quick:
+            if len(types) <= _FEW_TYPES:
+                numbers = self._of_few(types)
+            elif self._is_quick:
                 numbers = np.full(len(types), -1, np.int32)
             else:
-                numbers = self._known.numbers(types)
-            if numbers.min(initial=0) < 0:
+                found = map(self._known.class_of.get, types.triples(), repeat(-1))
+                numbers = np.fromiter(found, np.int32, len(types))
+            if numbers is None or numbers.min(initial=0) < 0:
                 numbers = self._learn(types, numbers)
-            known = self._known
-            return Classes(numbers, *(column.array for column in known.columns)), known.heads
+            return Classes(numbers, *self._known.arrays()), self._known.heads
 
-    def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
-        """The class of each type of a batch, of which some (-1) are new."""
+    def _of_few(self, types: TokenTypes) -> Int32Array | None:
+        """The classes of few types; None where there is no room for new ones."""
+        known = self._known
+        triples = types.members()
+        numbers = list(map(known.class_of.get, triples))
+        new = [place for place, number in enumerate(numbers) if number is None]
+        if not new:
+            return np.array(numbers, np.int32)
+        if len(known.class_of) + len(new) > self._most_types or known.is_full(len(new)):
+            return None
+        told = [self._predicates.told(triples[place]) for place in new]
+        unseen = {each: None for each in told if each not in known.class_of_told}
+        if unseen:
+            offsets, ids = self._predicates.decided(list(unseen), self._symbols)
+            classes = known.add(offsets, ids, self._rules).tolist()
+            known.class_of_told.update(zip(unseen, classes, strict=True))
+        for place, each in zip(new, told, strict=True):
+            numbers[place] = known.class_of[triples[place]] = known.class_of_told[each]
+        return np.array(numbers, np.int32)
+
+    def _learn(self, types: TokenTypes, numbers: Int32Array | None) -> Int32Array:
+        """The class of each type of a batch, of which some (-1), or all (None), are new."""
+        if numbers is None:
+            numbers = np.full(len(types), -1, np.int32)
         new = np.flatnonzero(numbers < 0)
         if len(self._known.class_of) + len(new) > self._most_types:
             self._known = _Known(self._words)
@@ -87,13 +114,13 @@ class TokenClasses:
         expect(len(ids))
         if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
             self._known = _Known(self._words)
-            return self._learn(types, np.full(len(types), -1, np.int32))
+            return self._learn(types, None)
         if self._known.is_full(len(offsets) - 1):  # of this batch alone
             self._known = _Known(0)
         of_group = self._known.add(offsets, ids, self._rules)
-        if not self._is_quick:
-            triples = zip(*unseen.columns(), strict=True)
-            self._known.class_of.update(zip(triples, of_group[group_of].tolist(), strict=True))
+        if len(types) <= _FEW_TYPES or not self._is_quick:
+            classes = of_group[group_of].tolist()
+            self._known.class_of.update(zip(unseen.triples(), classes, strict=True))
         numbers[new] = of_group[group_of]
         return numbers
 
@@ -103,8 +130,11 @@ class _Known:
 
     def __init__(self, words: int) -> None:
         self.class_of: dict[tuple[str, str, str], int] = {}
+        # By what simple tests say of them, for few new types at a time.
+        self.class_of_told: dict[tuple[int, ...], int] = {}
         self.heads = HeadsPool()
         self._numbers: dict[bytes, int] = {}  # the symbols of a class → its number
+        self._arrays: tuple[Any, ...] | None = None
         self.columns = (
             Growing(np.zeros(1, np.int32)),
             Growing(np.zeros(0, np.int32)),
@@ -114,10 +144,11 @@ class _Known:
             Growing(np.zeros(0, np.bool_)),
         )
 
-    def numbers(self, types: TokenTypes) -> Int32Array:
-        """The class of each type, -1 where it is new."""
-        triples = zip(*types.columns(), strict=True)
-        return np.fromiter(map(self.class_of.get, triples, repeat(-1)), np.int32, len(types))
+    def arrays(self) -> tuple[Any, ...]:
+        """The columns as they are now."""
+        if self._arrays is None:
+            self._arrays = tuple(column.array for column in self.columns)
+        return self._arrays
 
     def is_full(self, groups: int) -> bool:
         """Whether the bits of so many more classes would be too much."""
@@ -130,9 +161,9 @@ class _Known:
         numbers = self._numbers
         known = len(numbers)
         of_group = [numbers.setdefault(each.tobytes(), len(numbers)) for each in symbols]
-        first = np.unique(of_group, return_index=True)[1]
-        new = [symbols[group] for group in first if of_group[group] >= known]
-        if new:
+        if len(numbers) > known:
+            found = dict(zip(reversed(of_group), reversed(symbols), strict=True))
+            new = [found[number] for number in range(known, len(numbers))]
             own = np.zeros(len(new) + 1, np.int32)
             np.cumsum(list(map(len, new)), out=own[1:])
             flat = np.concatenate(new)
@@ -140,6 +171,7 @@ class _Known:
             added = (own[1:] + len(self.columns[1]), flat, *_describe(own, flat, words, rules))
             for column, entries in zip(self.columns, added, strict=True):
                 column.extend(entries)
+            self._arrays = None
         return np.array(of_group, np.int32)
 
 
@@ -160,7 +192,7 @@ class HeadsPool:
         """
         count, words = classes.holds.shape
         # Room for each pair that there may be, and for it to stand alone.
-        windows = min(_PAIRS, 1 << tokens.bit_length())
+        windows = min(_PAIRS, max(_FEWEST_PAIRS, 1 << tokens.bit_length()))
         pairs = min(windows, 1 << (count * (count + 1)).bit_length())
         if rules.root_edges > _MOST_ROOT_EDGES:
             words = 0

@@ -1,7 +1,9 @@
-"""From the hits of patterns to the instances of rules.
+"""From the tokens of a block of rows to the instances of rules in it.
 
-In: what `scan` collected. Out: columns of instances, sorted by row, rule and start. Always holds:
-each hit stands for one instance of every rule of its pattern. Costs a sort of each row's hits.
+In: the arrays of `arrays`. Out: columns of instances, sorted by row, rule and start. Always holds:
+each hit that `scan` collects stands for one instance of every rule of its pattern. One kernel does
+both, since calling a compiled one with so many arrays takes longer than scanning a short row. Costs
+a sort of each row's hits.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.engine.arrays import FOCUS, ORDER_BITS, ORDER_MASK, RANK, RANK_BITS
+from sears_dsl.engine.match.scan import collect
 from sears_dsl.runtime.kernels import kernel
 
 _DIGIT_BITS = 6
@@ -45,7 +48,33 @@ def _sort_by_rule(keys: Any, scratch: Any, count: Any, counters: Any, digits: An
 
 
 @kernel
-def count_instances(hits: Any, rules: Any) -> Any:
+def find_instances(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: Any,
+    high: Any,
+    extent: Any,
+    row_offsets: Any,
+    type_ids: Any,
+    classes: Any,
+    rules: Any,
+    heads: Any,
+    protection: Any,
+) -> Any:
+    """The instances in rows low up to high; the arguments are those of `collect`.
+
+    Returns:
+        int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
+    """
+    hits, offsets = collect(
+        low, high, extent, row_offsets, type_ids, classes, rules, heads, protection
+    )
+    instances = np.empty((5, _count_instances(hits, rules)), np.int32)
+    if len(hits):
+        _expand_hits(hits, offsets, low, rules, instances)
+    return instances
+
+
+@kernel
+def _count_instances(hits: Any, rules: Any) -> Any:
     """How many instances of rules the hits of patterns stand for."""
     total = np.int64(0)
     for hit in hits:
@@ -55,9 +84,7 @@ def count_instances(hits: Any, rules: Any) -> Any:
 
 
 @kernel
-def expand_hits(  # noqa: PLR0917 - arrays in the order in which they are made
-    hits: Any, offsets: Any, low: Any, rules: Any, instances: Any, place: Any
-) -> None:
+def _expand_hits(hits: Any, offsets: Any, low: Any, rules: Any, instances: Any) -> None:
     """From the hits of patterns to the instances of rules, sorted by row, rule and start.
 
     Args:
@@ -65,12 +92,12 @@ def expand_hits(  # noqa: PLR0917 - arrays in the order in which they are made
         offsets: the hits of each row.
         low: the first row.
         rules: see `Rules`.
-        instances: int32 (5, any), written to: rules, rows, starts, ends and orders.
-        place: where to begin in it; `count_instances` are written.
+        instances: int32 (5, instances), written to: rules, rows, starts, ends and orders.
     """
+    place = np.int64(0)
     most = np.int64(0)
     for row in range(offsets.shape[0] - 1):
-        most = max(most, count_instances(hits[offsets[row] : offsets[row + 1]], rules))
+        most = max(most, _count_instances(hits[offsets[row] : offsets[row + 1]], rules))
     keys = np.empty(most, np.int64)
     scratch = np.empty(most, np.int64)
     counters = np.zeros((1 << _DIGIT_BITS) + 1, np.int64)

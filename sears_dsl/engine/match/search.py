@@ -8,21 +8,18 @@ several jobs blocks of rows are scanned in threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from itertools import accumulate, chain, pairwise
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from itertools import chain, pairwise
 from typing import Literal as OneOf
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sears_dsl.engine import arrays
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.match.instances import count_instances, expand_hits
+from sears_dsl.engine.match.instances import find_instances
 from sears_dsl.engine.match.protection import mark_protected
-from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array
@@ -32,8 +29,6 @@ from sears_dsl.tagging.tokens import Tokens
 Extent: TypeAlias = OneOf["first", "all", "every"]
 """``first`` instance of a rule in a row, ``all`` that do not overlap, or ``every`` one."""
 
-Result = TypeVar("Result")
-
 Protected: TypeAlias = Sequence[Sequence[tuple[int, int]]]
 """For each row the spans, in characters, in which no rule may fire."""
 
@@ -42,6 +37,7 @@ _EXTENTS = {
     "all": arrays.EXTENT_ALL,
     "every": arrays.EXTENT_EVERY,
 }
+_UNPROTECTED = arrays.ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
 
@@ -137,53 +133,20 @@ def _searched(
     expect(len(type_ids))
     protection = _protection(tokens, row_offsets, protected)
 
-    blocks = _blocks(row_offsets)
-
-    def scan(block: tuple[int, int]) -> _Hits:
-        low, high = block
-        rows = (low, high, _EXTENTS[extent], row_offsets, type_ids)
+    def scan(block: tuple[int, int]) -> Int32Array:
+        rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
         heads = pool.take(len(type_ids), classes, program.rules, again=again)
-        hits, offsets = collect(*rows, classes, program.rules, heads, protection)
+        found: Int32Array = find_instances(*rows, classes, program.rules, heads, protection)
         pool.give_back(heads)
-        return _Hits(low, hits, offsets, int(count_instances(hits, program.rules)))
+        return found
 
-    with _workers(min(jobs, len(blocks))) as run:
-        found = run(scan, blocks)
-        bounds = [0, *accumulate(part.instances for part in found)]
-        instances = np.empty((5, bounds[-1]), np.int32)
-
-        def expand(part: _Hits, place: int) -> None:
-            expand_hits(part.hits, part.offsets, part.low, program.rules, instances, place)
-
-        run(expand, found, bounds[:-1])
-    return Matches(*instances)
-
-
-class _Hits(NamedTuple):
-    """What was found in a block of rows: see `scan.collect`."""
-
-    low: int
-    hits: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    instances: int
-
-
-class _Run(Protocol):
-    """Calls a function on each item (and its companions); gives the results in order."""
-
-    def __call__(
-        self, function: Callable[..., Result], items: Sequence[Any], *more: Sequence[Any]
-    ) -> list[Result]: ...
-
-
-@contextmanager
-def _workers(count: int) -> Iterator[_Run]:
-    """A way to call a function on many items: here, or in threads."""
-    if count == 1:
-        yield lambda function, *items: list(map(function, *items))
-        return
-    with ThreadPoolExecutor(count) as pool:
-        yield lambda function, *items: list(pool.map(function, *items))
+    blocks = _blocks(row_offsets)
+    if len(blocks) == 1:
+        return Matches(*scan(blocks[0]))
+    if jobs == 1:
+        return Matches(*np.concatenate(list(map(scan, blocks)), axis=1))
+    with ThreadPoolExecutor(min(jobs, len(blocks))) as threads:
+        return Matches(*np.concatenate(list(threads.map(scan, blocks)), axis=1))
 
 
 def _plain(array: Int32Array) -> Int32Array:
@@ -208,7 +171,7 @@ def _protection(
     tokens: Tokens, row_offsets: Int32Array, protected: Protected | None
 ) -> arrays.ProtectedPlaces:
     if protected is None or not any(protected):
-        return arrays.ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
+        return _UNPROTECTED
     counts = np.fromiter(map(len, protected), np.int64, len(protected))
     offsets = np.zeros(len(protected) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.compile.variants import Split, bind
+from sears_dsl.engine.compile.variants import Split, Variant, bind
 from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
@@ -55,9 +55,6 @@ from sears_dsl.tagging.tokens import Tokens, TokenType
 # What becomes of a match, told by its form: nothing, since the text stays or since an inflection
 # is missing; new text in the place of the old; or an edit that depends on the row around it.
 _SILENT, _MISSING, _REPLACED, _PLACED = range(4)
-# So many matches are rendered one by one: some 30 microseconds each, where the arrays for any
-# number of them cost half a millisecond.
-_FEW = 16
 
 
 class Rendering:
@@ -67,6 +64,9 @@ class Rendering:
         rules: each rule with its scope, in the order in which they were compiled.
         program: what they were compiled to.
         split: how the tokenizer splits a word of a rule.
+
+    Attributes:
+        predicates: what the tests of the rules are.
     """
 
     def __init__(
@@ -74,13 +74,17 @@ class Rendering:
     ) -> None:
         self._rules = rules
         self._program = program
-        self._predicates = program.predicates
+        self.predicates = program.predicates
         self._templates = RenderingTemplates(rules, program, split)
         # Of each rule whether it draws, -1 where that was not asked yet.
         self._drawn = np.full(len(rules), -1, np.int8)
         self._units = frozenset(program.units.tolist())
         self._renderers: dict[int, Renderer] = {}
         self._unit_renderers: dict[int, UnitRenderer] = {}
+
+    def variant(self, rule: int, order: int) -> Variant:
+        """One of the flat variants of a rule."""
+        return self._templates.variants(rule)[order]
 
     def binding(self, tokens: Tokens, matches: Matches, index: int) -> Binding:
         """How instance number ``index`` lies on the tokens of its row."""
@@ -95,7 +99,7 @@ class Rendering:
             found: TokenType = tokens.types[int(tokens.type_ids[first + position])]
             return found
 
-        return bind(variant, int(matches.starts[index]), self._predicates, token_type)
+        return bind(variant, int(matches.starts[index]), self.predicates, token_type)
 
     def rewrites(
         self,
@@ -122,8 +126,6 @@ class Rendering:
             return RewriteColumns.of([])
         drawn = self._that_draw(matches.rules)
         if not drawn.any():
-            if len(matches) <= _FEW and not (protected is not None and any(protected)):
-                return self._one_by_one(tokens, matches, unrenderable)
             return self._undrawn(tokens, matches, protected, unrenderable, extent)
         look_up_together(self._rules, tokens, matches.select(drawn), drawing.sources)
         parts: list[RewriteColumns] = []
@@ -152,13 +154,20 @@ class Rendering:
         both = RewriteColumns.merged([*parts, RewriteColumns.of(found)])
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
 
+    def draws(self, rule: int) -> bool:
+        """Whether a rule draws, or is about whole units."""
+        drawn = self._drawn.item(rule)
+        if drawn < 0:
+            tree, _ = self._rules[rule]
+            self._drawn[rule] = drawn = draws(tree) or is_unit(tree)
+        return bool(drawn)
+
     def _that_draw(self, rules: Int32Array) -> NDArray[np.bool_]:
         """Whether the rule of each match draws, or is about whole units."""
         kinds = self._drawn[rules]
         if (kinds < 0).any():
             for rule in np.unique(rules[kinds < 0]).tolist():
-                tree, _ = self._rules[rule]
-                self._drawn[rule] = draws(tree) or is_unit(tree)
+                self.draws(rule)
             kinds = self._drawn[rules]
         return kinds > 0
 
@@ -272,29 +281,15 @@ class Rendering:
     def _unit_renderer(self, rule: int) -> UnitRenderer:
         renderer = self._unit_renderers.get(rule)
         if renderer is None:
-            renderer = self._unit_renderers[rule] = UnitRenderer(self._renderer(rule))
+            renderer = self._unit_renderers[rule] = UnitRenderer(self.renderer(rule))
         return renderer
 
-    def _renderer(self, rule: int) -> Renderer:
+    def renderer(self, rule: int) -> Renderer:
+        """What renders the instances of a rule, one at a time."""
         renderer = self._renderers.get(rule)
         if renderer is None:
             renderer = self._renderers[rule] = Renderer(*self._rules[rule])
         return renderer
-
-    def _one_by_one(
-        self, tokens: Tokens, matches: Matches, unrenderable: Counter[int]
-    ) -> RewriteColumns:
-        """What `_undrawn` gives, of few matches, where nothing is protected."""
-        found: list[Rewrite] = []
-        for row, rule, bindings in self._instances(tokens, matches, None, None):
-            text = tokens.texts[row]
-            edits, missing = render_untouching(
-                self._renderer(rule), text, tokens.view(row), bindings
-            )
-            unrenderable.update(rule for each in missing if each.is_counted)
-            if edits:
-                found.append(Rewrite(rule, row, text, "", tuple(edits)))
-        return RewriteColumns.of(found)
 
     def _undrawn(
         self,
@@ -445,7 +440,7 @@ class Rendering:
             binding = bind(
                 template.variant,
                 start,
-                self._predicates,
+                self.predicates,
                 lambda position: types[int(type_ids[first + position])],
             )
         return template.renderer.new_text(tokens.texts[row], tokens.view(row), binding)

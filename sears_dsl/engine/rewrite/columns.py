@@ -211,6 +211,17 @@ class RewriteColumns:
         return list(map(Rewrite, rules, rows, originals, texts, of_each))
 
 
+def merged(
+    parts: Sequence[Sequence[Rewrite] | RewriteColumns],
+) -> Sequence[Rewrite] | RewriteColumns:
+    """One sequence out of several that are about different rows; few objects stay objects."""
+    if len(parts) < 2:
+        return parts[0] if parts else ()
+    return RewriteColumns.merged(
+        [part if isinstance(part, RewriteColumns) else RewriteColumns.of(part) for part in parts]
+    )
+
+
 def _offsets(counts: Int32Array) -> Int32Array:
     """Where each of some groups begins, and the end of the last one."""
     offsets = np.zeros(len(counts) + 1, np.int32)

@@ -37,7 +37,6 @@ class Rewrites(Sequence[Rewrite]):
         unrenderable: see below.
 
     Attributes:
-        columns: places of all edits, as arrays.
         unrenderable: position of a rule → instances that it matched and could not rewrite, since
             a word has no inflection there or more than one.
 
@@ -56,11 +55,15 @@ class Rewrites(Sequence[Rewrite]):
         rule_ids: Sequence[str] | Callable[[], Sequence[str]] = (),
         unrenderable: Mapping[int, int] | None = None,
     ) -> None:
-        self.columns = (
-            rewrites if isinstance(rewrites, RewriteColumns) else RewriteColumns.of(rewrites)
-        )
+        self._given = rewrites
         self._rule_ids = rule_ids
         self.unrenderable: Counter[int] = Counter(unrenderable or {})
+
+    @cached_property
+    def columns(self) -> RewriteColumns:
+        """The places of all edits, as arrays."""
+        given = self._given
+        return given if isinstance(given, RewriteColumns) else RewriteColumns.of(given)
 
     @cached_property
     def rule_ids(self) -> Sequence[str]:
@@ -92,7 +95,7 @@ class Rewrites(Sequence[Rewrite]):
         return self.columns.distinct()
 
     def __len__(self) -> int:
-        return len(self.columns)
+        return len(self._given)
 
     @overload
     def __getitem__(self, index: int) -> Rewrite: ...
@@ -101,6 +104,8 @@ class Rewrites(Sequence[Rewrite]):
     def __getitem__(self, index: slice) -> Sequence[Rewrite]: ...
 
     def __getitem__(self, index: int | slice) -> Rewrite | Sequence[Rewrite]:
+        if not isinstance(self._given, RewriteColumns):
+            return self._given[index]
         chosen = range(len(self))[index]
         if isinstance(chosen, int):
             return self.columns.rewrites(chosen, chosen + 1)[0]
@@ -109,6 +114,9 @@ class Rewrites(Sequence[Rewrite]):
         return [self[place] for place in chosen]
 
     def __iter__(self) -> Iterator[Rewrite]:
+        if not isinstance(self._given, RewriteColumns):
+            yield from self._given
+            return
         for low in range(0, len(self), _AT_ONCE):
             yield from self.columns.rewrites(low, min(low + _AT_ONCE, len(self)))
 

@@ -10,6 +10,8 @@ text, whatever else the rules and the replaced tokens are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,14 +78,17 @@ class Formats:
         self.slot_offsets = Growing(np.zeros(1, np.int64))
         self.edge_slots = Growing(np.zeros((0, 2), np.int32))
 
-    def append(self, one: SlotFormat | None) -> None:
-        """Add a format."""
-        if one is not None and one.slots:
-            self.slots.extend(one.slots)
-        self.slot_offsets.extend([len(self.slots)])
-        self.edge_slots.extend([(-1, -1) if one is None else _edge_slots(one)])
-        self.has.extend([one is not None])
-        self.known.append(one)
+    def extend(self, some: Sequence[SlotFormat | None]) -> None:
+        """Add formats."""
+        slots = [() if one is None else one.slots for one in some]
+        before = len(self.slots)
+        flat = list(chain.from_iterable(slots))
+        self.slots.extend(np.array(flat, np.int32).reshape(-1, 4))
+        self.slot_offsets.extend(before + np.cumsum(list(map(len, slots)), dtype=np.int64))
+        edges = [(-1, -1) if one is None else _edge_slots(one) for one in some]
+        self.edge_slots.extend(np.array(edges, np.int32).reshape(-1, 2))
+        self.has.extend([one is not None for one in some])
+        self.known += some
 
 
 def copied_places(rule: Rule) -> tuple[int | None, ...]:
@@ -186,7 +191,7 @@ def write_formats(
     asked = has[keys]
     types = tokens.types
     for number in _types_between(lows[asked], highs[asked], tokens):
-        word_of[number] = words.setdefault(types.words[types.word_of[number]], len(words))
+        word_of[number] = words.setdefault(types[number].text, len(words))
     is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
     kinds = np.array([_edges(word) for word in words], np.uint8)
     described, offsets, done = _describe_slots(

@@ -11,6 +11,7 @@ nothing. Threads may share them: templates are numbered by one of them at a time
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import LEFT
+from sears_dsl.engine.compile.plain_rules import PlainRules
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.compile.variants import Split, Variant, expand
 from sears_dsl.engine.matches import Matches
-from sears_dsl.engine.rewrite.pieces import kept_punctuation
 from sears_dsl.engine.rewrite.renderer import Renderer, follows_case
-from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, copied_places, format_of
+from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of
 from sears_dsl.language.rule import (
     Element,
     Inflected,
@@ -35,11 +36,12 @@ from sears_dsl.language.rule import (
     Rule,
     RuleScope,
     Tag,
-    TagCopy,
-    Text,
 )
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.growing import Growing
+
+# Bits of `_head`.
+_REPAIRS, _CASED = 1, 2
 
 
 class RenderingTemplate:
@@ -127,7 +129,8 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         self.formats = Formats()
         self.cased = Growing(np.zeros(0, np.bool_))
         self._variants: dict[int, Sequence[Variant]] = {}
-        self._plain: dict[tuple[object, ...], int] = {}
+        self._plain = PlainRules()
+        self._written: dict[bytes, int] = {}  # what plain rules write → their template
 
     def __len__(self) -> int:
         return len(self._made)
@@ -165,7 +168,7 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
                 new = np.unique(slots[missing])
                 rules = np.searchsorted(self._first_slot, new, side="right") - 1
                 orders = new - self._first_slot[rules]
-                self._template_of[new] = list(map(self._number, rules.tolist(), orders.tolist()))
+                self._template_of[new] = self._number(rules, orders)
                 numbers = self._template_of[slots]
         base = row_offsets[matches.rows]
         lows, highs = base + matches.starts, base + matches.ends
@@ -199,62 +202,73 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         """The template of each slot, -1 where it is not known yet."""
         return np.full(self._first_slot[-1], -1, np.int32)
 
-    def _number(self, rule: int, order: int) -> int:
-        """The number of the template of a variant of a rule, made where it is new."""
-        if not self._is_plain(rule):
-            return self._make(rule, order)
-        tree, scope = self._rules[rule]
-        cased = follows_case(tree, scope)
-        # A first word that a tag calls no name may lose its capital.
-        called = cased and isinstance(tree.antecedent[0].body, Tag)
-        repairs = scope.options.repair == "on"
-        key = (len(tree.antecedent), _written(tree), cased, called, repairs)
-        number = self._plain.get(key)
-        if number is None:
-            number = self._make(rule, order, None if cased or repairs else format_of(tree))
-            self._plain[key] = number
-        return number
+    def _number(self, rules: NDArray[np.int64], orders: NDArray[np.integer]) -> Int32Array:
+        """The numbers of the templates of variants of rules, made where they are new."""
+        numbers = np.empty(len(rules), np.int32)
+        plain = self._are_plain(rules)
+        some = zip(rules[~plain].tolist(), orders[~plain].tolist(), strict=True)
+        numbers[~plain] = self._make([(rule, order, None) for rule, order in some])
+        numbers[plain] = self._of_plain(rules[plain].tolist())
+        return numbers
 
-    def _make(self, rule: int, order: int, form: SlotFormat | None = None) -> int:
-        template = RenderingTemplate(self._rules[rule], partial(self.variants, rule), order, form)
-        self._made.append(template)
-        self._read_context.extend([template.reads_context])
-        self.cased.extend([template.follows_case])
-        self.formats.append(form)
-        return len(self._made) - 1
+    def _of_plain(self, rules: Sequence[int]) -> Int32Array:
+        """The numbers of the templates of plain rules."""
+        scoped = [self._rules[rule] for rule in rules]
+        heads = np.fromiter((_head(*each) for each in scoped), np.int32, len(scoped))
+        numbers, keys, examples = self._plain.describe([tree for tree, _ in scoped], heads)
+        described = zip(keys, examples, strict=True)
+        new = {key: example for key, example in described if key not in self._written}
+        has_format = (heads & (_REPAIRS | _CASED)) == 0
+        forms = [format_of(scoped[at][0]) if has_format[at] else None for at in new.values()]
+        made = zip(map(rules.__getitem__, new.values()), itertools.repeat(0), forms)
+        self._written.update(zip(new, self._make(list(made)), strict=True))
+        of_key = np.fromiter(map(self._written.__getitem__, keys), np.int32, len(keys))
+        found: Int32Array = of_key[numbers]
+        return found
 
-    def _is_plain(self, rule: int) -> bool:
-        """Whether each element of a rule is a test on one token, and there is nothing else."""
-        tree, _ = self._rules[rule]
-        if tree.left or tree.right or not all(map(_is_plain, tree.antecedent)):
-            return False
+    def _make(self, some: Sequence[tuple[int, int, SlotFormat | None]]) -> range:
+        """The numbers of new templates: of a variant of a rule, and a format if it has one."""
+        made = [
+            RenderingTemplate(self._rules[rule], partial(self.variants, rule), order, form)
+            for rule, order, form in some
+        ]
+        first = len(self._made)
+        self._made += made
+        self._read_context.extend([each.reads_context for each in made])
+        self.cased.extend([each.follows_case for each in made])
+        self.formats.extend([form for _, _, form in some])
+        return range(first, len(self._made))
+
+    def _are_plain(self, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which rules have elements that are each a test on one token, and nothing else."""
         arrays = self._program.rules
-        pattern = int(arrays.pattern_of[rule])
-        first, last = arrays.first_variant[pattern], len(arrays.variants)
-        if pattern + 1 < len(arrays.first_variant):
-            last = arrays.first_variant[pattern + 1]
+        trees = [self._rules[rule][0] for rule in rules.tolist()]
+        lengths = np.fromiter((len(tree.antecedent) for tree in trees), np.int32, len(trees))
+        firsts = arrays.first_variant[arrays.pattern_of[rules]]
+        variants = np.diff(self._first_slot)[rules]
         # No word was split, nor may be in another casing.
-        return last - first == 1 and int(self._widths[first]) == len(tree.antecedent)
+        once = (variants == 1) & (self._widths[firsts] == lengths)
+        plain = [
+            not (tree.left or tree.right) and all(map(_is_plain, tree.antecedent))
+            for tree in itertools.compress(trees, once)
+        ]
+        found: NDArray[np.bool_] = once.copy()
+        found[once] = plain
+        return found
+
+
+def _head(rule: Rule, scope: RuleScope) -> int:
+    """What decides about the matches of a plain rule beside its consequent."""
+    cased = follows_case(rule, scope)
+    # A first word that a tag calls no name may lose its capital.
+    called = cased and isinstance(rule.antecedent[0].body, Tag)
+    repairs = scope.options.repair == "on"
+    return len(rule.antecedent) << 3 | called << 2 | cased * _CASED | repairs * _REPAIRS
 
 
 def _is_plain(element: Element) -> bool:
     once = element.minimum == 1 == element.maximum and element.name is None
     return once and isinstance(element.body, (Literal, Tag))
-
-
-def _written(rule: Rule) -> tuple[object, ...]:
-    """The consequent of a plain rule, tags as places in the antecedent."""
-    kept = kept_punctuation(rule)
-    pieces: list[object] = []
-    for number, (piece, place) in enumerate(zip(rule.consequent, copied_places(rule), strict=True)):
-        match piece:
-            case Text():
-                pieces.append((piece.text, piece.glued, kept.get(number)))
-            case TagCopy():
-                pieces.append((place, piece.glued))
-            case _:
-                pieces.append(piece)
-    return tuple(pieces)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class Cutter:
             >>> Cutter(shipped("en")).chunk("don't,"), Cutter(shipped("en")).chunk("x:)")
             (([2, 5, 6], False), ([1, 3], True))
         """
+        if _is_word(chunk) and chunk not in self._tables.specials and chunk not in self._runs:
+            return [len(chunk)], False
         chunk = _readable(chunk)
         ends = cut_affixes(chunk, self._tables, self._tables.specials)
         words = [chunk[start:end] for start, end in zip([0, *ends], ends, strict=False)]
@@ -175,6 +177,11 @@ class Cutter:
             covered.update(range(place, after))
 
 
+def _is_word(chunk: str) -> bool:
+    """Whether all of a chunk is plain letters."""
+    return chunk.isascii() and chunk.isalpha()
+
+
 def _readable(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
@@ -189,7 +196,7 @@ def cut_affixes(chunk: str, tables: TokenizerTables, specials: Mapping[str, obje
     """
     patterns = tables.patterns_for(chunk)
     longest = tables.longest_special if specials else 0
-    if chunk.isascii() and chunk.isalpha() and chunk not in specials:
+    if _is_word(chunk) and chunk not in specials:
         return [len(chunk)]  # no affix is made of plain letters
     ends: list[int] = []
     suffixes: list[int] = []

@@ -27,10 +27,12 @@ from sears_dsl.tagging.fast.tables import shipped
 from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Words
 from sears_dsl.tagging.fast.weights import load, weights_of
-from sears_dsl.tagging.tokens import Tokens, TokenTypes, dense
+from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes, dense
 
 # What this module does with the tags; to be raised whenever that changes.
 _ADAPTER = 1
+# So many tokens are looked up one by one: arrays cost more.
+_FEW_TOKENS = 200
 
 
 class FastTagger:
@@ -155,30 +157,46 @@ class _Types:
     def __init__(self, words: Words, pairs: Sequence[tuple[str, str]]) -> None:
         self.words = words
         self.pairs = pairs
+        self._made: dict[int, TokenType] = {}
+
+    def _type(self, code: int) -> TokenType:
+        made = self._made.get(code)
+        if made is None:
+            word, pair = divmod(code, len(self.pairs))
+            made = self._made[code] = TokenType(self.words.text(word), *self.pairs[pair])
+        return made
 
     def tokens(self, texts: Sequence[str], cut: Cut, pair_ids: NDArray[np.int64] | None) -> Tokens:
         """One batch; without tags where no pairs are given."""
         codes = cut.words.astype(np.int64) * len(self.pairs)
         if pair_ids is not None:
             codes += pair_ids
-        distinct, type_ids = _number(codes)
-        numbers, pair_of = np.divmod(distinct, len(self.pairs))
-        words, word_of = _number(numbers)
-        pairs, pair_of = dense(pair_of, len(self.pairs))
+        types, type_ids = self._few(codes) if len(codes) <= _FEW_TOKENS else self._many(codes)
         return Tokens(
             texts=texts,
             row_offsets=cut.row_offsets,
             starts=cut.starts,
             ends=cut.ends,
             type_ids=type_ids,
-            types=TokenTypes(
-                self.words.texts(words.tolist()),
-                word_of,
-                list(map(self.pairs.__getitem__, pairs.tolist())),
-                pair_of,
-            ),
+            types=types,
             tagged=pair_ids is not None,
         )
+
+    def _few(self, codes: NDArray[np.int64]) -> tuple[TokenTypes, Int32Array]:
+        """The distinct tokens, and which of them each code is."""
+        places: dict[int, int] = {}
+        ids = [places.setdefault(code, len(places)) for code in codes.tolist()]
+        return TokenTypes.of(map(self._type, places)), np.array(ids, np.int32)
+
+    def _many(self, codes: NDArray[np.int64]) -> tuple[TokenTypes, Int32Array]:
+        """The same, by kernels."""
+        distinct, type_ids = _number(codes)
+        numbers, pair_of = np.divmod(distinct, len(self.pairs))
+        words, word_of = _number(numbers)
+        pairs, pair_of = dense(pair_of, len(self.pairs))
+        texts = self.words.texts(words.tolist())
+        tags = list(map(self.pairs.__getitem__, pairs.tolist()))
+        return TokenTypes(texts, word_of, tags, pair_of), type_ids
 
 
 def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:

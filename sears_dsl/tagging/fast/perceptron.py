@@ -199,22 +199,19 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
 
 
 @kernel
-def _tag_rows(  # noqa: PLR0915, PLR0917 - arrays, in the order in which they are made
-    row_offsets: Any,
-    words: Any,
-    contexts: Any,
-    classes: Any,
-    weights: TaggerTables,
-    known: KnownWords,
-    said: Any,
-    fine: Any,
-) -> None:
-    """Tag every row from left to right; contexts and classes are those of the tokens.
+def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
+    row_offsets: Any, words: Any, weights: TaggerTables, known: KnownWords, said: Any
+) -> Any:
+    """Tag every row from left to right: the fine and the coarse tag of each token.
 
     All that a tag depends on are five words, the two tags before, the casing of the row, and which
     half of a pair of quotation marks stands here: ``said`` holds them, and the tag that they had.
     It has no rows where nothing is to be remembered.
     """
+    fine = np.zeros(words.shape[0], np.uint8)
+    coarse = np.zeros(words.shape[0], np.uint8)
+    contexts = known.contexts[words]
+    classes = known.classes[words]
     keys = np.zeros(NEIGHBOUR_KEYS + TAG_KEYS, np.int64)
     held = np.zeros(NEIGHBOUR_KEYS + TAG_KEYS, np.int64)
     neighbours = keys[:NEIGHBOUR_KEYS]
@@ -298,9 +295,11 @@ def _tag_rows(  # noqa: PLR0915, PLR0917 - arrays, in the order in which they ar
                     said[slot, 1] = second_key
                     said[slot, 2] = (third_key << 8) | best
             fine[place] = best
+            coarse[place] = weights.coarse_of[known.groups[word], best]
             mark_before = here
             second = before
             before = best
+    return fine, coarse
 
 
 class Perceptron:
@@ -359,18 +358,16 @@ class Perceptron:
             Numbers in `fine` and in `coarse`, uint8 (tokens,) both.
         """
         known = self._of(words, tokens=len(words_of_tokens))
-        fine: TagIds = np.zeros(len(words_of_tokens), np.uint8)
-        contexts = known.contexts[words_of_tokens]
-        classes = known.classes[words_of_tokens]
-        tables = self._tables
-        said = _nothing_said(0)
+        said = _NOTHING_SAID
         if again:
-            if len(self._said) < min(len(fine), _MOST_SAID):
-                self._said = _nothing_said(min(2 * len(fine), _MOST_SAID))
+            tokens = len(words_of_tokens)
+            if len(self._said) < min(tokens, _MOST_SAID):
+                self._said = _nothing_said(min(2 * tokens, _MOST_SAID))
             said = self._said
-        _tag_rows(row_offsets, words_of_tokens, contexts, classes, tables, known, said, fine)
-        coarse: TagIds = tables.coarse_of[known.groups[words_of_tokens], fine]
-        return fine, coarse
+        tags: tuple[TagIds, TagIds] = _tag_rows(
+            row_offsets, words_of_tokens, self._tables, known, said
+        )
+        return tags
 
     def tag_texts(self, rows: Sequence[Sequence[str]]) -> list[tuple[list[str], list[str]]]:
         """The names of the fine and coarse tags of rows of words; for a few rows at a time."""
@@ -426,6 +423,9 @@ def _room(words: int) -> KnownWords:
 def _nothing_said(tokens: int) -> Any:
     """Room to remember the tags of so many tokens."""
     return np.full((1 << (tokens - 1).bit_length() if tokens else 0, 3), -1, np.int64)
+
+
+_NOTHING_SAID = _nothing_said(0)
 
 
 def _moved(known: KnownWords, count: int, *, room: int) -> KnownWords:

@@ -11,7 +11,6 @@ Not to be used by two threads at once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
@@ -24,7 +23,6 @@ from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
     END,
     FIRST,
-    WORD,
     Marks,
     describe,
     marks_of,
@@ -40,7 +38,6 @@ Entry = TypeVar("Entry", np.int32, np.bool_)
 _BLOCK = 1 << 20
 # Rows with so few characters are put together from chunks by a dictionary: arrays cost more.
 _FEW_CHARACTERS = 1000
-_CHUNK = re.compile(r"\S+")
 # Forget what was learnt beyond so many chunks or characters of them.
 _MOST_CHUNKS = 250_000
 _MOST_CHARACTERS = 8_000_000
@@ -75,6 +72,7 @@ class _Known:
         self.in_context = np.zeros(0, np.bool_)  # of each chunk: whether neighbours may matter
         # Chunks of few rows whose neighbours do not matter: start, end and word of each token.
         self.tokens: dict[str, list[tuple[int, int, int]]] = {}
+        self.token_characters = 0
 
     def make_room(self) -> None:
         """Room for the chunks that are not described yet, and for a token a character."""
@@ -131,7 +129,9 @@ class FastTokenizer:
         """The tokens of each row."""
         self._forget()
         if sum(map(len, texts)) <= _FEW_CHARACTERS:
-            return self._by_chunks(texts) or self._remembering(texts)
+            cut = self._by_chunks(texts)
+            if cut is not None:
+                return cut
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         row_starts = np.append(0, np.cumsum(lengths + 1))  # with a line break between rows
         blocks: list[Cut] = []
@@ -158,37 +158,46 @@ class FastTokenizer:
         )
 
     def _by_chunks(self, texts: Sequence[str]) -> Cut | None:
-        """The tokens of a few rows of chunks that are remembered; None where one is not."""
+        """The tokens of a few rows; None where neighbours matter to a chunk."""
         remembered = self._known.tokens
         row_offsets, starts, ends, words = [0], [], [], []
         for text in texts:
-            for found in _CHUNK.finditer(text):
-                tokens = remembered.get(found[0])
-                if tokens is None:
-                    return None
-                place = found.start()
-                for start, end, word in tokens:
+            chunks = text.split()
+            if not remembered.keys() >= set(chunks) and not self._learn(chunks):
+                return None
+            single = len(text) == sum(map(len, chunks)) + len(chunks) - 1  # one space each
+            place = 0
+            for chunk in chunks:
+                if not single:
+                    place = text.index(chunk, place)
+                for start, end, word in remembered[chunk]:
                     starts.append(place + start)
                     ends.append(place + end)
                     words.append(word)
+                place += len(chunk) + single
             row_offsets.append(len(starts))
         return Cut(*(np.array(column, np.int32) for column in (row_offsets, starts, ends, words)))
 
-    def _remembering(self, texts: Sequence[str]) -> Cut:
-        """The tokens of a few rows, whose chunks are remembered for `_by_chunks`."""
-        row_starts = np.append(0, np.cumsum([len(text) + 1 for text in texts]))
-        cut = self._block(texts, row_starts)
+    def _learn(self, chunks: Sequence[str]) -> bool:
+        """Remember the tokens of chunks; False where neighbours may change those of one."""
         known = self._known
-        chunks = {found for text in texts for found in _CHUNK.findall(text)} - known.tokens.keys()
+        cut: dict[str, list[int]] = {}
         for chunk in chunks:
-            number = int(self._look_up(code_points(chunk))[1][0])
-            if not known.in_context[number]:
-                first, count = known.known[number].tolist()
-                entries = known.entries[first : first + count]
-                ends = entries[:, END].tolist()
-                tokens = zip([0, *ends], ends, entries[:, WORD].tolist(), strict=False)
-                known.tokens[chunk] = list(tokens)
-        return cut
+            if chunk not in known.tokens and chunk not in cut:
+                ends, in_context = self._cutter.chunk(chunk)
+                if in_context:
+                    return False
+                cut[chunk] = ends
+        texts = [
+            chunk[start:end]
+            for chunk, ends in cut.items()
+            for start, end in zip([0, *ends], ends, strict=False)
+        ]
+        numbers = iter(known.words.numbers(texts))
+        for chunk, ends in cut.items():
+            known.tokens[chunk] = list(zip([0, *ends], ends, numbers, strict=False))
+            known.token_characters += len(chunk)
+        return True
 
     def split(self, word: str) -> tuple[str, ...]:
         """The tokens of a word of a rule.
@@ -200,8 +209,10 @@ class FastTokenizer:
         return tuple(self.words.texts(self.tokenize([word]).words.tolist()))
 
     def _forget(self) -> None:
-        chunks = self._known.chunks
-        if len(chunks) > self._most_chunks or chunks.characters > self._most_characters:
+        known = self._known
+        chunks = max(len(known.chunks), len(known.tokens))
+        characters = max(known.chunks.characters, known.token_characters)
+        if chunks > self._most_chunks or characters > self._most_characters:
             self._known = _Known()
 
     def _block(self, texts: Sequence[str], row_starts: NDArray[np.int64]) -> Cut:

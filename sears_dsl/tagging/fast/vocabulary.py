@@ -8,7 +8,8 @@ Costs four bytes a character, eight a string, and sixteen to thirty-two for its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,6 +115,23 @@ def intern(
 
 
 @kernel
+def _intern_all(
+    text: Int32Array, bounds: Int64Array, done: Integer, table: WordTable, numbers: Int32Array
+) -> Any:
+    """Write the numbers of strings k, text[bounds[k]:bounds[k + 1]], from some of them on.
+
+    Returns how many are done, which is fewer than all where there is no room.
+    """
+    for place in range(done, len(numbers)):
+        start, end = bounds[place], bounds[place + 1]
+        number = intern(text, start, end, hash_of(text, start, end), table)
+        if number < 0:
+            return place
+        numbers[place] = number
+    return len(numbers)
+
+
+@kernel
 def _move(old: Int64Array, new: Int64Array) -> None:
     """Put the slots of a table into a larger one."""
     mask = len(new) - 1
@@ -177,17 +195,27 @@ class Words:
 
     def number(self, text: str) -> int:
         """The number of a string, which is added if it is new."""
-        codes = code_points(text)
+        return self.numbers([text])[0]
+
+    def numbers(self, texts: Sequence[str]) -> list[int]:
+        """The numbers of strings; new ones are added."""
+        codes = code_points("".join(texts))
+        ends = np.array(list(accumulate(map(len, texts), initial=0)), np.int64)
+        numbers = np.zeros(len(texts), np.int32)
+        done = 0
         while True:
-            hashed = hash_of(codes, 0, len(codes))
-            number = int(intern(codes, 0, len(codes), hashed, self.table))
-            if number >= 0:
-                return number
+            done = int(_intern_all(codes, ends, done, self.table, numbers))
+            if done == len(texts):
+                break
             self.make_room(len(codes))
+        found: list[int] = numbers.tolist()
+        self._strings.update(zip(found, texts, strict=True))
+        return found
 
     def text(self, word: int) -> str:
         """The string with a number."""
-        return self.texts([word])[0]
+        made = self._strings.get(word)
+        return self.texts([word])[0] if made is None else made
 
     def texts(self, words: Iterable[int]) -> list[str]:
         """The strings with these numbers; each is made once."""

@@ -1,0 +1,225 @@
+"""Few matches as rewrites, one after another; what looks alike is written once.
+
+In: the matches of a few rows. Out: `Rewrite`s, by row and then by rule. Always holds: these are the
+rewrites that `Rendering.rewrites` makes of the same matches, in arrays; what was written is
+remembered, within bounds, by all that it depends on (`Renderer.new_text`). Costs some five
+microseconds a match whose like was there before and thirty another one; arrays cost half a
+millisecond for any number of matches. Threads may share one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from sears_dsl.engine.compile.variants import Variant, bind
+from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
+from sears_dsl.engine.rewrite.batch_rendering import Rendering
+from sears_dsl.engine.rewrite.casing import begins_sentence
+from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
+from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.language.rule import Inflected, Reference
+from sears_dsl.tagging.tokens import Token, Tokens, TokenType
+
+# More are rendered sooner by arrays.
+_FEW = 48
+# So many texts are remembered; then all are forgotten.
+_MOST_WRITTEN = 1 << 16
+
+
+class _Way(NamedTuple):
+    """How the instances of one variant of a rule are rendered.
+
+    Attributes:
+        renderer: of the rule.
+        variant: how elements lie on tokens; None where new text copies nothing.
+        left: how many tokens before the replaced span new text may depend on.
+        right: likewise behind it.
+    """
+
+    renderer: Renderer
+    variant: Variant | None
+    left: int
+    right: int
+
+
+class _Written(NamedTuple):
+    """What instances become that look alike.
+
+    Attributes:
+        new: the new text.
+        left: when the left edge of it needs more than its place; see `Renderer.edges`.
+        right: the same of the right edge.
+    """
+
+    new: str | Unrendered
+    left: int = ALONE
+    right: int = ALONE
+
+
+class _Row(NamedTuple):
+    """A row and its tokens, by columns and as objects."""
+
+    text: str
+    types: Sequence[TokenType]
+    starts: list[int]
+    ends: list[int]
+    tokens: Sequence[Token]
+
+    def touches(self, place: int) -> bool:
+        """Whether the tokens on both sides of a place have nothing between them."""
+        return 0 < place < len(self.starts) and self.ends[place - 1] == self.starts[place]
+
+
+class FewMatches:
+    """Renders few matches.
+
+    Args:
+        rendering: of the same rules.
+    """
+
+    def __init__(self, rendering: Rendering) -> None:
+        self._rendering = rendering
+        self._ways: dict[tuple[int, int], _Way] = {}
+        self._written: dict[tuple[object, ...], _Written] = {}
+
+    def rewrites(
+        self, tokens: Tokens, matches: Matches, unrenderable: Counter[int]
+    ) -> list[Rewrite] | None:
+        """What `Rendering.rewrites` gives where nothing is protected.
+
+        Args:
+            tokens: the rows in which the matches were found.
+            matches: sorted by row, rule and start; those of a rule in a row do not overlap.
+            unrenderable: see there.
+
+        Returns:
+            None for matches that are many, or of rules that draw.
+        """
+        rules = matches.rules.tolist() if len(matches) <= _FEW else []
+        if len(rules) < len(matches) or any(map(self._rendering.draws, set(rules))):
+            return None
+        columns = (matches.rows, matches.starts, matches.ends, matches.variants)
+        instances = zip(rules, *(column.tolist() for column in columns), strict=True)
+        found: list[Rewrite] = []
+        for number, of_row in groupby(instances, key=lambda instance: instance[1]):
+            row = _row(tokens, number)
+            for rule, of_rule in groupby(of_row, key=lambda instance: instance[0]):
+                edits = self._edits(row, rule, [each[2:] for each in of_rule], unrenderable)
+                if edits:
+                    new = apply_edits(row.text, edits)
+                    found.append(Rewrite(rule, number, row.text, new, tuple(edits)))
+        return found
+
+    # ------------------------------------------------------------ inside
+
+    def _edits(
+        self,
+        row: _Row,
+        rule: int,
+        instances: Sequence[tuple[int, int, int]],
+        unrenderable: Counter[int],
+    ) -> list[Edit]:
+        """The edits of a rule in a row.
+
+        Args:
+            row: where.
+            rule: its position.
+            instances: start, end and variant of each.
+            unrenderable: as above.
+        """
+        missing: list[Unrendered] = []
+        if len(instances) == 1:
+            rendered = self._edit(row, rule, *instances[0])
+            if isinstance(rendered, Edit):
+                return [rendered]
+            edits: list[Edit] = []
+            missing.append(rendered)
+        else:
+            bindings = [
+                self._binding(row, self._way(rule, variant), start, end)
+                for start, end, variant in instances
+            ]
+            renderer = self._rendering.renderer(rule)
+            edits, missing = render_untouching(renderer, row.text, row.tokens, bindings)
+        counted = sum(each.is_counted for each in missing)
+        if counted:
+            unrenderable[rule] += counted
+        return edits
+
+    def _edit(self, row: _Row, rule: int, start: int, end: int, variant: int) -> Edit | Unrendered:
+        """The edit of the only instance of a rule in a row."""
+        text, types, starts, ends, tokens = row
+        way = self._way(rule, variant)
+        low, high = start - way.left, end + way.right
+        between = text[starts[low] : ends[high - 1]] if low < high else ""
+        opens = start < end and way.renderer.follows_case and begins_sentence(text, starts[start])
+        before, after = row.touches(low), row.touches(high)
+        look = (rule, variant, opens, before, after, between, *types[low:high])
+        written = self._written.get(look)
+        if written is None:
+            written = self._write(row, way, start, end)
+            if len(self._written) >= _MOST_WRITTEN:
+                self._written.clear()
+            self._written[look] = written
+        new, left, right = written
+        if isinstance(new, Unrendered):
+            return new
+        around = Around(barrier=len(text))
+        if start == end:
+            return way.renderer.inserted(text, tokens, start, new, around)
+        first, last = starts[start], ends[end - 1]
+        if (
+            left == ALONE
+            or (row.touches(start) and left <= _kind(text[first - 1]))
+            or (row.touches(end) and right <= _kind(text[last]))
+        ):
+            previous = ends[start - 1] if start else None
+            return way.renderer.placed(text, first, last, new, previous=previous, around=around)
+        return Edit(first, last, text[first:last], new)
+
+    def _write(self, row: _Row, way: _Way, start: int, end: int) -> _Written:
+        """What an instance becomes, and all that look like it."""
+        binding = self._binding(row, way, start, end)
+        new = way.renderer.new_text(row.text, row.tokens, binding)
+        if start == end or isinstance(new, Unrendered):
+            return _Written(new)
+        old = row.text[row.starts[start] : row.ends[end - 1]]
+        return _Written(new, *way.renderer.edges(old, new))
+
+    def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
+        if way.variant is None:
+            return Binding(start, end, ())
+        return bind(way.variant, start, self._rendering.predicates, row.types.__getitem__)
+
+    def _way(self, rule: int, order: int) -> _Way:
+        way = self._ways.get((rule, order))
+        if way is None:
+            renderer = self._rendering.renderer(rule)
+            variant = self._rendering.variant(rule, order)
+            left = right = 0
+            if any(
+                isinstance(piece, (Reference, Inflected)) and isinstance(piece.target, str)
+                for piece in renderer.rule.consequent
+            ):  # by their names, pieces may refer to what stands around the span
+                left = variant.left
+                right = len(variant.tests) - left - variant.focus
+            way = _Way(renderer, variant if renderer.needs_binding else None, left, right)
+            self._ways[rule, order] = way
+        return way
+
+
+def _row(tokens: Tokens, row: int) -> _Row:
+    here = slice(tokens.row_offsets[row], tokens.row_offsets[row + 1])
+    columns = (tokens.type_ids[here], tokens.starts[here], tokens.ends[here])
+    ids, starts, ends = (column.tolist() for column in columns)
+    types = list(map(tokens.types.members().__getitem__, ids))
+    return _Row(tokens.texts[row], types, starts, ends, tokens.view(row))
+
+
+def _kind(character: str) -> int:
+    """What touches new text, by the numbers of `windows.neighbours`."""
+    return 2 if character.isalnum() or not character.isascii() else 1
