@@ -10,7 +10,7 @@ needs no translation model and no score.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -33,6 +33,9 @@ from sears_dsl.tagging.tokens import Tokens
 
 # Noise, kept as printed, or kept to be rejected: nobody says that these keep the meaning.
 _NOT_ACCEPTED = ("noise/", "paper/", "rejected/")
+# The tag of rules that write what a careful person would not: a question without its mark. The
+# label stays, so that audits have use for them; readers of a found file refuse them.
+_CARELESS = "careless"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +117,9 @@ def load_known(
 ) -> KnownRules | None:
     """The shipped rules that keep the meaning, and those of files.
 
-    Of the shipped ones the rules of the paper are left, which are kept as printed, and those that
-    are there to be rejected; by their names they are loaded like any file. Of a folder the files of
-    rules that reviewers rejected are left.
+    Of the shipped ones the rules of the paper are left, which are kept as printed, those that are
+    there to be rejected, and those with the tag ``careless``; by the names of their rulesets they
+    are loaded like any file. Of a folder the files of rules that reviewers rejected are left.
 
     Args:
         files: rule files, folders, or names of shipped rulesets.
@@ -141,13 +144,16 @@ def load_known(
     accepted = {path: name for path, name in names.items() if not name.startswith(_NOT_ACCEPTED)}
     chosen = accepted if with_shipped else {}
     own = set(map(Path, files))
+    asked_for = set()
     for path in find_rule_files(files):
         if path.name.endswith(LEFT_OUT) and path not in own:
             continue
+        asked_for.add(path.resolve())
         chosen.setdefault(path.resolve(), names.get(path.resolve(), str(path)))
     loaded = (
-        (name, load(path, allow_imports_outside=allow_imports_outside))
+        (name, ruleset if path in asked_for else _with_care(ruleset))
         for path, name in chosen.items()
+        for ruleset in [load(path, allow_imports_outside=allow_imports_outside)]
     )
     # Shipped rules of other languages are left; a file that was named is not.
     shipped_names = set(names.values())
@@ -163,6 +169,12 @@ def load_known(
             f"there is no rule in {', '.join(files)}", help="name files with rules after --known"
         )
     return None
+
+
+def _with_care(ruleset: Ruleset) -> Ruleset:
+    """A ruleset without its careless rules."""
+    kept = tuple(rule for rule in ruleset.rules if _CARELESS not in rule.metadata.tags)
+    return replace(ruleset, rules=kept)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

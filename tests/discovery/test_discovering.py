@@ -269,3 +269,19 @@ def test_nothing_is_loaded_before_known_flips_are_there() -> None:
         )
     team.close()
     assert set(order) == {"known"}
+
+
+def test_careless_rules_are_known_only_where_their_ruleset_is_named() -> None:
+    tagger = load_tagger("fast")
+    shipped = load_known(tagger=tagger)
+    named = load_known(["punctuation/marks"], with_shipped=False, tagger=tagger)
+    assert shipped is not None
+    assert named is not None
+    assert set(named.ids) - set(shipped.ids) == {
+        "mark-question-drop",
+        "mark-question-twice",
+        "mark-question-thrice",
+        "mark-question-space",
+        "mark-period-drop",
+        "mark-exclamation-drop",
+    }
