@@ -210,6 +210,7 @@ def _at_work(
     from sears_dsl.discovery.parts import check_rows, open_parts
 
     show = shown(on_progress)
+    choice.require_scorer()
     own = choice.own()
     show("loading the model", 0, None)
     predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)

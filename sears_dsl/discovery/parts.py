@@ -101,6 +101,18 @@ class PartsChoice:
             )
         return replace(self, scorer=scorer, pivots=pivots)
 
+    def require_scorer(self) -> None:
+        """Refuse a search in which nothing would say what keeps the meaning.
+
+        Raises:
+            UsageError: nothing scores.
+        """
+        if self.scorer == NO_SCORER:
+            raise UsageError(
+                "nothing would say whether a paraphrase keeps the meaning",
+                help="leave out --scorer none; --tau 0 lets every paraphrase pass",
+            )
+
     def own(self) -> OwnParts:
         """The user's parts, ready.
 

@@ -139,6 +139,12 @@ class Paraphraser:
         self._floor = math.log(tau) if tau > 0 else -math.inf
 
     @property
+    def identity(self) -> str:
+        """The models, and how wide the search is."""
+        models = ", ".join(pivot.identity for pivot in self._scorer.pivots)
+        return f"{models}, beam {self.beam}{'' if self.exact else ', not exact'}"
+
+    @property
     def bounds(self) -> SearchBounds:
         """How far the search goes."""
         return SearchBounds(self.tau, self.maximum_edit_distance, self.limit, self.maximum_pieces)

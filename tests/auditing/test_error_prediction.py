@@ -14,6 +14,7 @@ import pytest
 from audited import audited, rows_of
 from click.testing import CliRunner, Result
 
+import sears_dsl as sears
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.failures.document import ErrorsDocument
 from sears_dsl.auditing.failures.instances import Feature, LearningRows, instances
@@ -184,6 +185,22 @@ def test_what_the_rows_say_is_a_feature() -> None:
     without = predict_errors({"a": planted()})
     assert without.features[0].name == "rule"
     assert any("--data" in note for note in without.notes)
+
+
+def test_the_type_of_question_is_known_where_the_rules_rewrite_the_context() -> None:
+    def model(asked: list[dict[str, str]]) -> list[str]:
+        return ["no" if row["question"].startswith("Why") else "yes" for row in asked]
+
+    rows = [
+        {"context": f"A movie no {number}.", "label": "yes",
+         "question": f"{'Why' if number % 3 else 'Who'} is it {number}?"}
+        for number in range(120)
+    ]  # fmt: skip
+    found = sears.audit(model, rows, sears.parse("movie -> film"), text="context", label="label",
+                        also=["question"], scorer=None)  # fmt: skip
+    told = predict_errors({"a": found.document}, data=rows)
+    assert told.features[0].name == "first-word(question)"
+    assert "first-word(context)" not in {each.name for each in told.features}
 
 
 def test_the_same_seed_gives_the_same_document_and_another_one_other_folds() -> None:

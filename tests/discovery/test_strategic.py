@@ -284,6 +284,9 @@ def test_the_command_and_the_function_write_words_and_weights(
 
     unsure = CliRunner().invoke(commands, [*options, "--model", "strategic_words:plain", *sentence])
     assert "does not say how sure it is" in str(unsure.exception)
+    unscored = [each if each != "strategic_words:close" else "none" for each in options]
+    none = CliRunner().invoke(commands, [*unscored, *model, *sentence])
+    assert "nothing would say whether a paraphrase keeps the meaning" in str(none.exception)
     top = CliRunner().invoke(commands, [*options, *model, *sentence, "--top", "2"])
     assert top.exit_code == 2
     assert "--top is for rewordings of whole texts" in top.output

@@ -121,11 +121,15 @@ def _audited_rows(audit: AuditDocument, data: object, format_name: str | None) -
 def _default_features(rows: LabelledRows) -> list[str]:
     """What is computed of the columns that the model read."""
     columns = list(rows.rows[0])
-    asked = 2 * sum(text.rstrip().endswith("?") for text in rows.texts) > len(rows.texts)
-    names = [f"first-word({rows.column})"] if asked else []
+    names = [f"first-word({column})" for column in columns if _asks(rows, column)]
     names += [f"words({column})" for column in columns]
     names += [f"grade({column})" for column in columns] if has_textstat() else []
     return names
+
+
+def _asks(rows: LabelledRows, column: str) -> bool:
+    """Whether most texts of a column are questions, be it the one that rules rewrite or not."""
+    return 2 * sum(row[column].rstrip().endswith("?") for row in rows.rows) > len(rows.rows)
 
 
 def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[SliceValue]:

@@ -303,6 +303,7 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
     from sears_dsl.discovery.parts import check_rows, open_parts
 
     choice, note = parts_choice(options), noting(options)
+    choice.require_scorer()
     own = choice.own()
     if choice.readings:
         from sears_dsl.vetting.readings import told
