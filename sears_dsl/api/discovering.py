@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.result.found import Discovery, FoundRule
     from sears_dsl.discovery.result.manifest import Manifest
     from sears_dsl.discovery.result.report import Participants
-    from sears_dsl.discovery.settings import ProposeFrom, Settings
+    from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
@@ -92,9 +92,18 @@ class DiscoveryResult(Result):
             "q_value": [each.q_value for each in rules],
             "held_out_flips": [each and each.flips for each in held],
             "held_out_changed": [each and each.changed for each in held],
+            **dict(self._of_models()),
             "original": [each and each.original for each in examples],
             "rewritten": [each and each.rewritten for each in examples],
         }
+
+    def _of_models(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Of several models what each has wrong."""
+        held = [each.held_out for each in self.rules]
+        for place, name in enumerate(self.discovery.models):
+            yield f"flips of {name}", [each.flips_of_models[place] for each in self.rules]
+            held_out = [each and each.flips_of_models[place] for each in held]
+            yield f"held_out_flips of {name}", held_out
 
     @property
     def summary(self) -> str:
@@ -243,6 +252,7 @@ def discover(
     minimum_flips: int | None = None,
     minimum_frequency: float = 0.005,
     propose_from: ProposeFrom = "paraphrases",
+    across: Across = "any",
     known: Sequence[str | Path] = (),
     readings: Sequence[str | Path] = (),
     with_shipped: bool = True,
@@ -271,8 +281,8 @@ def discover(
 
     Args:
         model: a function of a list of texts that gives labels, an estimator or object with
-            ``predict``, a text-classification pipeline of transformers, or a specification such as
-            ``sklearn:model.joblib``, ``hf:FOLDER``, ``module:object``, ``http://…``.
+            ``predict``, a text-classification pipeline of transformers, a specification such as
+            ``sklearn:model.joblib``, ``module:object``; or several of these, a list or by name.
         data: labelled rows: a data frame of pandas or polars, a Hugging Face dataset, a list of
             dictionaries or of pairs (text, label), a table of Arrow, or the path of a file.
         text: the column that rules rewrite; None for the one that can be meant.
@@ -291,6 +301,8 @@ def discover(
             that are searched, and 2 for known rules.
         minimum_frequency: share of rows that a rule's left side must be in.
         propose_from: in the paper's order what rules generalize.
+        across: of several models rules that make ``any`` fail, that they share (``shared``), or
+            that tell them ``apart``.
         known: rules that people have read, which are tried first: files, folders, shipped names.
         readings: journals of ``sears vet``: what people said of their rewrites counts in the judge.
         with_shipped: whether the shipped rules are tried first, too.
@@ -361,7 +373,7 @@ def discover(
         settings = Settings(
             rules=rules, holdout=holdout, seed=seed, max_questions=max_questions,
             budget_seconds=budget_seconds, comparison=comparison,
-            order="paper" if paper else "meaning",
+            order="paper" if paper else "meaning", across=across,
             **{name: value for name, value in chosen.items() if name != "scorer"},
         )  # fmt: skip
         choice = PartsChoice(

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.across import across_models
 from sears_dsl.discovery.adversaries import Adversaries
 from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.counts import Funnel
@@ -35,6 +36,7 @@ from sears_dsl.discovery.result.found import (
     Discovery,
     FoundRule,
     HeldOutRows,
+    Tried,
     found_rules,
     trusted,
 )
@@ -46,11 +48,12 @@ from sears_dsl.discovery.search import (
     SearchOutcome,
     SearchProgress,
 )
-from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, select
+from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, covering, select
 from sears_dsl.discovery.settings import Settings
+from sears_dsl.effects.asking import fails_of_models
 from sears_dsl.effects.evidence import flip_evidence, hold_out
 from sears_dsl.effects.right_rows import RightRows
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer
 from sears_dsl.paraphrasing.remembered import BoundedSource
@@ -142,6 +145,11 @@ def discover(
         text=text, known=known, on_known=on_known, before_search=before_search,
     )  # fmt: skip
     right = search.right()
+    if settings.across != "any" and not right.models:
+        raise UsageError(
+            f"what one model has, none shares and none is told apart by ({settings.across})",
+            help="name several: every:SPEC,SPEC",
+        )
     here, held = _parts(right, settings)
     searched, apart = right.part(here), search.held_out(right.part(held))
     outcome = (
@@ -151,7 +159,7 @@ def discover(
     )
     on_progress(SearchProgress("selecting", 0, len(outcome.passed)))
     coverage, scores = _covered(search, outcome)
-    selection = select(coverage, settings.rules)
+    selection = select(_across(search, outcome, searched, coverage, scores), settings.rules)
     rules, held_out_flipped = _with_numbers(
         search, outcome, searched, held_out=apart, selection=selection, scores=scores
     )
@@ -160,6 +168,7 @@ def discover(
     return Discovery(
         data=data,
         settings=settings,
+        models=right.models,
         tau=search.tau,
         rules=rules,
         collapsed=tuple(
@@ -214,18 +223,40 @@ def _funnel(
     )
 
 
+def _across(
+    search: Search,
+    outcome: SearchOutcome,
+    right: RightRows,
+    coverage: Coverage,
+    scores: NDArray[np.float64],
+) -> Coverage:
+    """What rules are selected by: rows, or of several models what is to be known of them."""
+    settings, tried = search.settings, outcome.tried
+    if settings.across == "any":
+        return coverage
+    flips = tried.answers.flips
+    chosen = tried.applications.select(outcome.passed)
+    entries = covering(chosen, flips=flips, scores=_weights(tried, scores), tau=search.tau)
+    fails = fails_of_models(tried.applications, right, flips)[chosen.rewrites[entries]]
+    least = settings.known_flips(len(right))
+    return across_models(coverage, fails, shared=settings.across == "shared", least=least)
+
+
 def _covered(search: Search, outcome: SearchOutcome) -> tuple[Coverage, NDArray[np.float64]]:
     """What the rules that passed cover, and S of their flips."""
     tried, passed = outcome.tried, outcome.passed
     chosen, flips = tried.applications.select(passed), tried.answers.flips
     scores = complete_scores(chosen, range(len(passed)), scorer=search.remembered, among=flips)
-    # What known rules write was accepted by people, whatever S says.
-    weights = np.where(trusted(tried.rules, tried.applications), 1.0, scores)
     coverage = coverage_of(
         [tried.rules[each].rule for each in passed], [tried.texts[each] for each in passed],
-        chosen, flips=flips, scores=weights, tau=search.tau,
+        chosen, flips=flips, scores=_weights(tried, scores), tau=search.tau,
     )  # fmt: skip
     return coverage, scores
+
+
+def _weights(tried: Tried, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What known rules write was accepted by people, whatever S says."""
+    return np.where(trusted(tried.rules, tried.applications), 1.0, scores)
 
 
 def _with_numbers(

@@ -64,6 +64,7 @@ class HeldOut:
         at_tau_interval: 95% (Wilson) of at_tau over changed.
         flips_at_tau: how many flips have S ≥ τ.
         mean_score: mean S over the changed rows; None also where it changes none.
+        flips_of_models: of several models how many of the changed rows each has wrong then.
     """
 
     changed: int
@@ -73,6 +74,7 @@ class HeldOut:
     at_tau_interval: tuple[float, float]
     flips_at_tau: int
     mean_score: float | None
+    flips_of_models: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class Coverage:
 
     Attributes:
         offsets: int64 (rules + 1,): the entries of rule r are ``offsets[r]:offsets[r + 1]``.
-        rows: int32 (entries,): rows that the rule flips with S ≥ τ.
+        rows: int (entries,): rows that the rule flips with S ≥ τ.
         weights: int64 (entries,): S as a multiple of 2⁻⁴⁰.
         row_count: how many rows there are.
         ranks: int64 (rules,): the place of each rule by simplicity; all are different.
@@ -46,7 +46,7 @@ class Coverage:
     """
 
     offsets: NDArray[np.int64]
-    rows: NDArray[np.int32]
+    rows: NDArray[np.integer]
     weights: NDArray[np.int64]
     row_count: int
     ranks: NDArray[np.int64]
@@ -129,15 +129,7 @@ def coverage_of(
             help="select the applications of these rules: applications.select(passed)",
         )
     rewrites = applications.rewrites
-    flipped = flips[rewrites]
-    if np.isnan(scores[rewrites[flipped]]).any():
-        raise UsageError(
-            "a rewrite that flips the model has no score",
-            help="ask for them first: complete_scores(…, among=flips)",
-        )
-    counted = flipped.copy()
-    counted[flipped] = scores[rewrites[flipped]] >= tau
-    entries = np.flatnonzero(counted)
+    entries = covering(applications, flips=flips, scores=scores, tau=tau)
     changed = applications.changed
     order = sorted(
         range(len(rules)),
@@ -153,6 +145,30 @@ def coverage_of(
         ranks=ranks,
         twins=Twins.of(rules, applications),
     )
+
+
+def covering(
+    applications: Applications,
+    *,
+    flips: NDArray[np.bool_],
+    scores: NDArray[np.float64],
+    tau: float,
+) -> NDArray[np.int64]:
+    """The applications that flip the model with S ≥ τ, which are the entries of a `Coverage`.
+
+    Raises:
+        UsageError: a flip without a score.
+    """
+    rewrites = applications.rewrites
+    flipped = flips[rewrites]
+    if np.isnan(scores[rewrites[flipped]]).any():
+        raise UsageError(
+            "a rewrite that flips the model has no score",
+            help="ask for them first: complete_scores(…, among=flips)",
+        )
+    counted = flipped.copy()
+    counted[flipped] = scores[rewrites[flipped]] >= tau
+    return np.flatnonzero(counted)
 
 
 def select(

@@ -35,6 +35,10 @@ ProposeFrom: TypeAlias = Literal["paraphrases", "adversaries"]
 """What rules generalize: every small paraphrase, or, as in the paper, those that flip the model."""
 
 
+Across: TypeAlias = Literal["any", "shared", "apart"]
+"""Of several models: rules that make any of them fail, that they share, that tell them apart."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The choices of a run.
@@ -57,6 +61,7 @@ class Settings:
         max_questions: most questions to the model, those about the untouched rows included; None is
             20 for each right row, and no limit in the paper's order.
         comparison: how answers are compared with labels.
+        across: of several models which rules are selected, as `across_models` counts them.
         seed: of the holdout.
         budget_seconds: time for everything; None for no limit.
     """
@@ -72,6 +77,7 @@ class Settings:
     order: Order = "meaning"
     max_questions: int | None = None
     comparison: Comparison = "exact"
+    across: Across = "any"
     seed: int = 0
     budget_seconds: float | None = None
 

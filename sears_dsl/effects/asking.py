@@ -149,6 +149,21 @@ def ask_about(
     return flips, known
 
 
+def fails_of_models(
+    applications: Applications, right: RightRows, flips: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which of several models each flip makes fail: bool (rewrites, models).
+
+    Of one model there are no columns. Nothing is asked that was not asked before.
+    """
+    fails = np.zeros((len(flips), len(right.models)), np.bool_)
+    if right.models:
+        some = np.flatnonzero(flips)
+        texts = [applications.texts[each] for each in some.tolist()]
+        fails[some] = right.fails_of_each(applications.rows[some].tolist(), texts)
+    return fails
+
+
 def _by_lot(applications: Applications, texts: Sequence[str], seed: int) -> NDArray[np.int64]:
     """The applications of each rule in an order by lot, the same for equal rows of all rules."""
     ranks = np.empty(len(texts), np.int64)

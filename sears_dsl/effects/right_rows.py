@@ -23,6 +23,7 @@ from sears_dsl.effects.asked_model import AskedModel, Questions
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import REFUSED, ConfidentPredictor, Predictor, Row
+from sears_dsl.models.vote import each_answer, models_of
 
 # Rows that a model is tried on before anything else begins, and of these asked about again.
 _TRIED = 16
@@ -148,6 +149,7 @@ class RightRows:
         predictions: for each what the model says of it.
         asked: how many rows of the data were asked about.
         questions: what was asked in all.
+        models: the names of several models that answer together; none of one.
 
     Raises:
         DataError: the model has no row right, or there was no time for any.
@@ -180,6 +182,7 @@ class RightRows:
         self._data = data
         self._model = AskedModel(predictor, questions=questions)
         self.questions = self._model.questions
+        self.models = models_of(predictor)
         self._comparison = comparison
         found = self._model.labels_in_time(data.rows, in_time=in_time, on_progress=on_progress)
         answered = {place: answer for place, answer in enumerate(found) if answer is not None}
@@ -277,6 +280,24 @@ class RightRows:
         return answer != REFUSED and not answers_equal(
             answer, self._labels[number], comparison=self._comparison
         )
+
+    def fails_of_each(self, numbers: Sequence[int], texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of several models fail at right rows with other texts: bool (rows, models).
+
+        Nothing that was asked before is asked again.
+
+        Args:
+            numbers: which right rows.
+            texts: the text that each has instead.
+        """
+        found = np.zeros((len(numbers), len(self.models)), np.bool_)
+        together = self._model.labels(self._rows(numbers, texts))
+        for place, (number, text) in enumerate(zip(numbers, texts, strict=True)):
+            answers = each_answer(together[place], len(self.models))
+            found[place] = [
+                self.flipped(number, self._carried_back(number, text, each)) for each in answers
+            ]
+        return found
 
     def _carried_back(self, number: int, text: str, answer: str) -> str:
         return carried_back(answer, self.texts[number], text, comparison=self._comparison)

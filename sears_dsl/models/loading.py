@@ -10,7 +10,8 @@
     every:SPEC,SPEC          several of these together: right where each of them is
 
 From Python, also what there is already: a function of a list of texts, an estimator of
-scikit-learn, a text-classification pipeline of transformers, any object with ``predict``.
+scikit-learn, a text-classification pipeline of transformers, any object with ``predict``; a list
+of such, or a dictionary from names to them, is as ``every:``.
 
 In: one of these and options. Out: a `CachedPredictor`. Always holds: only what was named is
 imported, unpickled or asked; an option that the kind of model does not know is an error. Costs
@@ -19,13 +20,14 @@ the loading of the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.names import named_models
 from sears_dsl.models.predictor import OnError, Predictor
 
 if TYPE_CHECKING:
@@ -88,21 +90,26 @@ def load_predictor(
     kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
     if isinstance(model, str) and not (kind and rest):
         raise UsageError(f"{spec!r} is no model", help=f"write one of {_KINDS}")
-    if kind in ("vote", "every"):
-        members = _members(spec, rest)
+    several = isinstance(model, list | tuple | Mapping)
+    if several or kind in ("vote", "every"):
+        given = model if isinstance(model, list | tuple | Mapping) else _members(spec, rest)
+        alike = kind != "vote"
+        members = list(named_models(given).items()) if alike else [("", each) for each in given]
+        _check_members(spec, [each for _, each in members])
         models = [
             load_predictor(
                 member,
                 batch_size=batch_size,
                 comparison=comparison,
-                download=download and member.startswith("hf:"),
+                download=download and str(member).startswith("hf:"),
             ).predictor
-            for member in members
+            for _, member in members
         ]
         from sears_dsl.models.vote import VotingPredictor  # noqa: PLC0415 - as in `_local`
 
+        names = [name for name, _ in members] if alike else []
         return CachedPredictor(
-            VotingPredictor(models, comparison=comparison, alike=kind == "every"),
+            VotingPredictor(models, comparison=comparison, alike=alike, names=names),
             store=store,
             batch_size=batch_size,
         )
@@ -154,15 +161,16 @@ def _members(spec: str, rest: str) -> list[str]:
         raise UsageError(
             f"{spec!r} is no vote", help="name at least two models: vote:SPEC,SPEC,SPEC"
         )
-    if any(
-        member.startswith(("vote:", "every:", "file:", "http:", "https:", "llm:"))
-        for member in members
-    ):
+    return members
+
+
+def _check_members(spec: str, members: Sequence[object]) -> None:
+    kinds = ("vote:", "every:", "file:", "http:", "https:", "llm:")
+    if any(isinstance(member, str) and member.startswith(kinds) for member in members):
         raise UsageError(
             f"{spec!r}: endpoints, files of predictions and votes do not vote",
             help="wrap them into a function, or vote among module:object, sklearn:FILE, hf:FOLDER",
         )
-    return members
 
 
 def _given(model: object, store: PredictionStore | None, comparison: Comparison) -> Predictor:

@@ -13,14 +13,20 @@ which order words stand and how often; here both are those of the first answer t
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from sears_dsl.answers import Comparison, answers_equal, is_of_words
+from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Predictor, Row
 
-__all__ = ["VotingPredictor", "common_words", "most_frequent", "unanimous"]
+__all__ = [
+    "VotingPredictor", "common_words", "each_answer", "models_of", "most_frequent", "unanimous",
+]  # fmt: skip
+
+_SAY = "(the models say "
 
 
 class VotingPredictor:
@@ -30,6 +36,7 @@ class VotingPredictor:
         models: at least two, in the order in which ties are broken.
         comparison: ``exact`` votes on labels, ``squad`` on the words of answers.
         alike: whether they answer together only where all answer alike, instead of by votes.
+        names: what they are called; by their identities where nobody says.
     """
 
     def __init__(
@@ -38,8 +45,11 @@ class VotingPredictor:
         *,
         comparison: Comparison = "exact",
         alike: bool = False,
+        names: Sequence[str] = (),
     ) -> None:
         self._models = tuple(models)
+        self.names = tuple(names) or tuple(model.identity for model in models)
+        self.alike = alike
         self._together: Callable[[Sequence[str]], str]
         if alike:
             self._together = partial(unanimous, comparison=comparison)
@@ -79,14 +89,33 @@ def unanimous(labels: Sequence[str], *, comparison: Comparison = "exact") -> str
 
     Example:
         >>> unanimous(["a", "a"]), unanimous(["a", "b"])
-        ('a', '(the models differ: a | b)')
+        ('a', '(the models say ["a", "b"])')
         >>> unanimous(["The cat.", "a cat"], comparison="squad")
         'The cat.'
     """
     first, *others = labels
     if all(answers_equal(each, first, comparison=comparison) for each in others):
         return first
-    return f"(the models differ: {' | '.join(labels)})"
+    return f"{_SAY}{json.dumps(list(labels), ensure_ascii=False)})"
+
+
+def each_answer(together: str, models: int) -> tuple[str, ...]:
+    """What each of some models said, by what `unanimous` made of it.
+
+    Example:
+        >>> each_answer('(the models say ["a", "b"])', 2), each_answer("a", 2)
+        (('a', 'b'), ('a', 'a'))
+    """
+    if not together.startswith(_SAY):
+        return (together,) * models
+    return tuple(json.loads(together[len(_SAY) : -1]))
+
+
+def models_of(predictor: Predictor) -> tuple[str, ...]:
+    """The names of the models that answer together where all are right; none of any other."""
+    if isinstance(predictor, CachedPredictor):
+        predictor = predictor.predictor
+    return predictor.names if isinstance(predictor, VotingPredictor) and predictor.alike else ()
 
 
 def common_words(answers: Sequence[str]) -> str:

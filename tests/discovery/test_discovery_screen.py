@@ -90,14 +90,16 @@ def found(text: str, *, source: str = "") -> FoundRule:
     return FoundRule(
         rule=RULE, text=text, id="film-to-movie", source=source, scope=None,
         judged=None if source else verdict(49, 50, 0.92), changed=20, asked=20, flips=7,
-        interval=(0.18, 0.57), q_value=0.01, at_tau=20, flips_at_tau=7, mean_score=0.9, gain=6.4,
+        interval=(0.18, 0.57), q_value=0.01, at_tau=20, flips_at_tau=7, mean_score=0.9,
+        flips_of_models=(), gain=6.4,
         examples=(flip,), firing=(), silent=(), held_out=held,
     )  # fmt: skip
 
 
 def discovery(**changed: Any) -> Discovery:
     given: dict[str, Any] = {
-        "data": DATA, "settings": Settings(minimum_flips=3), "tau": 0.5, "rules": (),
+        "data": DATA, "settings": Settings(minimum_flips=3), "models": (), "tau": 0.5,
+        "rules": (),
         "collapsed": (),
         "passing": (), "closest": (), "known": known(), "base_rate": 0.02, "base_rows": 80,
         "budget_reached": False, "cut_short": (), "question_limit_reached": False,

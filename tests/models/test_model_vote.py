@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from sears_dsl.errors import UsageError
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.models.vote import VotingPredictor, common_words, most_frequent
+from sears_dsl.models.vote import (
+    VotingPredictor,
+    common_words,
+    each_answer,
+    models_of,
+    most_frequent,
+)
 
 WORDS = st.lists(st.sampled_from(["a", "A", "b", "c"]), max_size=6).map(" ".join)
 
@@ -95,7 +101,13 @@ def test_models_together_are_right_where_each_is(
     model = load_predictor("every:pair:one,pair:two")
     rows = [{"text": text} for text in ("a movie", "a film", "a play", "a film, a play")]
     assert model.predict(rows) == [
-        "good", "(the models differ: bad | good)", "(the models differ: good | bad)", "bad",
+        "good", '(the models say ["bad", "good"])', '(the models say ["good", "bad"])', "bad",
     ]  # fmt: skip
     assert model.identity.startswith("every:(pair:one")
+    assert models_of(model) == ("pair:one", "pair:two")
+    assert models_of(load_predictor("vote:pair:one,pair:two")) == ()
+    given = {"a": lambda texts: texts, "b": lambda texts: texts[::-1]}
+    assert models_of(load_predictor(given)) == ("a", "b")
+    both = load_predictor(given).predict([{"text": '("|'}, {"text": "y"}])
+    assert [each_answer(each, 2) for each in both] == [('("|', "y"), ("y", '("|')]
     sys.modules.pop("pair", None)

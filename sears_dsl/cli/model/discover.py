@@ -54,6 +54,10 @@ _SOON = 5.0
 @click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
               default="paraphrases", show_default=True,
               help="In the paper's order what rules generalize.")  # fmt: skip
+@click.option("--across", type=click.Choice(["any", "shared", "apart"]), default="any",
+              show_default=True,
+              help="Of several models, `every:SPEC,SPEC`: rules that make any fail, that they "
+              "share, or that tell them apart.")  # fmt: skip
 @click.option("--known", multiple=True, metavar="FILE",
               help="Rules that people have read: a file, a folder or a shipped ruleset; they are "
               "tried first, like the shipped ones; repeatable.")  # fmt: skip
@@ -263,6 +267,7 @@ def _settings(options: dict[str, Any]) -> Settings:
         **{
             name: options[name]
             for name in ("rules", "tau", "delta", "minimum_flips", "minimum_frequency",
-                         "propose_from", "holdout", "seed", "max_questions", "budget_seconds")
+                         "propose_from", "across", "holdout", "seed", "max_questions",
+                         "budget_seconds")
         },
     )  # fmt: skip

@@ -278,6 +278,7 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     rate = ["flips"] if narrow else ["flips", "rate (95%)"]
     heads = ["rule", "from", *rate, "S ≥ τ"]
     heads += ["held out", *rate[1:], *([] if narrow else ["S ≥ τ"])] if held_out else []
+    heads += [f"of {name}" for name in discovery.models]
     rows, examples = [], []
     for each in discovery.rules:
         cells = [_cut(each.text), each.source or "new"]
@@ -291,6 +292,7 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
             cells += _rate(held.flips, held.changed, held.interval)[: len(rate)]
             if not narrow:
                 cells.append(percent(held.at_tau / held.changed) if held.changed else "")
+        cells += map(str, each.flips_of_models)
         rows.append(cells)
         examples.append(_example(each))
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")

@@ -24,7 +24,7 @@ from sears_dsl.discovery.result.naming import names_of
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import Applications, apply_candidates
-from sears_dsl.effects.asking import Answers, ask_about
+from sears_dsl.effects.asking import Answers, ask_about, fails_of_models
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
@@ -123,6 +123,8 @@ class FoundRule:
         at_tau: how many of the rows asked about have S ≥ τ.
         flips_at_tau: how many of the flips have S ≥ τ.
         mean_score: mean S over the rows asked about.
+        flips_of_models: of several models how many of the rows asked about each has wrong then, in
+            the order of `Discovery.models`; none of one.
         gain: what it adds to the weighted coverage of the rules before it.
         examples: flips with S ≥ τ, those that read best first; of a known rule whatever S is.
         firing: (original, rewritten) of rows that it changes, those that read best first.
@@ -144,6 +146,7 @@ class FoundRule:
     at_tau: int
     flips_at_tau: int
     mean_score: float
+    flips_of_models: tuple[int, ...]
     gain: float
     examples: tuple[Flip, ...]
     firing: tuple[tuple[str, str], ...]
@@ -158,6 +161,7 @@ class Discovery:
     Attributes:
         data: the rows.
         settings: what was chosen.
+        models: the names of several models that answered together; none of one.
         tau: the threshold that was used.
         rules: the selected rules, in the order of selection.
         collapsed: (rule, rule that stands for it, reason) of those left out as twins.
@@ -175,6 +179,7 @@ class Discovery:
 
     data: LabelledRows
     settings: Settings
+    models: tuple[str, ...]
     tau: float
     rules: tuple[FoundRule, ...]
     collapsed: tuple[tuple[str, str, str], ...]
@@ -208,6 +213,7 @@ class RuleNumbers(NamedTuple):
     at_tau: int
     flips_at_tau: int
     mean_score: float
+    flips_of_models: tuple[int, ...]
 
     def as_held_out(self) -> HeldOut:
         """As the numbers of rows that took no part."""
@@ -220,6 +226,7 @@ class RuleNumbers(NamedTuple):
             at_tau_interval=(float(low), float(high)),
             flips_at_tau=self.flips_at_tau,
             mean_score=self.mean_score if self.asked else None,
+            flips_of_models=self.flips_of_models,
         )
 
 
@@ -274,10 +281,11 @@ class HeldOutRows:
         done = self._applied(rules)
         ask = partial(self._right.ask_in_time, in_time=self._in_time)
         flips, asked = ask_about(done, self._right, np.arange(len(done.texts)), ask)
+        fails = fails_of_models(done, self._right, flips)
         scores = np.zeros(len(asked))
         scores[asked] = self._scorer.scores(done.pairs(np.flatnonzero(asked)))
         numbers = [
-            _numbers(rewrites[asked[rewrites]], flips, scores, self._tau)
+            _numbers(rewrites[asked[rewrites]], flips, fails, scores, self._tau)
             for rewrites in map(done.of_rule, range(len(rules)))
         ]
         kept = trusted(rules, done) | (scores >= self._tau)
@@ -295,7 +303,11 @@ class HeldOutRows:
 
 
 def _numbers(
-    rewrites: NDArray[np.integer], flips: NDArray[np.bool_], scores: NDArray[np.float64], tau: float
+    rewrites: NDArray[np.integer],
+    flips: NDArray[np.bool_],
+    fails: NDArray[np.bool_],
+    scores: NDArray[np.float64],
+    tau: float,
 ) -> RuleNumbers:
     flipped, of_rule = flips[rewrites], scores[rewrites]
     low, high = wilson_interval(int(flipped.sum()), len(rewrites))
@@ -306,6 +318,7 @@ def _numbers(
         at_tau=int((of_rule >= tau).sum()),
         flips_at_tau=int((flipped & (of_rule >= tau)).sum()),
         mean_score=float(of_rule.mean()) if len(of_rule) else 0.0,
+        flips_of_models=tuple(fails[rewrites].sum(axis=0).tolist()),
     )
 
 
@@ -338,11 +351,12 @@ def found_rules(
         held_out.measured(rules) if held_out is not None else ([None] * len(chosen), None)
     )
     names = names_of([each.rule for each in rules])
+    fails = fails_of_models(tried.applications, right, tried.answers.flips)
     found = []
     for number, each, name, gain, held in zip(
         chosen, rules, names, selection.gains, beside, strict=True
     ):
-        numbers = _numbers(tried.counted.of_rule(number), tried.answers.flips, scores, tau)
+        numbers = _numbers(tried.counted.of_rule(number), tried.answers.flips, fails, scores, tau)
         examples, firing = _shown(right, tried, number, scores, tau)
         rows = tried.applications.rows[tried.applications.of_rule(number)]
         found.append(

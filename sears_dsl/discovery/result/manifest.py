@@ -17,7 +17,7 @@ from sears_dsl.answers import Comparison
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
-from sears_dsl.discovery.settings import Order
+from sears_dsl.discovery.settings import Across, Order
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.documents import read_document
 from sears_dsl.runtime.writing import write_atomically
@@ -87,6 +87,7 @@ class SettingsRecord(_Record):
     budget_reached: bool
     cut_short: tuple[str, ...]
     comparison: Comparison
+    across: Across = "any"
 
 
 class SearchRecord(_Record):
@@ -130,6 +131,7 @@ class FoundRecord(_Record):
     share_at_tau: float
     share_interval: tuple[float, float]
     mean_score: float
+    flips_of_models: tuple[int, ...] = ()
     gain: float
     flips_at_tau: int
     held_out: HeldOut | None
@@ -140,7 +142,9 @@ class Manifest(_Record):
     """Everything about a run of discovery.
 
     ``base_rate`` is the share of ``base_rows`` rows of which a paraphrase with S ≥ τ, drawn by lot,
-    flips the model. ``closest`` are rules that were not found, with what they lacked.
+    flips the model. ``models`` are the names of several models that answered together, and
+    ``flips_of_models`` of a rule how many rows each of them has wrong then.
+    ``closest`` are rules that were not found, with what they lacked.
     ``paraphraser`` is what made the paraphrases where no search through the pivots did (then there
     is no ``beam`` and no ``search``); ``pivots`` are empty where nothing was translated.
     ``tagger`` is the one that the rules were found and tested with, name and version;
@@ -156,6 +160,7 @@ class Manifest(_Record):
     ruleset_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     data: DataIdentity
     model: str
+    models: tuple[str, ...] = ()
     pivots: tuple[str, ...]
     paraphraser: str | None = None
     scorer: str

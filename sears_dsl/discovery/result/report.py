@@ -171,6 +171,7 @@ def _manifest(
         ruleset_sha256=digest,
         data=DataIdentity.of(data, label=participants.label, also=participants.also),
         model=participants.model,
+        models=discovery.models,
         pivots=participants.pivots,
         paraphraser=participants.paraphraser,
         scorer=participants.scorer,
@@ -194,6 +195,7 @@ def _manifest(
             budget_reached=discovery.budget_reached,
             cut_short=discovery.cut_short,
             comparison=settings.comparison,
+            across=settings.across,
         ),
         search=participants.search,
         counts=discovery.funnel,
@@ -222,6 +224,7 @@ def _record(found: FoundRule) -> FoundRecord:
         share_at_tau=found.at_tau / max(1, found.asked),
         share_interval=(float(low), float(high)),
         mean_score=found.mean_score,
+        flips_of_models=found.flips_of_models,
         gain=found.gain,
         flips_at_tau=found.flips_at_tau,
         held_out=found.held_out,
@@ -311,8 +314,10 @@ def _table(manifest: Manifest) -> list[str]:
     """A line a rule; what it does to held-out rows, where there are any, beside the rest."""
     heads = ["id", "rule", "from", "accepted on text", "at least"]
     heads += ["flips / asked", "95%", "with S ≥ τ", "q", "S ≥ τ", "95%", "mean S"]
+    heads += [f"of `{_escaped(name)}`" for name in manifest.models]
     if manifest.counts.held_out:
         heads += ["held out: flips / changed", "95%", "S ≥ τ", "95%"]
+        heads += [f"of `{_escaped(name)}`" for name in manifest.models]
     heads.append("example")
     numeric = [name not in ("id", "rule", "from", "example") for name in heads]
     lines = [heads, ["---:" if each else "---" for each in numeric]]
@@ -335,6 +340,7 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
         percent(record.share_at_tau),
         _range(record.share_interval),
         f"{record.mean_score:.2f}",
+        *map(str, record.flips_of_models),
     ]
     held = record.held_out
     if held_out and held is not None:
@@ -343,6 +349,7 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
             _range(held.interval) if held.changed else "",
             f"{held.at_tau} / {held.changed}",
             _range(held.at_tau_interval) if held.changed else "",
+            *map(str, held.flips_of_models),
         ]
     return [*cells, _cell(record.examples[:1])]
 
@@ -354,6 +361,8 @@ def _cautions(manifest: Manifest) -> list[str]:
         "Numbers without *held out* are from the rows on which the rules were found and chosen, "
         "and so a little too good.",
     ]
+    if manifest.models:
+        lines[:0] = ["", _ACROSS[manifest.settings.across]]
     if not manifest.counts.held_out:
         lines[-1] += " No rows were held out."
     if manifest.settings.order == "meaning":
@@ -365,6 +374,18 @@ def _cautions(manifest: Manifest) -> list[str]:
             "asked about rules after that.",
         ]
     return lines
+
+
+_ACROSS = {
+    "any": "Rows are those that every model has right, and a flip is one that any of them then has "
+    "wrong; the columns of the models say how many each. The rules flip as many rows as can be.",
+    "shared": "Rows are those that every model has right; the columns of the models say how many "
+    "of them each then has wrong. The rules are those that models share: as many rows and models "
+    "as can be, each rule by the share of the models that it flips.",
+    "apart": "Rows are those that every model has right; the columns of the models say how many "
+    "of them each then has wrong. The rules tell the models apart: as many rows as can be at which "
+    "one fails and another does not, less those the other way round.",
+}
 
 
 def _closest(closest: Sequence[Closest], base_rate: float) -> list[str]:
