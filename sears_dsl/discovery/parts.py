@@ -28,6 +28,7 @@ from sears_dsl.paraphrasing.plugins import (
     as_scorer,
     identity_of_source,
 )
+from sears_dsl.paraphrasing.prompted import PromptedPart
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 
@@ -330,6 +331,10 @@ def open_parts(
         on_loading=lambda: show("loading models", 0, None),
     )
     path = None if folder is None else folder / "journal.sqlite3"
+    parts: tuple[object, ...] = (own.paraphraser, own.scorer)
+    for part in parts:
+        if isinstance(part, PromptedPart):
+            part.announce = note
     try:
         with RunJournal(path, task=lambda: _task(team, own, note)) as journal:
             yield Parts(
@@ -340,7 +345,7 @@ def open_parts(
             )
     finally:
         team.close()
-        for part in (own.paraphraser, own.scorer):
+        for part in parts:
             for remark in getattr(part, "remarks", ()):
                 note(remark)
 

@@ -307,8 +307,8 @@ def language_model(
         prompt: what it is asked where the settings do not say.
         labels: word in the answer → label, likewise.
         room: tokens of an answer, likewise (64).
-        timeout: seconds to wait (30).
-        retries: how often to try again (3).
+        timeout: seconds to wait; None for what the settings say, and 30 where they do not.
+        retries: how often to try again; likewise, and 3.
         connections: requests at the same time (4).
 
     Raises:
@@ -322,15 +322,13 @@ def language_model(
         ) from error
     from sears_dsl.models.http.prompts import MOST_TOKENS, PromptSettings  # noqa: PLC0415
 
+    settings = PromptSettings.read(
+        given, prompt=prompt, labels=labels, room=MOST_TOKENS if room is None else room
+    )
     return LanguageModel(
-        PromptSettings.read(
-            given,
-            prompt=prompt,
-            labels=labels,
-            room=MOST_TOKENS if room is None else room,
-        ),
-        timeout=30.0 if timeout is None else timeout,
-        retries=3 if retries is None else retries,
+        settings,
+        timeout=settings.timeout if timeout is None else timeout,
+        retries=settings.retries if retries is None else retries,
         connections=4 if connections is None else connections,
     )
 

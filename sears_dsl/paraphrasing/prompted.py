@@ -20,10 +20,11 @@ from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorers import load_scorer, shipped
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.loading import language_model
-from sears_dsl.models.predictor import REFUSED
+from sears_dsl.models.predictor import REFUSED, Row
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.models.http.language_model import LanguageModel
 
 PREFIX = "llm:"
 """What the name of a part begins with that is a language model."""
@@ -41,13 +42,44 @@ Would most readers say that the rewrite means the same as the text and is as goo
 yes or no and nothing else."""
 # Ten sentences of some length.
 _ROOM_TO_REWORD = 1024
+
+PAIRS_A_ROW = 45
+"""Pairs of a text and its rewrite that a search judges for a searched row, as manifests of
+benchmarks.discovery_quality count them."""
+
 _YES, _NO = "yes", "no"
 _MARK = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 _QUOTES = {'"': '"', "“": "”", "'": "'"}
 _JUDGE = "judge"
 
 
-class PromptedParaphraser:
+class PromptedPart:
+    """A language model as a part: what it costs is told before and after.
+
+    Attributes:
+        announce: told before each round of questions, larger than those before, what it will cost.
+    """
+
+    announce: Callable[[str], None] = staticmethod(lambda _: None)
+    _what: str
+
+    def __init__(self, given: str, model: LanguageModel) -> None:
+        self._model = model
+        self._asked = CachedPredictor(
+            model, on_error="skip", announce=lambda told: self.announce(f"{self._what}: {told}")
+        )
+        self.name = f"{PREFIX}{given}"
+
+    def rows_for(self, sentences: Sequence[str]) -> list[Row]:
+        """What it will be asked at most about sentences that are searched, as far as is known."""
+        raise NotImplementedError
+
+    def forecast(self, sentences: Sequence[str]) -> str:
+        """What a search over sentences will cost at most, in words."""
+        return f"{self._what}: {self._model.forecast(self.rows_for(sentences))}"
+
+
+class PromptedParaphraser(PromptedPart):
     """A language model that rewords sentences.
 
     Args:
@@ -58,16 +90,20 @@ class PromptedParaphraser:
         UsageError: settings that cannot be, or that are for labels.
     """
 
+    _what = "rewording"
+
     def __init__(self, given: str) -> None:
-        self._model = language_model(given, prompt=_REWORD, room=_ROOM_TO_REWORD)
+        super().__init__(given, language_model(given, prompt=_REWORD, room=_ROOM_TO_REWORD))
         if self._model.labels:
             raise UsageError(
                 f"{PREFIX}{given} has labels, and paraphrases are sentences",
                 help="give the paraphraser settings of its own, without prompt and labels",
             )
-        self._asked = CachedPredictor(self._model, on_error="skip")
-        self.name = f"{PREFIX}{given}"
         self.identity = f"paraphrases by {self._model.identity}"
+
+    def rows_for(self, sentences: Sequence[str]) -> list[Row]:
+        """Each sentence once."""
+        return [{"text": sentence} for sentence in dict.fromkeys(sentences)]
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         """The paraphrases of each sentence, in the order of the answer; none of a refused one.
@@ -87,7 +123,7 @@ class PromptedParaphraser:
         return _remarks(self._asked, "not reworded")
 
 
-class SecondOpinion:
+class SecondOpinion(PromptedPart):
     """The judge, and a language model that is asked about what it passes.
 
     S of a pair is that of the judge where both accept it, and 0 where the language model does not.
@@ -102,6 +138,8 @@ class SecondOpinion:
         UsageError: settings that cannot be, or that are for other labels.
     """
 
+    _what = "second opinion"
+
     def __init__(
         self,
         given: str,
@@ -109,16 +147,21 @@ class SecondOpinion:
         tau: float | None = None,
         first: Callable[[], Scorer] = lambda: load_scorer(_JUDGE),
     ) -> None:
-        self._model = language_model(given, prompt=_COMPARE, labels={_YES: _YES, _NO: _NO})
+        super().__init__(
+            given, language_model(given, prompt=_COMPARE, labels={_YES: _YES, _NO: _NO})
+        )
         if set(self._model.labels) != {_YES, _NO}:
             raise UsageError(
                 f"{PREFIX}{given} has other labels than yes and no",
                 help="give the second opinion settings of its own, without prompt and labels",
             )
-        self._asked = CachedPredictor(self._model, on_error="skip")
         self._first = first
         self.tau = shipped(_JUDGE).tau if tau is None else tau
-        self.name = f"{PREFIX}{given}"
+
+    def rows_for(self, sentences: Sequence[str]) -> list[Row]:
+        """As many pairs as are judged for a sentence: of these only those that the judge passes."""
+        pairs = [dict.fromkeys(("original", "rewrite"), sentence) for sentence in sentences]
+        return [pair for pair in pairs for _ in range(PAIRS_A_ROW)]
 
     @property
     def identity(self) -> str:

@@ -228,10 +228,10 @@ def test_rules_that_flip_rows_by_the_same_texts_are_shown_once() -> None:
 
 def test_what_lies_ahead_is_asked_about_where_it_is_much() -> None:
     small = SearchEstimate(3000, limited=True, minutes=2)
-    assert not small.wants_an_answer(endpoint=False)
-    assert small.wants_an_answer(endpoint=True)
-    assert replace(small, minutes=21).wants_an_answer(endpoint=False)
-    assert replace(small, questions=50_001).wants_an_answer(endpoint=False)
+    assert not small.wants_an_answer(requests=0)
+    assert small.wants_an_answer(requests=2_500)
+    assert replace(small, minutes=21).wants_an_answer(requests=0)
+    assert replace(small, questions=50_001).wants_an_answer(requests=0)
 
 
 def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:

@@ -281,6 +281,49 @@ def test_a_liar_accepts_nothing_that_the_judge_rejects(
     assert ("2 without a usable answer: rejected" in told) == (accepted == 0)
 
 
+def test_what_a_second_opinion_costs_is_told_before_and_after(endpoint: ChatEndpoint) -> None:
+    """Before the search at most, before each round as it is, and afterwards."""
+    endpoint.answer = lambda *_: "yes"
+    given = endpoint.settings(prompt=None, labels=None, price={"input": 1000, "output": 0})
+    scorer, told = SecondOpinion(given, tau=0.5, first=Strict), list[str]()
+    scorer.announce = told.append
+    place = f"small at {endpoint.address}/chat/completions"
+    assert f"second opinion: {place}: 90 questions, about " in scorer.forecast(["One.", "Two."])
+    assert not endpoint.requests
+    scorer.scores(PAIRS * 3)
+    assert [each.partition(", about")[0] for each in told] == [
+        f"second opinion: {place}: 2 questions"
+    ]
+    assert scorer.remarks[0] == (
+        f"{place} was asked 2 questions: 40 tokens there and 4 back, 0.04 USD"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [(Reply("<html>Sign in</html>", kind="text/html"), "something that is no JSON"),
+     (Reply("slow down", status=429, headers={"Retry-After": "0"}), "answered 429 .*asked 2 times"),
+     (Reply(completion("yes"), seconds=0.5), "no answer within 0.2 seconds .asked 2 times")],
+    ids=["nonsense", "429", "silence"],
+)  # fmt: skip
+def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
+    endpoint: ChatEndpoint, reply: Reply, told: str
+) -> None:
+    """A paraphraser and a second opinion wait and try again as their settings say."""
+    given = endpoint.settings(prompt=None, labels=None, timeout=0.2, retries=1)
+    endpoint.answer = lambda *_: reply
+    with pytest.raises(ModelError, match=told):
+        as_paraphraser(f"llm:{given}").paraphrase(["A fun film."])
+    with pytest.raises(ModelError, match=told):
+        SecondOpinion(given, tau=0.5, first=Strict).scores(PAIRS[:1])
+    endpoint.requests.clear()
+    endpoint.answer = lambda number, _: reply if number == 1 else "A fun movie."
+    if "no JSON" not in told:  # what may pass is asked again
+        source = as_paraphraser(f"llm:{given}")
+        assert source.paraphrase(["A fun film."]) == [["A fun movie."]]
+        assert "requests made again: 1" in source.remarks[-1]  # type: ignore[attr-defined]
+
+
 def test_settings_of_another_role_are_told(endpoint: ChatEndpoint) -> None:
     with pytest.raises(UsageError, match="other labels than yes and no"):
         as_scorer(f"llm:{endpoint.settings()}")
@@ -313,6 +356,45 @@ def test_an_audit_of_a_language_model(
     written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(b"top-secret" in content for content in written)
     assert "top-secret" not in done.stdout + done.stderr
+
+
+PARTS = """\
+def predict(texts):
+    return ["bad" if "movie" in text else "good" for text in texts]
+
+def same(pairs):
+    return [1.0 for _ in pairs]
+"""
+
+
+def test_a_search_says_what_a_paraphraser_will_cost_before_it_asks(
+    endpoint: ChatEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prompted_parts.py").write_text(PARTS, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    rows = [{"text": f"Fun film number {number}.", "label": "good"} for number in range(30)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    endpoint.answer = lambda _, prompt: prompt.splitlines()[-1].replace("film", "movie")
+    endpoint.file(tmp_path, prompt=None, labels=None, price={"input": 1, "output": 1})
+    arguments = (
+        "discover", "--model", "prompted_parts:predict", "--data", "rows.jsonl", "--label", "label",
+        "--scorer", "prompted_parts:same", "--tau", ".5", "--no-known", "-o", "found.sear",
+    )  # fmt: skip
+    (tmp_path / "same.csv").write_text("original,paraphrase\nFun film number 1.,Fun.\n")
+    assert call(*arguments, "--paraphrases", "same.csv", folder=tmp_path).returncode == 0
+    assert not endpoint.requests, "nothing is sent by a command that does not name the file"
+    done = call(*arguments, "--paraphrases", "llm:chat.json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "film -> movie" in (tmp_path / "found.sear").read_text("utf-8")
+    before, ahead, after = done.stderr.partition("ahead: at most ")
+    place = f"small at {endpoint.address}/chat/completions"
+    assert place not in before
+    assert f"\n  rewording: {place}: 30 questions, about " in ahead + after
+    assert f"{place} was asked 30 questions: 600 tokens there and 60 back" in after
+    assert len(endpoint.requests) == 30
+    assert all(
+        asked["messages"][0]["content"].startswith("Write ten") for asked in endpoint.requests
+    )
 
 
 def test_a_remembering_model_is_asked_once_for_each_row(endpoint: ChatEndpoint) -> None:

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -204,6 +205,8 @@ class SearchScreen:
         if self._options["quiet"]:
             return
         from sears_dsl.cli.screen.discovery import estimate
+        from sears_dsl.models.predictor import PricedPredictor
+        from sears_dsl.paraphrasing.prompted import PromptedPart
 
         predictor, team = self._work.asked.predictor, self._work.parts.team
         ahead = estimate(
@@ -216,11 +219,20 @@ class SearchScreen:
             beam=self._options["beam"],
             translates=team.recipe.paraphrases,
         )
+        parts = [each for each in (self._work.parts.paraphraser, self._work.parts.scorer)
+                 if isinstance(each, PromptedPart)]  # fmt: skip
+        requests = sum(len(each.rows_for(right.texts)) for each in parts)
         with self._show.aside():
             click.echo(str(ahead), err=True)
-            endpoint = self._options["model"].startswith(("http", "llm:"))
+            if self._options["model"].startswith(("http", "llm:")):
+                requests += ahead.questions
+            if isinstance(predictor.predictor, PricedPredictor):
+                rows = list(islice(cycle(self._work.asked.data.rows), ahead.questions))
+                click.echo(f"  {predictor.predictor.forecast(rows)}", err=True)
+            for part in parts:
+                click.echo(f"  {part.forecast(right.texts)}", err=True)
             somebody = sys.stdin.isatty() and sys.stderr.isatty() and not self._options["yes"]
-            if somebody and ahead.wants_an_answer(endpoint=endpoint):
+            if somebody and ahead.wants_an_answer(requests=requests):
                 click.confirm("go on?", default=True, abort=True, err=True)
 
     def _print_known(self, *, so_far: bool) -> None:

@@ -17,6 +17,7 @@ from sears_dsl.cli.screen.example_table import Example, table_lines
 from sears_dsl.discovery.result.report import percent
 from sears_dsl.discovery.settings import HOLDOUT_FROM
 from sears_dsl.language.printer import print_rule
+from sears_dsl.paraphrasing.prompted import PAIRS_A_ROW
 from sears_dsl.statistics import wilson_interval
 
 if TYPE_CHECKING:
@@ -136,13 +137,11 @@ def _known_name(found: KnownFlips, rule: int) -> str:
 
 _MOST_MINUTES, _MOST_QUESTIONS, _MOST_REQUESTS = 20, 50_000, 2_000
 # Sentences of some twenty words that one process rewords in a second with a beam of 30
-# (benchmarks/record, paraphrasing); pairs of a text and its rewrite that are judged for a searched
-# row, as manifests of benchmarks.discovery_quality count them, and how many a process judges in a
-# second; what loading the models takes.
+# (benchmarks/record, paraphrasing); how many pairs a process judges in a second; what loading the
+# models takes.
 _SENTENCES_A_SECOND = 2.8
 _WORDS_A_SENTENCE = 20
 _BEAM = 30
-_PAIRS_A_ROW = 45
 _PAIRS_A_SECOND = 50
 _LOADING = 10.0
 # What the paper's order asks about a searched row.
@@ -169,17 +168,20 @@ class SearchEstimate:
         many = f"{self.questions:,} questions to the model"
         return f"ahead: {'at most' if self.limited else 'some'} {many}, about {minutes}"
 
-    def wants_an_answer(self, *, endpoint: bool) -> bool:
+    def wants_an_answer(self, *, requests: int) -> bool:
         """Whether a person at a terminal is asked to go on.
 
+        Args:
+            requests: to endpoints, at most.
+
         Example:
-            >>> SearchEstimate(2500, True, 3.0).wants_an_answer(endpoint=True)
+            >>> SearchEstimate(2500, True, 3.0).wants_an_answer(requests=2500)
             True
         """
         return (
             self.minutes > _MOST_MINUTES
             or self.questions > _MOST_QUESTIONS
-            or (endpoint and self.questions > _MOST_REQUESTS)
+            or requests > _MOST_REQUESTS
         )
 
 
@@ -217,7 +219,7 @@ def estimate(
     seconds = _LOADING + questions * seconds_a_question
     if translates:
         seconds += sentences / (_SENTENCES_A_SECOND * processes) * (0.5 + 0.5 * beam / _BEAM)
-    seconds += _PAIRS_A_ROW * len(texts) / (_PAIRS_A_SECOND * processes)
+    seconds += PAIRS_A_ROW * len(texts) / (_PAIRS_A_SECOND * processes)
     return SearchEstimate(questions, most is not None, seconds / 60)
 
 

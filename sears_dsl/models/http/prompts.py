@@ -25,7 +25,10 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.http.endpoint_mapping import read_map
 from sears_dsl.models.predictor import Row
 
-_KEYS = ("address", "model", "prompt", "system", "labels", "key", "parameters", "price", "cache")
+_KEYS = (
+    "address", "model", "prompt", "system", "labels", "key", "parameters", "price", "cache",
+    "timeout", "retries",
+)  # fmt: skip
 _ENVIRONMENT = "$env."
 _PLACEHOLDER = re.compile(r"\$(\$|text\b|row\b|column\.([\w-]+))")
 _MILLION = 1_000_000
@@ -74,6 +77,8 @@ class PromptSettings:
         price: of a million tokens; None where nobody said.
         cache: a file that keeps answers from run to run; empty for none.
         room: tokens that an answer may have where the parameters do not say.
+        timeout: seconds to wait for a connection, and for each part of an answer.
+        retries: how often to try again.
 
     Raises:
         UsageError: a key that stands there itself, or something missing.
@@ -97,6 +102,8 @@ class PromptSettings:
     price: Prices | None = None
     cache: str = ""
     room: int = MOST_TOKENS
+    timeout: float = 30.0
+    retries: int = 3
 
     def __post_init__(self) -> None:
         if not (self.address and self.model):
@@ -163,8 +170,15 @@ class PromptSettings:
                 "parameters are what is sent beside model and messages",
                 help="for example parameters = { max_tokens = 8 }",
             )
+        waits = {name: content[name] for name in ("timeout", "retries") if name in content}
+        if any(not isinstance(each, int | float) or each is True for each in waits.values()):
+            raise UsageError(
+                "timeout and retries of a language model are numbers",
+                help="for example timeout = 60, in seconds, and retries = 5",
+            )
         return cls(
             **texts,
+            **waits,
             labels=_labels(content.get("labels", labels or {})),
             parameters=parameters,
             price=_prices(content.get("price")),
