@@ -12,8 +12,11 @@ tried with other spans protected too.
 
     python -m benchmarks.noisy_squad 120 120       # first: paraphrases, resumable
     python -m benchmarks.noise_grid                # --train, --test, --paraphrased, --shuffles N
+    python -m benchmarks.noise_grid --neural       # the same with the net of `neural_reader`
+    python -m benchmarks.noise_grid --neural --brief     # three trainings instead of some thirty
 
-Method and bias: a linear model over words and shapes, no BiDAF with ELMo and no BERT; paraphrases
+Method and bias: a linear model over words and shapes, or a small net over vectors of words, no
+BiDAF with ELMo and no BERT; paraphrases
 come of one small translation model, not of ParaBank; SQuAD alone. Which paragraphs are taken is
 random and the same for all. Intervals are of a bootstrap over paragraphs, of the mean over orders
 of training.
@@ -42,7 +45,7 @@ from benchmarks.noisy_squad import (
     questions_of,
 )
 from benchmarks.record import Row, write_record
-from benchmarks.small_reader import Sure, train
+from benchmarks.small_reader import SpanReader, Sure, train
 from sears_dsl.answers import answer_f1, answers_equal
 from sears_dsl.auditing.failures.instances import Feature, LearningRows
 from sears_dsl.auditing.failures.learning import fold_interval, learn, numbers_of
@@ -54,6 +57,8 @@ from sears_dsl.runtime.journal import RunJournal
 AMOUNTS = ("none", "half", "full", "both")
 _RESAMPLED = 2000
 _DECOYS = 20
+# What a brief run trains readers on beside clean rows.
+_BRIEFLY = {"characters": ("none", "half", "full")}
 
 # Table 6: micro F1 of always saying the majority class, and of XGBoost; ELMo, then BERT.
 TABLE_6 = {"characters": ".58 → .70 ± .003, .76 → .77 ± .008",
@@ -94,10 +99,27 @@ class Judged:
 class Readers:
     """Readers trained on demand, and what they answered, kept in a file."""
 
-    def __init__(self, shuffles: int) -> None:
+    def __init__(self, shuffles: int, *, neural: bool = False) -> None:
         self.shuffles = shuffles
         folder = user_cache_path("sears-benchmarks", ensure_exists=True)
-        self._journal = RunJournal(folder / "answers.db", task="span ranker")
+        self._train: Callable[..., SpanReader] = train
+        self._trained: dict[str, SpanReader] = {}
+        if neural:
+            # Brings torch.
+            from benchmarks import neural_reader
+
+            self._train = neural_reader.train
+        file, task = ("answers-neural", "neural reader") if neural else ("answers", "span ranker")
+        self._journal = RunJournal(folder / f"{file}.db", task=task)
+
+    def _reader(self, name: str, learned: Sequence[Asked], seed: int) -> SpanReader:
+        """The reader of some rows; that of clean ones is asked again and again, and kept."""
+        found = self._trained.get(name)
+        if found is None:
+            found = self._train(questions_of(learned), seed=seed)
+            self._trained = {kept: each for kept, each in self._trained.items() if " none," in kept}
+            self._trained[name] = found
+        return found
 
     def judged(
         self, name: str, learned: Sequence[Asked], tests: dict[str, Sequence[Asked]]
@@ -108,10 +130,9 @@ class Readers:
             keys = {test: f"{name}, {len(learned)} rows, order {seed}: {test}, {len(rows)} rows"
                     for test, rows in tests.items()}  # fmt: skip
             known = self._journal.get_many("answers", list(keys.values()))
-            reader = None
             for test, rows in tests.items():
                 if keys[test] not in known:
-                    reader = reader or train(questions_of(learned), seed=seed)
+                    reader = self._reader(f"{name}, order {seed}", learned, seed)
                     sure = reader.predict_surely([_asked(row) for row in rows])
                     known[keys[test]] = [[one.answer, one.exact, one.flat] for one in sure]
                     self._journal.put_many("answers", {keys[test]: known[keys[test]]})
@@ -216,7 +237,7 @@ def _changed(sample: Sample, noise: str) -> str:
 
 
 def grid(
-    name: str, learned: Sample, asked: Sample, readers: Readers
+    name: str, learned: Sample, asked: Sample, readers: Readers, *, brief: bool = False
 ) -> tuple[list[Row], dict[str, dict[str, Judged]]]:
     """Error by noise and amount; and all answers, for what is told of confidence and errors."""
     rows, found = [], {}
@@ -227,13 +248,15 @@ def grid(
                      "F1": _told(clean.f1, asked.clean)}))  # fmt: skip
     for noise, tests in asked.noisy.items():
         of_noise: dict[str, Judged] = {}
-        for amount in AMOUNTS:
+        amounts = _BRIEFLY.get(noise, ("none",)) if brief else AMOUNTS
+        for amount in amounts:
             where = f"{name} none" if amount == "none" else f"{name} {noise} {amount}"
             of_noise[amount] = readers.judged(
                 where, amount_of(learned, noise, amount), {noise: tests}
             )[noise]
-        three = (of_noise[amount].sure for amount in ("none", "half", "full"))
-        of_noise["vote"] = judge(tests, [_vote(*each) for each in zip(*three, strict=True)])
+        if of_noise.keys() >= {"none", "half", "full"}:
+            three = (of_noise[amount].sure for amount in ("none", "half", "full"))
+            of_noise["vote"] = judge(tests, [_vote(*each) for each in zip(*three, strict=True)])
         found[noise] = of_noise
         figures: dict[str, float | int | str] = {"noise": _changed(asked, noise)}
         for amount, each in of_noise.items():
@@ -241,7 +264,7 @@ def grid(
         for amount, each in of_noise.items():
             figures[f"F1 {amount}"] = _told(each.f1, tests)
         none = of_noise["none"].exact
-        for amount in ("half", "full", "both", "vote"):
+        for amount in [each for each in of_noise if each != "none"]:
             figures[f"error {amount} − none"] = _told(
                 none - of_noise[amount].exact, tests, signed=True
             )
@@ -292,7 +315,7 @@ def confidence(name: str, found: dict[str, dict[str, Judged]], asked: Sample) ->
     """How sure readers are where they are wrong, and where they are right."""
     rows = []
     for noise, of_noise in found.items():
-        for amount in AMOUNTS:
+        for amount in [each for each in AMOUNTS if each in of_noise]:
             each = of_noise[amount]
             figures: dict[str, float | int | str] = {}
             # Of several orders of training the first: a confidence is one reader's.
@@ -315,6 +338,8 @@ def error_prediction(name: str, found: dict[str, dict[str, Judged]], asked: Samp
     """Which answers are wrong, told by trees from what the paper names, a noise at a time."""
     rows = []
     for noise, of_noise in found.items():
+        if len(of_noise) == 1:
+            continue
         table = _instances(of_noise, asked.noisy[noise])
         figures: dict[str, float | int | str] = {"answers": len(table.wrong)}
         learned = learn(table)
@@ -347,23 +372,24 @@ def error_prediction(name: str, found: dict[str, dict[str, Judged]], asked: Samp
 
 def _instances(of_noise: dict[str, Judged], tests: Sequence[Asked]) -> LearningRows:
     """The answers of the first reader of each amount, with the features of the paper."""
+    amounts = [each for each in AMOUNTS if each in of_noise]
     columns = {
-        "question": [row.question.question for row in tests] * len(AMOUNTS),
-        "context": [row.question.context for row in tests] * len(AMOUNTS),
-        "answer given": [one.answer for amount in AMOUNTS for one in of_noise[amount].sure[0]],
+        "question": [row.question.question for row in tests] * len(amounts),
+        "context": [row.question.context for row in tests] * len(amounts),
+        "answer given": [one.answer for amount in amounts for one in of_noise[amount].sure[0]],
     }
     names = ("first-word(question)", "words(question)", "words(context)", "grade(context)",
              "words(answer given)")  # fmt: skip
     cells = [dict(zip(columns, each, strict=True)) for each in zip(*columns.values(), strict=True)]
     computed = read_slicings(cells, names)
-    features = [Feature("amount", "category", [a for a in AMOUNTS for _ in tests])]
+    features = [Feature("amount", "category", [a for a in amounts for _ in tests])]
     for slicing, values in computed.items():
         assert isinstance(values, Computed)
         kind = "category" if slicing.startswith("first-word") else "number"
         features.append(Feature(slicing, kind, values.values()))
     wrong = [_exact(tests, [one.answer for one in of_noise[amount].sure[0]]) == 0
-             for amount in AMOUNTS]  # fmt: skip
-    return LearningRows(np.concatenate(wrong), np.tile(np.arange(len(tests)), len(AMOUNTS)),
+             for amount in amounts]  # fmt: skip
+    return LearningRows(np.concatenate(wrong), np.tile(np.arange(len(tests)), len(amounts)),
                      tuple(features))  # fmt: skip
 
 
@@ -406,8 +432,12 @@ def main() -> None:
         help="paragraphs of test and of training whose sentences are paraphrased",
     )
     parser.add_argument("--shuffles", type=int, default=3, help="orders of training")
+    parser.add_argument("--brief", action="store_true",
+                        help="train on half and on all look-alikes alone")  # fmt: skip
+    parser.add_argument("--neural", action="store_true", help="the reader of `neural_reader`")
     chosen = parser.parse_args()
-    readers, known = Readers(chosen.shuffles), Paraphrases(search=False)
+    readers = Readers(chosen.shuffles, neural=chosen.neural)
+    known = Paraphrases(search=False)
     parts: list[Callable[..., list[Row]]] = [confidence, error_prediction]
     rows: list[Row] = []
     few_test, few_train = chosen.paraphrased
@@ -416,14 +446,17 @@ def main() -> None:
         ("with paraphrases", few_train, few_test, tuple(NOISES)),
     ):
         of_train, of_test = samples(learned, asked, noises, known)
-        table, found = grid(f"{name} ({learned}, {asked} paragraphs)", of_train, of_test, readers)
+        if chosen.brief and name != "many rows":
+            continue
+        size = f"{name} ({learned}, {asked} paragraphs)"
+        table, found = grid(size, of_train, of_test, readers, brief=chosen.brief)
         rows += table
         for part in parts:
             rows += part(name, found, of_test)
         if name == "many rows":
             many = of_train
-            size = f"{name} ({learned}, {asked} paragraphs)"
-            rows.append(with_decoys(size, of_train, of_test, readers, known))
+            if not chosen.brief:
+                rows.append(with_decoys(size, of_train, of_test, readers, known))
     # The reader of many clean rows on the paragraphs that have all three noises.
     tests = {"clean": of_test.clean, **of_test.noisy}
     none = readers.judged(
@@ -436,7 +469,7 @@ def main() -> None:
              for test, each in {"clean": clean, **none}.items()})
     )  # fmt: skip
     rows.append(_between("the same", none, clean, of_test))
-    write_record("noise_grid", rows)
+    write_record("noise_grid-neural" if chosen.neural else "noise_grid", rows)
 
 
 if __name__ == "__main__":

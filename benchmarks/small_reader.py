@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,13 +30,23 @@ from benchmarks.span_ranker import LONGEST, TABLE, best_span, learn, marginals
 from sears_dsl.answers import answer_f1, answers_equal
 from sears_dsl.models.certainty import from_distributions, from_top
 
-__all__ = ["Question", "SmallReader", "Sure", "evaluate", "read_squad", "train"]
+__all__ = [
+    "TOKENS",
+    "Question",
+    "SmallReader",
+    "SpanReader",
+    "Sure",
+    "evaluate",
+    "read_squad",
+    "stem_number",
+    "train",
+]
 
-_TOKENS = re.compile(r"\d+(?:[.,:]\d+)*|\w+|[^\w\s]")
+TOKENS = re.compile(r"\d+(?:[.,:]\d+)*|\w+|[^\w\s]")
 _SENTENCE_END = frozenset(".!?")
 _ASKING = ("what", "which", "who", "whom", "whose", "when", "where", "why", "how")
 _STOP_WORDS = frozenset(
-    _TOKENS.findall(
+    TOKENS.findall(
         "a an the of in on at to for from by with as and or but not no is are was were be been "
         "being am do does did done has have had can could will would shall should may might must "
         "this that these those it its he she they them his her their i you we us our your there "
@@ -142,7 +152,7 @@ class SmallReader:
         return found
 
     def _arrays(self, context: str) -> _Paragraph:
-        tokens = [(match.group(), *match.span()) for match in _TOKENS.finditer(context)]
+        tokens = [(match.group(), *match.span()) for match in TOKENS.finditer(context)]
         texts = [text for text, _, _ in tokens]
         sentences, sentence = [], 0
         for place, text in enumerate(texts):
@@ -151,7 +161,7 @@ class SmallReader:
             if text in _SENTENCE_END and (text != "." or place == 0 or len(texts[place - 1]) > 1):
                 sentence += 1
         lower = [text.lower() for text in texts]
-        words = [_word(text) for text in lower]
+        words = [stem_number(text) for text in lower]
         arrays = (
             np.array(words, np.int64),
             np.array([_number(_shape(text)) for text in texts], np.int64),
@@ -165,9 +175,9 @@ class SmallReader:
 
     def _asked(self, question: str) -> tuple[Any, Any, Any]:
         """The content words of a question, how rare they are, and how it asks."""
-        lower = [match.group().lower() for match in _TOKENS.finditer(question)]
+        lower = [match.group().lower() for match in TOKENS.finditer(question)]
         content = dict.fromkeys(
-            _word(text) for text in lower if text not in _STOP_WORDS and text[0].isalnum()
+            stem_number(text) for text in lower if text not in _STOP_WORDS and text[0].isalnum()
         )
         asking = next((place for place, text in enumerate(lower) if text in _ASKING), None)
         begins = ["", ""] if asking is None else [lower[asking], " ".join(lower[asking:][:2])]
@@ -181,12 +191,24 @@ class SmallReader:
         return math.log((self._total + 1) / (self._documents.get(word, 0) + 0.5))
 
 
+class SpanReader(Protocol):
+    """Answers questions with spans."""
+
+    def predict(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
+        """The answer to each row's question."""
+        ...
+
+    def predict_surely(self, rows: Sequence[Mapping[str, str]]) -> list[Sure]:
+        """What `predict` gives, and how sure the reader is."""
+        ...
+
+
 def train(questions: Sequence[Question], *, passes: int = _PASSES, seed: int = 0) -> SmallReader:
     """A model of these questions, read in a random order."""
     contexts = list(dict.fromkeys(question.context for question in questions))
     documents: Counter[int] = Counter()
     for context in contexts:
-        documents.update({_word(text.lower()) for text in _TOKENS.findall(context)})
+        documents.update({stem_number(text.lower()) for text in TOKENS.findall(context)})
     reader = SmallReader(documents, len(contexts))
     random = np.random.default_rng(seed)
     for _ in range(passes):
@@ -209,7 +231,7 @@ def read_squad(path: Path) -> list[Question]:
     ]
 
 
-def evaluate(reader: SmallReader, questions: Iterable[Question]) -> tuple[float, float]:
+def evaluate(reader: SpanReader, questions: Iterable[Question]) -> tuple[float, float]:
     """Exact match and F1, as SQuAD's evaluation counts them, in percent."""
     asked = list(questions)
     rows = [{"question": each.question, "context": each.context} for each in asked]
@@ -238,7 +260,7 @@ def _number(text: str) -> int:
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def _word(text: str) -> int:
+def stem_number(text: str) -> int:
     """A number for a lower-case word without its plain ending: walk, walks, walked, walking."""
     for ending in ("ing", "ed", "es", "s"):
         if text.endswith(ending) and len(text) - len(ending) > 3:
