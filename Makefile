@@ -54,7 +54,7 @@ test-%: $(READY)  ## the tests of one layer: test-language, test-engine, test-di
 check: $(READY)  ## style, types, rules, layers and the reference
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/sears check rulesets
 	$(BIN)/sears fmt --check rulesets
 	$(BIN)/python -m pytest -q tests/test_architecture.py tests/test_contributing.py tests/language/test_language_reference.py

@@ -1,7 +1,9 @@
 """Hypothesis strategies for rules and rulesets that have a canonical text and no errors.
 
 `rules()` draws from small vocabularies, so that rules over the same words and tags meet; pass your
-own to make them match your texts. `rulesets()` adds options, sets and metadata.
+own, as tuples, to make them match your texts. `rulesets()` adds options, sets and metadata.
+Strategies of the same arguments are made once: making them anew for every draw takes many times as
+long as drawing.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -80,7 +83,8 @@ def _in_group(word: str) -> bool:
     return not set(word) & set("()|")
 
 
-def literals(words: Sequence[str] = WORDS, *, group: bool = False) -> st.SearchStrategy[Literal]:
+@cache
+def literals(words: tuple[str, ...] = WORDS, *, group: bool = False) -> st.SearchStrategy[Literal]:
     """Bare and quoted literals; ``group``: only those that may stand bare inside a group."""
     bare = [word for word in words if not group or _in_group(word)]
     return st.one_of(
@@ -90,7 +94,7 @@ def literals(words: Sequence[str] = WORDS, *, group: bool = False) -> st.SearchS
     )
 
 
-def _attribute_tests(words: Sequence[str]) -> st.SearchStrategy[AttributeTest]:
+def _attribute_tests(words: tuple[str, ...]) -> st.SearchStrategy[AttributeTest]:
     word = st.sampled_from(words)
     return st.one_of(
         st.builds(AttributeTest, st.sampled_from(("text", "lemma")), word),
@@ -100,17 +104,10 @@ def _attribute_tests(words: Sequence[str]) -> st.SearchStrategy[AttributeTest]:
     )
 
 
-@st.composite
-def single_tests(
-    draw: st.DrawFn,
-    *,
-    words: Sequence[str] = WORDS,
-    tags: Sequence[str] = TAGS,
-    sets: Sequence[str] = (),
-    group: bool = False,
-    negation: bool = True,
-) -> Test:
-    """A test on one token."""
+@cache
+def _plain_tests(
+    words: tuple[str, ...], tags: tuple[str, ...], sets: tuple[str, ...], *, group: bool
+) -> st.SearchStrategy[Test]:
     attribute = _attribute_tests(words)
     conjunction = st.lists(
         st.builds(replace, attribute, negated=st.booleans()), min_size=1, max_size=3
@@ -126,20 +123,36 @@ def single_tests(
     ]
     if sets:
         options.append(st.sampled_from(sets).map(SetReference))
-    test: Test = draw(st.one_of(options))
+    return st.one_of(options)
+
+
+@cache
+@st.composite
+def single_tests(
+    draw: st.DrawFn,
+    *,
+    words: tuple[str, ...] = WORDS,
+    tags: tuple[str, ...] = TAGS,
+    sets: tuple[str, ...] = (),
+    group: bool = False,
+    negation: bool = True,
+) -> Test:
+    """A test on one token."""
+    test = draw(_plain_tests(words, tags, sets, group=group))
     if negation and not isinstance(test, Wildcard) and draw(st.integers(0, 5)) == 0:
         bare_punctuation = isinstance(test, Literal) and not any(map(str.isalnum, test.text))
         return Negation(replace(test, quoted=True) if bare_punctuation else test)
     return test
 
 
+@cache
 @st.composite
 def elements(
     draw: st.DrawFn,
     *,
-    words: Sequence[str] = WORDS,
-    tags: Sequence[str] = TAGS,
-    sets: Sequence[str] = (),
+    words: tuple[str, ...] = WORDS,
+    tags: tuple[str, ...] = TAGS,
+    sets: tuple[str, ...] = (),
     depth: int = 1,
     group: bool = False,
 ) -> Element:
@@ -258,13 +271,14 @@ def _glued_pieces(pieces: list[Piece], wanted: list[bool]) -> list[Piece]:
     return out
 
 
+@cache
 @st.composite
 def rules(
     draw: st.DrawFn,
     *,
-    words: Sequence[str] = WORDS,
-    tags: Sequence[str] = TAGS,
-    sets: Sequence[str] = (),
+    words: tuple[str, ...] = WORDS,
+    tags: tuple[str, ...] = TAGS,
+    sets: tuple[str, ...] = (),
     options: Options = DEFAULT_OPTIONS,
     depth: int = 1,
     contexts: bool = True,
@@ -347,7 +361,7 @@ OPTIONS = st.builds(
 def rulesets(draw: st.DrawFn, *, metadata: bool = True) -> Ruleset:
     """A ruleset without errors: options, two sets and up to five different rules."""
     options = draw(OPTIONS)
-    tags = [tag for tag in TAGS if tag in known_tags(options.tagset)]
+    tags = tuple(tag for tag in TAGS if tag in known_tags(options.tagset))
     member = single_tests(tags=tags, group=True)
     sets = tuple(
         SetDefinition(name, tuple(draw(st.lists(member, min_size=1, max_size=4)))) for name in SETS

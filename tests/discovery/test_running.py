@@ -103,7 +103,7 @@ def test_a_run_that_is_killed_again_and_again_writes_the_same_bytes(
     kills = 0
     process = started(folder, "--resume")
     seen = -1
-    while process.poll() is None and kills < 3:
+    while process.poll() is None and kills < 2:
         time.sleep(0.05)
         size = sum(path.stat().st_size for path in folder.glob("found.sear.partial/*.sqlite3-wal"))
         if size > seen >= 0:
