@@ -14,6 +14,8 @@ from sears_dsl.repair.train_command import CommandTrainer
 from sears_dsl.repair.trainers import MODEL, BuiltInTrainer
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+import joblib
+from sklearn.dummy import DummyClassifier
 
 ROWS = Table(
     {"text": ["a good film", "a bad film", "good fun", "bad noise"], "label": [1, 0, 1, 0]},
@@ -22,11 +24,10 @@ ROWS = Table(
 )
 GOOD = [{"text": "so good"}, {"text": "so bad"}]
 
-# Says which label comes first in the file; counts how often it ran; fails when it is told to.
+# Its model says which label comes first in the file, and was trained before, since scikit-learn
+# takes seconds to import; counts how often it ran; fails when it is told to.
 PROGRAM = """\
-import csv, pathlib, sys
-import joblib
-from sklearn.dummy import DummyClassifier
+import csv, pathlib, shutil, sys
 train, model, seed = sys.argv[1:4]
 rows = list(csv.DictReader(open(train, newline="", encoding="utf-8")))
 runs = pathlib.Path("runs.txt")
@@ -34,8 +35,7 @@ runs.write_text(runs.read_text() + seed if runs.exists() else seed)
 print("epoch 1")
 if pathlib.Path("fail").exists():
     sys.exit("CUDA out of memory")
-label = rows[0]["label"]
-joblib.dump(DummyClassifier(strategy="constant", constant=label).fit([["x"]], [label]), model)
+shutil.copy(f"always {rows[0]['label']}.joblib", model)
 """
 
 
@@ -43,6 +43,9 @@ joblib.dump(DummyClassifier(strategy="constant", constant=label).fit([["x"]], [l
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train it.py").write_text(PROGRAM, "utf-8")
+    for label in ("0", "1"):
+        model = DummyClassifier(strategy="constant", constant=label).fit([["x"]], [label])
+        joblib.dump(model, tmp_path / f"always {label}.joblib")
     (tmp_path / "place").mkdir()
     return tmp_path
 
