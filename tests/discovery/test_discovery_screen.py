@@ -218,6 +218,16 @@ def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:
     assert printed(out) == ""
 
 
+def test_known_rules_that_a_found_file_cannot_hold_are_told() -> None:
+    said = []
+    for head in ("", "option unit = sentence\n"):
+        out = screen()
+        flips = known("movie", text=f"{head}rule a: film -> movie")
+        print_known(out, flips)
+        said.append("audit mine.sear too" in " ".join(printed(out).split()))
+    assert said == [False, True]
+
+
 def test_rules_that_flip_rows_by_the_same_texts_are_shown_once() -> None:
     flips = known("movie", text="rule a: film -> movie\nrule b: a? film -> $1 movie")
     assert [flips.known.ids[each] for each in flips.best()] == ["a"]

@@ -12,6 +12,7 @@ from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
+from sears_dsl.vetting.review.explanation import explained
 from sears_dsl.vetting.review.workbench import Workbench
 
 OF_SENTENCES = 'option unit = sentence\nrule i-think: <unit> -> "I think" $0.uncap'
@@ -47,5 +48,6 @@ def test_reviewers_see_what_an_audit_counts(tagger: FastTagger) -> None:
     rules = parse(OF_SENTENCES)
     bench = Workbench(rules, data, predictor_of(model), tagger=tagger, tokens=tagger.tag(ROWS))
     assert list(bench.effects.applications.texts) == THOUGHT
+    assert explained(rules.rules[0], rules)[0] == ("<unit>", "the whole sentence")
     audit = sears.audit(model, data=[(text, "good") for text in ROWS], rules=rules, scorer=None)
     assert [each.rewritten for each in audit.document.rules[0].examples] == THOUGHT

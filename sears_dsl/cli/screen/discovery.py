@@ -103,6 +103,13 @@ def print_known(out: Console, found: KnownFlips, *, so_far: bool = False) -> Non
     )
     out.print(*_known_table(found, best[:_SHOWN], out.width), sep="\n")
     out.print("read by people before; their meaning on these rows is not yet scored")
+    apart = [rule for rule in best if not found.known.writable[rule]]
+    if apart and not so_far:
+        files = ", ".join(dict.fromkeys(found.known.sources[rule] for rule in apart))
+        out.print(
+            f"{len(apart):,} of them go by options of their files that a found file cannot have "
+            f"beside others, such as a unit: audit {files} too"
+        )
 
 
 def _no_known_flips(found: KnownFlips, acting: int) -> str:

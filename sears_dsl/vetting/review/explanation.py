@@ -129,14 +129,19 @@ def _signs(rule: Rule, scope: RuleScope) -> Iterator[tuple[str, str]]:
                 yield f".{print_function(function)}", _function(function)
 
 
+def _unit(scope: RuleScope) -> str:
+    return scope.options.unit or "text"
+
+
 def _of_elements(elements: Sequence[Element], scope: RuleScope) -> Iterator[tuple[str, str]]:
     for element in elements:
         body = element.body
         if isinstance(body, Anchor):
             start = body.side == "start"
-            yield "<s>" if start else "</s>", f"the {'start' if start else 'end'} of the text"
+            side = "start" if start else "end"
+            yield "<s>" if start else "</s>", f"the {side} of the {_unit(scope)}"
         elif isinstance(body, WholeUnit):
-            yield "<unit>", "the whole text"
+            yield "<unit>", f"the whole {_unit(scope)}"
         elif isinstance(body, Group):
             if len(body.alternatives) > 1:
                 yield "(…|…)", "one of these"
