@@ -39,7 +39,7 @@ from benchmarks.record import Row, write_record
 from benchmarks.small_reader import TOKENS, Question, Sure, evaluate, stem_number
 from sears_dsl.models.certainty import from_distributions, from_top
 
-__all__ = ["LONGEST", "NeuralReader", "train"]
+__all__ = ["EPOCHS", "LONGEST", "NeuralReader", "train"]
 
 LONGEST = 15
 _WIDTH = 50
@@ -47,7 +47,7 @@ _HIDDEN = 96
 _SIZE = 5
 _DILATIONS = (1, 2, 4)
 _BATCH = 32
-_EPOCHS = 6
+EPOCHS = 6
 _RATE = 2e-3
 _DROPOUT = 0.25
 _FEATURES = 8
@@ -317,7 +317,7 @@ def _shuffled(
     yield from batches
 
 
-def train(questions: Sequence[Question], *, seed: int = 0, epochs: int = _EPOCHS) -> NeuralReader:
+def train(questions: Sequence[Question], *, seed: int = 0, epochs: int = EPOCHS) -> NeuralReader:
     """A reader of these questions, on one thread."""
     torch.set_num_threads(1)
     contexts = list(dict.fromkeys(question.context for question in questions))
@@ -331,7 +331,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--train", type=int, default=1000, help="paragraphs")
     parser.add_argument("--test", type=int, default=300, help="paragraphs")
-    parser.add_argument("--epochs", type=int, default=_EPOCHS)
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
     chosen = parser.parse_args()
     learned, asked = (
         questions_of([row for paragraph in paragraphs_of(name, count) for row in paragraph])

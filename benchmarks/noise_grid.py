@@ -104,12 +104,13 @@ class Readers:
         folder = user_cache_path("sears-benchmarks", ensure_exists=True)
         self._train: Callable[..., SpanReader] = train
         self._trained: dict[str, SpanReader] = {}
+        file, task = "answers", "span ranker"
         if neural:
             # Brings torch.
             from benchmarks import neural_reader
 
             self._train = neural_reader.train
-        file, task = ("answers-neural", "neural reader") if neural else ("answers", "span ranker")
+            file, task = "answers-neural", f"neural reader, {neural_reader.EPOCHS} epochs"
         self._journal = RunJournal(folder / f"{file}.db", task=task)
 
     def _reader(self, name: str, learned: Sequence[Asked], seed: int) -> SpanReader:
