@@ -60,3 +60,17 @@ def number_sequences(values: Int32Array | Int64Array, offsets: Int32Array | Int6
             slot = (slot + 1) & np.int64(size - 1)
         numbers[sequence] = found
     return numbers, examples[:distinct].copy()
+
+
+def first_alike(*columns: Int32Array) -> Int32Array:
+    """For each place the first one at which all columns hold the same.
+
+    Example:
+        >>> first_alike(np.array([1, 2, 1]), np.array([0, 0, 0])).tolist()
+        [0, 1, 0]
+    """
+    values = np.stack(columns, axis=1).astype(np.int32)
+    offsets = np.arange(len(values) + 1, dtype=np.int64) * len(columns)
+    numbers, examples = number_sequences(values.ravel(), offsets)
+    first: Int32Array = examples[numbers]
+    return first

@@ -17,8 +17,11 @@ from sears_dsl.engine.compile.predicates import PatternError
 from sears_dsl.engine.compile.program import Problem
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Inflected, Reference, Rule, RuleSource
+from sears_dsl.language.rule import Inflected, Reference, Rule, RuleSource, TagCopy, Text
 from sears_dsl.tagging.inflection import INFLECTION_TAGS
+
+# Pieces that cannot be wrong; mined rules have no others.
+_PLAIN = frozenset({Text, TagCopy})
 
 
 def inflects(rule: Rule) -> bool:
@@ -68,7 +71,7 @@ def _of_problem(rule: Rule, ruleset: RuleSource, problem: PatternError) -> Diagn
 
 def _inflections(rules: Sequence[tuple[Rule, RuleSource]]) -> Iterator[tuple[int, Diagnostic]]:
     for number, (rule, ruleset) in enumerate(rules):
-        if not any(isinstance(piece, Reference | Inflected) for piece in rule.consequent):
+        if _PLAIN.issuperset(map(type, rule.consequent)):
             continue
         for finding in noise_diagnostics(rule, ruleset):
             if finding.code[0] == "E":

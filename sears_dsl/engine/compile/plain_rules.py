@@ -9,11 +9,12 @@ which mined rules share, and a microsecond for another one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
+from itertools import chain, count
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.language.rule import Element, Literal, Piece, Rule, Tag, TagCopy, Text
@@ -53,9 +54,16 @@ class PlainRules:
     def __init__(self) -> None:
         self._values: dict[object, int] = {}
         # For each piece what it writes, and the tag or the mark that it writes again; for each
-        # element the tag or the mark that it is; -1 for none.
+        # element the tag or the mark that it is, and whether it is a plain one; -1 for none.
         self._pieces = _Numbered(self._of_piece)
         self._elements = _Numbered(self._of_element)
+
+    def are_plain(self, antecedents: Sequence[Sequence[Element]]) -> NDArray[np.bool_]:
+        """Whether each element of a rule is a test on one token, by its word or by its tag."""
+        numbers, offsets, known = self._elements.of(antecedents)
+        others = np.append(0, np.cumsum(known[numbers, 1] == 0))[offsets]
+        plain: NDArray[np.bool_] = others[1:] == others[:-1]
+        return plain
 
     def describe(self, rules: Sequence[Rule], heads: Int32Array) -> Described:
         """Tell which rules write alike.
@@ -89,10 +97,12 @@ class PlainRules:
 
     def _of_element(self, element: Element) -> tuple[int, int]:
         body = element.body
+        plain = element.minimum == 1 == element.maximum and element.name is None
         if isinstance(body, Tag):
-            return self._value("tag", body.name), 0
-        marked = isinstance(body, Literal) and _is_mark(body.text)
-        return self._value("mark", body.text) if marked else -1, 0  # type: ignore[union-attr]
+            return self._value("tag", body.name), plain
+        if isinstance(body, Literal) and _is_mark(body.text):
+            return self._value("mark", body.text), plain
+        return -1, plain and isinstance(body, Literal)
 
 
 class _Parts(NamedTuple):
@@ -121,17 +131,16 @@ class _Numbered:
         """The numbers of all objects of some rules."""
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
-        flat: Iterable[_Part] = chain.from_iterable(rows)
+        flat: list[_Part] = list(chain.from_iterable(rows))
+        ids = list(map(id, flat))
         known = self._number_of
-        told = []
-        ids = []
-        for each in flat:
-            name = id(each)
-            ids.append(name)
-            if name not in known:
-                known[name] = len(known)
-                told.append(self._tell(each))
-        self._known.extend(np.array(told, np.int32).reshape(-1, 2))
+        new = {
+            name: each
+            for name, each in dict(zip(ids, flat, strict=True)).items()
+            if name not in known
+        }
+        known.update(zip(new, count(len(known)), strict=False))
+        self._known.extend(np.array(list(map(self._tell, new.values())), np.int32).reshape(-1, 2))
         numbers = np.fromiter(map(known.__getitem__, ids), np.int32, len(ids))
         return _Parts(numbers, offsets, self._known.array)
 

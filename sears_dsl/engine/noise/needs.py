@@ -18,7 +18,7 @@ from sears_dsl.engine.noise.vectors import VECTORS, load_vectors, vectors_instal
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Noise, Piece, Reference, Rule, RuleSource
+from sears_dsl.language.rule import Noise, Reference, Rule, RuleSource
 
 
 def looks_up(rule: Rule, kind: str) -> bool:
@@ -48,7 +48,7 @@ def sources_for(
     """
     missing: list[Diagnostic] = []
     # Of mined rules, of which there may be hundreds of thousands, none calls a function.
-    rules = [pair for pair in rules if any(map(_calls, pair[0].consequent))]
+    rules = [pair for pair in rules if not _CALLING.isdisjoint(map(type, pair[0].consequent))]
     if sources.vectors is None:
         wanting = [pair for pair in rules if looks_up(pair[0], "neighbor")]
         names = {ruleset.options.vectors for _, ruleset in wanting}
@@ -142,8 +142,7 @@ def lacking(rule: Rule, ruleset: RuleSource, sources: Sources) -> str:
     return ""
 
 
-def _calls(piece: Piece) -> bool:
-    return isinstance(piece, Reference) and bool(piece.functions)
+_CALLING = frozenset({Reference})  # pieces that may call a function
 
 
 def _finding(code: str, message: str, advice: str, of: tuple[Rule, RuleSource]) -> Diagnostic:

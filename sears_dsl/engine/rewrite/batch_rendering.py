@@ -2,17 +2,17 @@
 
 In: compiled rules, tokens and the `Matches` found in them. Out: `Binding`s, and rewrites as
 columns. Always holds: a rewrite differs from its original and touches no protected span. New text
-is written once for all matches that look alike to their rule (`templates`, `windows`), since text
-repeats itself: 33,000 matches of 900 rules in 5,000 sentences need some 4,000 new texts. What
-depends on more of the row, the white space around a deletion, glue or insertion, is worked out
-match by match. Costs a hash of its tokens a match; some Python work for each form, and for each
-match of those three.
+is written once for all matches that look alike to their rule (`templates`, `windows`): 33,000 of
+900 rules in 5,000 sentences need some 4,000 texts. What depends on more of the row, the white space
+around a deletion, glue or insertion, is worked out match by match. Costs a hash of its tokens a
+match; some Python work for each form, and for each match of those three.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.compile.variants import Split, Variant, bind
-from sears_dsl.engine.hashing import number_sequences
+from sears_dsl.engine.hashing import first_alike, number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
 from sears_dsl.engine.noise.kernels import try_instances
@@ -46,12 +46,14 @@ from sears_dsl.engine.rewrite.windows import (
     describe_windows,
     neighbours,
 )
-from sears_dsl.language.check_noise import draws, is_unit
-from sears_dsl.language.rule import Rule, RuleScope
+from sears_dsl.language.check_noise import draws
+from sears_dsl.language.rule import Rule, RuleScope, TagCopy, Text
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import compiles
 from sears_dsl.tagging.tokens import Tokens, TokenType
 
+# Pieces that draw nothing.
+_KINDS = frozenset({Text, TagCopy})
 # What becomes of a match, told by its form: nothing, since the text stays or since an inflection
 # is missing; new text in the place of the old; or an edit that depends on the row around it.
 _SILENT, _MISSING, _REPLACED, _PLACED = range(4)
@@ -76,8 +78,6 @@ class Rendering:
         self._program = program
         self.predicates = program.predicates
         self._templates = RenderingTemplates(rules, program, split)
-        # Of each rule whether it draws, -1 where that was not asked yet.
-        self._drawn = np.full(len(rules), -1, np.int8)
         self._units = frozenset(program.units.tolist())
         self._renderers: dict[int, Renderer] = {}
         self._unit_renderers: dict[int, UnitRenderer] = {}
@@ -124,7 +124,7 @@ class Rendering:
         """
         if not len(matches):
             return RewriteColumns.of([])
-        drawn = self._that_draw(matches.rules)
+        drawn = self._drawn[matches.rules]
         if not drawn.any():
             return self._undrawn(tokens, matches, protected, unrenderable, extent)
         look_up_together(self._rules, tokens, matches.select(drawn), drawing.sources)
@@ -156,20 +156,21 @@ class Rendering:
 
     def draws(self, rule: int) -> bool:
         """Whether a rule draws, or is about whole units."""
-        drawn = self._drawn.item(rule)
-        if drawn < 0:
-            tree, _ = self._rules[rule]
-            self._drawn[rule] = drawn = draws(tree) or is_unit(tree)
-        return bool(drawn)
+        return bool(self._drawn.item(rule))
 
-    def _that_draw(self, rules: Int32Array) -> NDArray[np.bool_]:
-        """Whether the rule of each match draws, or is about whole units."""
-        kinds = self._drawn[rules]
-        if (kinds < 0).any():
-            for rule in np.unique(rules[kinds < 0]).tolist():
-                self.draws(rule)
-            kinds = self._drawn[rules]
-        return kinds > 0
+    @cached_property
+    def _drawn(self) -> NDArray[np.bool_]:
+        """Whether each rule draws, or is about whole units."""
+        drawn = np.zeros(len(self._rules), np.bool_)
+        drawn[self._program.units] = True
+        if len(self._program.rated):
+            drawn |= self._program.rated
+        # Mined rules, of which there may be hundreds of thousands, write words and copies alone.
+        consequents = (tree.consequent for tree, _ in self._rules)
+        for rule, pieces in enumerate(consequents):
+            if not _KINDS.issuperset(map(type, pieces)):
+                drawn[rule] = drawn[rule] or draws(self._rules[rule][0])
+        return drawn
 
     def _rated(
         self,
@@ -369,6 +370,7 @@ class Rendering:
         outcomes = np.full(len(matches), _REPLACED, np.int8)
         new_ids = told.numbers
         if told.texts:
+            outcomes[told.placed] = _PLACED
             outcomes[unchanged(told, tokens, matches)] = _SILENT
         rest = np.flatnonzero(~told.done)
         some = matches.select(rest)
@@ -447,7 +449,7 @@ class Rendering:
 
 
 def _names_of(rule: Rule, whole: TokenRange) -> dict[str, TokenRange]:
-    """What the element of a rule about units is called, if it has a name."""
+    """What the element of a rule about units is called."""
     name = rule.antecedent[0].name
     return {} if name is None else {name: whole}
 
@@ -494,15 +496,27 @@ class _Edits:
         placed = np.logical_or.reduceat(forms.outcomes == _PLACED, self.groups)
         sizes = np.diff(self.groups, append=len(self.matches))
         chosen = np.flatnonzero(np.repeat(placed, sizes) & (forms.new_ids >= 0))
-        group_of = np.repeat(np.arange(len(self.groups)), sizes)[chosen]
+        group_of = np.repeat(np.arange(len(self.groups)), sizes)
+        template_ids = forms.template_ids[chosen]
+        has_format = forms.templates.formats.has.array[template_ids]
+        # With a format an edit depends on no option of its rule: many rules make the same one, and
+        # any of them can write it.
+        template_ids[has_format] = template_ids[has_format][:1]
+        alone = has_format & (sizes[group_of[chosen]] == 1) & (self.protected is None)
+        alike = chosen[alone]
+        some = self.matches.select(alike)
+        places = (some.rows, some.starts, some.ends)
+        examples = alike[first_alike(*places, self.new_ids[alike])]
+        todo = np.isin(chosen, np.append(examples, chosen[~alone]))
+        chosen, template_ids = chosen[todo], template_ids[todo]
         texts, news = self.tokens.texts, list(self.texts)
         before: list[Edit] = []
         current = -1
         for index, group, span, template in zip(
             chosen.tolist(),
-            group_of.tolist(),
+            group_of[chosen].tolist(),
             self._spans(chosen),
-            forms.template_ids[chosen].tolist(),
+            template_ids.tolist(),
             strict=True,
         ):
             if group != current:
@@ -524,6 +538,8 @@ class _Edits:
                 before.append(edit)
                 self.starts[index], self.ends[index] = edit.start, edit.end
                 self.new_ids[index] = self.texts.setdefault(edit.new, len(self.texts))
+        for column in (self.there, self.starts, self.ends, self.new_ids):
+            column[alike] = column[examples]
 
     def _spans(self, chosen: NDArray[np.int64]) -> Iterator[_Span]:
         """The characters of some matches."""

@@ -2,10 +2,11 @@
 
 In: a rule that copies tokens by their tags and writes words, under exact case, and later its
 matches. Out: a `SlotFormat`, and the number of a new text for each match. Always holds: a format
-gives what the `Renderer` gives; matches for which it may not (a span that may be a clitic of the
-token before, a gap of several characters between copied neighbours) are left to the renderer. Mined
-rules are such rules. Costs some 0.1 microseconds a match, and one string for each distinct new
-text, whatever else the rules and the replaced tokens are.
+gives what the `Renderer` gives; matches for which it may not (a gap of several characters between
+copied neighbours) are left to the renderer, and it is told where more than the span may change (a
+span that may be a clitic of the token before, marks at the edges). Mined rules are such rules.
+Costs some 0.1 microseconds a match, and one string for each distinct new text, whatever else the
+rules and the replaced tokens are.
 """
 
 from __future__ import annotations
@@ -53,10 +54,14 @@ class FormatSlot(NamedTuple):
 
 
 class SlotFormat(NamedTuple):
-    """New text with slots: one between two constant pieces each."""
+    """New text with slots: one between two constant pieces each.
+
+    ``reaches``: it begins or ends with what may take along what stands around it.
+    """
 
     pieces: tuple[str, ...]
     slots: tuple[FormatSlot, ...]
+    reaches: bool = False
 
 
 class Formats:
@@ -65,6 +70,7 @@ class Formats:
     Attributes:
         known: as they were added.
         has: bool (formats,): whether there is one.
+        reaches: bool (formats,): see `SlotFormat`.
         slots: int32 (slots, 4): the slots of all formats, one format after another.
         slot_offsets: int64 (formats + 1,): where those of each begin.
         edge_slots: int32 (formats, 2): which slots copy what new text begins and ends with, -1
@@ -74,6 +80,7 @@ class Formats:
     def __init__(self) -> None:
         self.known: list[SlotFormat | None] = []
         self.has = Growing(np.zeros(0, np.bool_))
+        self.reaches = Growing(np.zeros(0, np.bool_))
         self.slots = Growing(np.zeros((0, 4), np.int32))
         self.slot_offsets = Growing(np.zeros(1, np.int64))
         self.edge_slots = Growing(np.zeros((0, 2), np.int32))
@@ -82,12 +89,13 @@ class Formats:
         """Add formats."""
         slots = [() if one is None else one.slots for one in some]
         before = len(self.slots)
-        flat = list(chain.from_iterable(slots))
-        self.slots.extend(np.array(flat, np.int32).reshape(-1, 4))
+        numbers = np.fromiter(chain.from_iterable(chain.from_iterable(slots)), np.int32)
+        self.slots.extend(numbers.reshape(-1, 4))
         self.slot_offsets.extend(before + np.cumsum(list(map(len, slots)), dtype=np.int64))
         edges = [(-1, -1) if one is None else _edge_slots(one) for one in some]
-        self.edge_slots.extend(np.array(edges, np.int32).reshape(-1, 2))
+        self.edge_slots.extend(np.fromiter(chain.from_iterable(edges), np.int32).reshape(-1, 2))
         self.has.extend([one is not None for one in some])
+        self.reaches.extend([one is not None and one.reaches for one in some])
         self.known += some
 
 
@@ -113,16 +121,16 @@ def format_of(rule: Rule) -> SlotFormat | None:
 
     Example:
         >>> from sears_dsl.language.loader import parse
-        >>> format_of(parse("WP NOUN -> Which NOUN").rules[0])
-        SlotFormat(pieces=('Which', ''), slots=(FormatSlot(copied=1, mode=1, left=-1, right=-1),))
+        >>> pieces, slots, reaches = format_of(parse("WP NOUN -> Which NOUN").rules[0])
+        >>> pieces, slots
+        (('Which', ''), (FormatSlot(copied=1, mode=1, left=-1, right=-1),))
     """
     if not rule.consequent or rule.consequent[0].glued:
         return None
     first, last = rule.consequent[0], rule.consequent[-1]
-    if isinstance(first, Text) and begins_attached(first.text):
-        return None
-    if isinstance(last, Text) and ends_with_mark(last.text):
-        return None
+    reaches = (isinstance(first, Text) and begins_attached(first.text)) or (
+        isinstance(last, Text) and ends_with_mark(last.text)
+    )
     kept = kept_punctuation(rule)
     copied = copied_places(rule)
     pieces, slots = [""], []
@@ -147,7 +155,7 @@ def format_of(rule: Rule) -> SlotFormat | None:
             pieces.append(text)
         else:
             pieces[-1] += text if mode == _BARE else f" {text}"
-    return SlotFormat(tuple(pieces), tuple(slots))
+    return SlotFormat(tuple(pieces), tuple(slots), reaches)
 
 
 class Written(NamedTuple):
@@ -155,11 +163,13 @@ class Written(NamedTuple):
 
     Attributes:
         done: bool (matches,): where a format told the new text.
+        placed: bool (matches,): of those where more than the span may change, by what is around.
         numbers: int32 (matches,): the number of that text, -1 where none is told.
         texts: the texts.
     """
 
     done: NDArray[np.bool_]
+    placed: NDArray[np.bool_]
     numbers: Int32Array
     texts: list[str]
 
@@ -182,7 +192,8 @@ def write_formats(
     """
     has = formats.has.array
     if not has[keys].any():
-        return Written(np.zeros(len(keys), np.bool_), np.full(len(keys), -1, np.int32), [])
+        nothing = np.zeros(len(keys), np.bool_)
+        return Written(nothing, nothing, np.full(len(keys), -1, np.int32), [])
     words: dict[str, int] = {}
     arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends, *characters)
     lows = tokens.row_offsets[matches.rows] + matches.starts
@@ -194,9 +205,10 @@ def write_formats(
         word_of[number] = words.setdefault(types[number].text, len(words))
     is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
     kinds = np.array([_edges(word) for word in words], np.uint8)
-    described, offsets, done = _describe_slots(
+    described, offsets, done, placed = _describe_slots(
         keys,
         has,
+        formats.reaches.array,
         matches.rows,
         lows,
         highs,
@@ -224,7 +236,7 @@ def write_formats(
             word, before = copied[2 * slot : 2 * slot + 2]
             text += (chr(before - 1) if before else "") + spelled[word] + piece
         ids.append(texts.setdefault(text, len(texts)))
-    return Written(done, np.array(ids, np.int32)[numbers], list(texts))
+    return Written(done, placed, np.array(ids, np.int32)[numbers], list(texts))
 
 
 def _types_between(lows: Int32Array, highs: Int32Array, tokens: Tokens) -> list[int]:
@@ -254,9 +266,10 @@ def _edge_slots(form: SlotFormat) -> tuple[int, int]:
 
 
 @kernel
-def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are made
+def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which they are made
     keys: Int32Array,
     has: Flags,
+    reaches: Flags,
     rows: Int32Array,
     lows: Int32Array,
     highs: Int32Array,
@@ -276,33 +289,36 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
     """A sequence for each match: its format, then for each slot the word and what stands before it.
 
     Returns:
-        (values, offsets, done): see `number_sequences`; the sequence is empty where the format does
-        not tell the text.
+        (values, offsets, done, placed): see `number_sequences` and `Written`; the sequence is empty
+        where the format does not tell the text.
     """
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
     done = np.zeros(count, np.bool_)
+    placed = np.zeros(count, np.bool_)
     total = np.int64(0)
     for match in range(count):
         key, low = keys[match], lows[match]
         told = has[key]
+        more = reaches[key]
         first = kinds[word_of[type_ids[low]]]
         text = text_offsets[rows[match]]
         if touches(low, rows[match], row_offsets, starts, ends):
             beside = is_word(points[text + starts[low] - 1])
-            told = told and not first & _STANDS_APART and not beside
+            more = more or first & _STANDS_APART != 0 or beside
         if touches(highs[match], rows[match], row_offsets, starts, ends):
-            told = told and not is_word(points[text + ends[highs[match] - 1]])
+            more = more or is_word(points[text + ends[highs[match] - 1]])
         for side in range(2):
             slot = edge_slots[key, side]
             if slot >= 0:
                 copied = kinds[word_of[type_ids[low + slots[slot_offsets[key] + slot, 0]]]]
-                told = told and not copied & (_BEGINS_ATTACHED, _ENDS_WITH_MARK)[side]
+                more = more or copied & (_BEGINS_ATTACHED, _ENDS_WITH_MARK)[side] != 0
         for slot in range(slot_offsets[key], slot_offsets[key + 1]):
             at = low + slots[slot, 0]
             if slots[slot, 1] == _NEXT and starts[at] - ends[at - 1] > 1:
                 told = False
         done[match] = told
+        placed[match] = told and more
         if told:
             total += 1 + 2 * (slot_offsets[key + 1] - slot_offsets[key])
         offsets[match + 1] = total
@@ -335,7 +351,7 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
             values[place + 1] = word
             values[place + 2] = before
             place += 2
-    return values, offsets, done
+    return values, offsets, done, placed
 
 
 def unchanged(told: Written, tokens: Tokens, matches: Matches) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -29,9 +29,7 @@ from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.renderer import Renderer, follows_case
 from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of
 from sears_dsl.language.rule import (
-    Element,
     Inflected,
-    Literal,
     Reference,
     Rule,
     RuleScope,
@@ -124,7 +122,8 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         self._program = program
         self._split = split
         self._alone = threading.RLock()
-        self._made: list[RenderingTemplate] = []
+        self._recipes: list[tuple[int, int, SlotFormat | None]] = []
+        self._made: dict[int, RenderingTemplate] = {}
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
         self.cased = Growing(np.zeros(0, np.bool_))
@@ -133,10 +132,16 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         self._written: dict[bytes, int] = {}  # what plain rules write → their template
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._recipes)
 
     def __getitem__(self, number: int) -> RenderingTemplate:  # type: ignore[override]
-        return self._made[number]
+        made = self._made.get(number)
+        if made is None:
+            rule, order, form = self._recipes[number]
+            of_rule = partial(self.variants, rule)
+            made = RenderingTemplate(self._rules[rule], of_rule, order, form)
+            self._made[number] = made
+        return made
 
     def variants(self, rule: int) -> Sequence[Variant]:
         """The flat variants of a rule."""
@@ -214,7 +219,7 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
     def _of_plain(self, rules: Sequence[int]) -> Int32Array:
         """The numbers of the templates of plain rules."""
         scoped = [self._rules[rule] for rule in rules]
-        heads = np.fromiter((_head(*each) for each in scoped), np.int32, len(scoped))
+        heads = np.fromiter(_heads(scoped), np.int32, len(scoped))
         numbers, keys, examples = self._plain.describe([tree for tree, _ in scoped], heads)
         described = zip(keys, examples, strict=True)
         new = {key: example for key, example in described if key not in self._written}
@@ -228,16 +233,14 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
 
     def _make(self, some: Sequence[tuple[int, int, SlotFormat | None]]) -> range:
         """The numbers of new templates: of a variant of a rule, and a format if it has one."""
-        made = [
-            RenderingTemplate(self._rules[rule], partial(self.variants, rule), order, form)
-            for rule, order, form in some
-        ]
-        first = len(self._made)
-        self._made += made
-        self._read_context.extend([each.reads_context for each in made])
-        self.cased.extend([each.follows_case for each in made])
+        first = len(self._recipes)
+        self._recipes += some
+        # What has a format copies tokens of the span, in their casing.
+        made = [self[first + at] if form is None else None for at, (*_, form) in enumerate(some)]
+        self._read_context.extend([each is not None and each.reads_context for each in made])
+        self.cased.extend([each is not None and each.follows_case for each in made])
         self.formats.extend([form for _, _, form in some])
-        return range(first, len(self._made))
+        return range(first, len(self._recipes))
 
     def _are_plain(self, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which rules have elements that are each a test on one token, and nothing else."""
@@ -248,27 +251,23 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         variants = np.diff(self._first_slot)[rules]
         # No word was split, nor may be in another casing.
         once = (variants == 1) & (self._widths[firsts] == lengths)
-        plain = [
-            not (tree.left or tree.right) and all(map(_is_plain, tree.antecedent))
-            for tree in itertools.compress(trees, once)
-        ]
-        found: NDArray[np.bool_] = once.copy()
-        found[once] = plain
+        alone = [not (tree.left or tree.right) for tree in trees]
+        found: NDArray[np.bool_] = once & np.array(alone, np.bool_)
+        some = itertools.compress(trees, found.tolist())
+        found[found] = self._plain.are_plain([tree.antecedent for tree in some])
         return found
 
 
-def _head(rule: Rule, scope: RuleScope) -> int:
-    """What decides about the matches of a plain rule beside its consequent."""
-    cased = follows_case(rule, scope)
-    # A first word that a tag calls no name may lose its capital.
-    called = cased and isinstance(rule.antecedent[0].body, Tag)
-    repairs = scope.options.repair == "on"
-    return len(rule.antecedent) << 3 | called << 2 | cased * _CASED | repairs * _REPAIRS
-
-
-def _is_plain(element: Element) -> bool:
-    once = element.minimum == 1 == element.maximum and element.name is None
-    return once and isinstance(element.body, (Literal, Tag))
+def _heads(rules: Sequence[tuple[Rule, RuleScope]]) -> Iterator[int]:
+    """What decides about the matches of plain rules beside their consequents."""
+    for rule, scope in rules:
+        options = scope.options
+        head = len(rule.antecedent) << 3 | (options.repair == "on") * _REPAIRS
+        if options.case != "exact" and follows_case(rule, scope):
+            # A first word that a tag calls no name may lose its capital.
+            called = isinstance(rule.antecedent[0].body, Tag)
+            head |= called << 2 | _CASED
+        yield head
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +282,7 @@ class Forms:
         texts: new texts and their numbers.
     """
 
-    templates: Sequence[RenderingTemplate]
+    templates: RenderingTemplates
     template_ids: Int32Array
     outcomes: NDArray[np.int8]
     new_ids: Int32Array

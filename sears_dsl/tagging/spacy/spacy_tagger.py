@@ -124,7 +124,10 @@ class SpacyTagger(Closing):
 
     def split(self, words: str) -> tuple[str, ...]:
         """The tokens of a word of a rule."""
-        return tuple(token.text for token in self.tokenize([words]).row(0))
+        nlp = self._loaded()
+        with self._bounded(nlp):
+            places = _columns(nlp.tokenizer(_readable(words)))[:, :3].tolist()
+        return tuple(words[at : at + length] for at, length, is_space in places if not is_space)
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text, by the model's own component where it has one."""
