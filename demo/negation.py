@@ -5,8 +5,9 @@ fifths to train on; the model is two layers on the means of the fourth and fifth
 which stays as it is. It is trained on the sentences alone; on them and their rewrites by synonyms,
 the classic repair; and on them, the sentences of negation-taught.sear, what its rules negate of
 both, and two frames of phenomena/negation. Each is asked about held-out sentences, the other frames
-of phenomena/negation, negations by the rules of negation-unseen.sear, and synonyms. `sears.fix`
-does the same with the rules alone, and measures them on the held-out rows.
+of phenomena/negation, synonyms, and negations by the rules of negation-unseen.sear, of held-out
+sentences and of those that were rated a little less clearly. `sears.fix` does the same with the
+rules alone, and measures them on the held-out rows.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SYNONYMS = ["synonyms/reviews", "synonyms/opinions"]
 # Templates of phenomena/negation that are trained on; the others are asked about.
 _TRAINED_ON = ("nothing", "nobody")
 # Ratings go from -4 to 4.
-_CLEAR = 2.5
+_CLEAR, _FAIRLY_CLEAR = 2.5, 2.0
 _OPPOSITE = {"positive": "negative", "negative": "positive"}
 _LAYERS = (4, 5)
 # Rewrites by synonyms that are trained on, and that are asked about.
@@ -110,10 +111,22 @@ def negated(rows: Rows) -> Rows:
     ]
 
 
+def balanced(rows: Rows) -> Rows:
+    """As many rows of each label, the first of them, so that a constant answer has half.
+
+    Example:
+        >>> balanced([("a", "positive"), ("b", "negative"), ("c", "positive")])
+        [('a', 'positive'), ('b', 'negative')]
+    """
+    by_label = [[row for row in rows if row[1] == label] for label in _OPPOSITE]
+    return [row for pair in zip(*by_label, strict=False) for row in pair]
+
+
 def main() -> None:
     """Train three times, ask, repair."""
     out, started = console(), time.perf_counter()
-    training, held_out = clear_rows(read_rated(fetch(ROOT / ".cache")))
+    rated = read_rated(fetch(ROOT / ".cache"))
+    training, held_out = clear_rows(rated)
     texts = [text for text, _ in held_out]
     reader = Reader()
     plain = training + sentences(TAUGHT)
@@ -123,7 +136,7 @@ def main() -> None:
     unseen = {
         "held out": held_out,
         "templates": sentences("phenomena/negation", of=lambda name: not trained_on(name)),
-        "rules": negated(held_out),
+        "rules": balanced(negated(held_out + between(rated, _FAIRLY_CLEAR, _CLEAR))),
     }
     matcher = sears.compile_rules([sears.load(name) for name in SYNONYMS])
     synonyms = matcher.apply(texts)[:_SOME]
@@ -171,12 +184,17 @@ def main() -> None:
 
 def clear_rows(rated: Sequence[tuple[str, float]]) -> tuple[Rows, Rows]:
     """Sentences that people rated clearly, to train on and held out."""
-    rows = [
+    rows = between(rated, _CLEAR, np.inf)
+    return [row for number, row in enumerate(rows) if number % HELD_OUT], rows[::HELD_OUT]
+
+
+def between(rated: Sequence[tuple[str, float]], low: float, high: float) -> Rows:
+    """Sentences with their labels whose rating is so far from 0."""
+    return [
         (text, "positive" if rating > 0 else "negative")
         for text, rating in rated
-        if abs(rating) >= _CLEAR
+        if low <= abs(rating) < high
     ]
-    return [row for number, row in enumerate(rows) if number % HELD_OUT], rows[::HELD_OUT]
 
 
 def trained_on(template: str) -> bool:

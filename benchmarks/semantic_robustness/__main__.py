@@ -2,26 +2,26 @@
 
 Four nets learn SST-2, plain and augmented with half of the templates of a phenomenon, at the
 paper's share of the rows (its factor of 750 is 33%); FC and CNN also against boxes around their
-inputs, FC against more sizes of them. MiniLM is trained further, and read layer by layer: in the
-tables ``MiniLM 3`` is a head on three frozen layers. The nets also learn the phrases of these
-sentences, with three seeds. All are asked about SST-2, the other half of the templates, and the
+inputs. MiniLM is trained further, once, and read layer by layer: in the tables ``MiniLM 3`` is a
+head on three frozen layers. All are asked about SST-2, the other half of the templates, and the
 judged sentences of SST.
 
 What is ours: vectors learnt from 6,920 sentences (the paper's nets saw 117,220 phrases; 60,614 of
-them are here), templates in place of judged sentences to train on (the paper's judged sentences
-are of SST's test part), the schedule of the bounds, development sentences in place of the test
-part. What is not: BERT, the deep LSTM.
+them: ``--phrases``), templates in place of judged sentences to train on (the paper's judged
+sentences are of SST's test part), the schedule of the bounds, development sentences in place of the
+test part. What is not: BERT, the deep LSTM.
 
     python -m benchmarks.semantic_robustness                  five seeds
-    python -m benchmarks.semantic_robustness --full           twenty
+    python -m benchmarks.semantic_robustness --full           twenty; more sizes; MiniLM five times
     python -m benchmarks.semantic_robustness --shares 25,33,39
     python -m benchmarks.semantic_robustness --swapped        the halves of the templates exchanged
-    python -m benchmarks.semantic_robustness --phrases        augmented phrases too
+    python -m benchmarks.semantic_robustness --phrases        plain nets on phrases, three seeds
     python -m benchmarks.semantic_robustness --only FC,CNN    these nets alone
     python -m benchmarks.semantic_robustness --report         train nothing
 
-Each training is a line of build/semantic_robustness.jsonl and is not repeated. Tables of all that
-were trained so far go to TABLES.md beside this file, and into a record.
+Costs half an hour of one core for the nets, a tenth of it for MiniLM. Each training is a line of
+build/semantic_robustness.jsonl and is not repeated. Tables of all that were trained so far go to
+TABLES.md beside this file, and into a record.
 """
 
 from __future__ import annotations
@@ -47,58 +47,54 @@ from sears_dsl.runtime.writing import write_atomically
 RESULTS = ROOT / "build" / "semantic_robustness.jsonl"
 TABLES = Path(__file__).with_name("TABLES.md")
 _SHARE = 0.33
-# Of MiniLM, and of nets on phrases, which have nine times as many rows as sentences.
-_ENCODERS, _ON_PHRASES = 5, 3
 
 
 def planned(
     *,
     seeds: int = 5,
+    full: bool = False,
     shares: tuple[float, ...] = (_SHARE,),
     swapped: bool = False,
     phrases: bool = False,
 ) -> list[Training]:
-    """What is trained, seed by seed; what takes longest comes last."""
-
-    def of_net(seed: int, net: str, *, augmented: bool, on_phrases: bool) -> list[Training]:
-        return [Training(seed, net, phrases=on_phrases)] + [
-            Training(seed, net, kind, share, half, on_phrases)
-            for kind in (PHENOMENA if augmented else ())
-            for share in shares
-            for half in ((False, True) if swapped else (False,))
-        ]
-
+    """What is trained, seed by seed."""
     trainings = []
     for seed in range(seeds):
         for net in NETS:
-            trainings += of_net(seed, net, augmented=True, on_phrases=False)
+            trainings.append(Training(seed, net))
+            trainings += [
+                Training(seed, net, kind, share, half)
+                for kind in PHENOMENA
+                for share in shares
+                for half in ((False, True) if swapped else (False,))
+            ]
         trainings += [
             Training(seed, net, "bounded", size)
             for net in BOUNDED
-            for size in (*SIZES, *(MORE_SIZES if net == "FC" else ()))
+            for size in (*SIZES, *(MORE_SIZES if full and net == "FC" else ()))
         ]
         trainings += [Training(seed, f"MiniLM {layers}") for layers in range(7)]
-    trainings += [Training(seed, "MiniLM") for seed in range(min(seeds, _ENCODERS))]
-    for seed in range(min(seeds, _ON_PHRASES)):
-        for net in NETS:
-            trainings += of_net(seed, net, augmented=phrases, on_phrases=True)
+        if seed < (5 if full else 1):
+            trainings.append(Training(seed, "MiniLM"))
+        if phrases and seed < 3:
+            trainings += [Training(seed, net, phrases=True) for net in NETS]
     return trainings
 
 
 def main() -> None:
     """Train what is missing; print, and write the tables and the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="20 seeds")
+    parser.add_argument("--full", action="store_true", help="20 seeds and more sizes of box")
     parser.add_argument("--seeds", type=int, help="as many as this")
     parser.add_argument("--shares", default="33", help="augmented shares of the rows, in percent")
     parser.add_argument("--swapped", action="store_true", help="the halves exchanged too")
-    parser.add_argument("--phrases", action="store_true", help="augmented phrases too")
+    parser.add_argument("--phrases", action="store_true", help="nets on phrases too")
     parser.add_argument("--only", default="", help="nets, with commas; MiniLM for the encoder")
     parser.add_argument("--report", action="store_true", help="train nothing")
     parser.add_argument("--processes", type=int, default=min(2, usable_cores()))
     options = parser.parse_args()
     plan = planned(
-        seeds=options.seeds or (20 if options.full else 5),
+        seeds=options.seeds or (20 if options.full else 5), full=options.full,
         shares=tuple(float(each) / 100 for each in options.shares.split(",")),
         swapped=options.swapped, phrases=options.phrases,
     )  # fmt: skip

@@ -21,13 +21,15 @@ JudgeBy: TypeAlias = Literal["rate", "evidence", "proof"]
 """When a rule fails: its ``rate`` is above the limit; there is ``evidence`` that it is (q < 0.05);
 there is no ``proof`` that it is not (the interval reaches above the limit)."""
 
-Demand: TypeAlias = Literal["failures", "robust", "invariant"]
+Demand: TypeAlias = Literal["failures", "robust", "invariant", "local", "mean", "corrected"]
 """What a gate asks for: few ``failures`` of each rule; that accuracy does not fall by more than a
-tolerance (``robust``), nor rise by more (``invariant``), over all the rules together."""
+tolerance (``robust``), nor rise by more (``invariant``), over all the rules together; that of the
+rows at least a share is robust each by itself (``local``); that the mean over rules or templates
+(``mean``), or p′ with 0 for a guess (``corrected``), is no less than a rate."""
 
 _SEVERITIES = ("low", "medium", "high")
 _TAG, _SEVERITY, _TEMPLATE = "tag:", "severity:", "template:"
-_OF_ROBUSTNESS: tuple[Demand, ...] = ("robust", "invariant")
+_OF_ROBUSTNESS: tuple[Demand, ...] = ("robust", "invariant", "local", "mean", "corrected")
 _ALL = "all"
 
 
@@ -38,7 +40,8 @@ class Gate:
     Attributes:
         selector: a rule's id, ``tag:NAME`` or ``severity:high``; of a gate that asks about
             robustness a rule's id, ``template:ID``, ``tag:NAME`` or ``all``.
-        rate: the failure rate that they may have at most; of robustness, the tolerance.
+        rate: the failure rate that they may have at most; of robustness the tolerance, or the
+            least share.
         demand: what is asked for.
     """
 
@@ -56,6 +59,10 @@ class Gate:
         """Whether a gate that asks about robustness means a template of this id too."""
         known = (_ALL, _TEMPLATE + name, *(_TAG + tag for tag in template.metadata.tags))
         return self.demand != "failures" and self.selector in known
+
+    def tolerance(self, of_run: float) -> float:
+        """τ under which it is judged: its own rate, or that of the run."""
+        return self.rate if self.demand in ("robust", "invariant") else of_run
 
     @property
     def name(self) -> str:
@@ -172,7 +179,10 @@ class Gates:
                 near = difflib.get_close_matches(gate.selector, sorted(known), n=1)
                 guess = f"did you mean {near[0]}? " if near else ""
                 what, others = (
-                    ("rule", "tag:NAME or severity:high; templates have robust: and invariant:")
+                    (
+                        "rule",
+                        "tag:NAME or severity:high; templates have robust:, mean: …",
+                    )
                     if plain
                     else ("rule and no template", "template:ID, tag:NAME or all")
                 )
@@ -225,8 +235,8 @@ def read_gate(written: str) -> Gate:
         raise UsageError(
             f"{written!r} is no gate",
             help="write a rule's id, tag:NAME or severity:low|medium|high, then = and a rate: "
-            "wh-which=0.02 or severity:high=2%; or robust: or invariant: before a rule's id, "
-            "template:ID, tag:NAME or all: robust:tag:negation=5%",
+            "wh-which=0.02 or severity:high=2%; or robust:, invariant:, local:, mean: or "
+            "corrected: before a rule's id, template:ID, tag:NAME or all: robust:tag:negation=5%",
         )
     return Gate(selector, rate, demand)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import answers_equal
-from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.gates import Gate, Gates, JudgeBy
 from sears_dsl.auditing.semantic import (
     ConstantAnswer,
     GroupAccuracy,
@@ -135,7 +135,7 @@ class RobustnessGate:
 
     Attributes:
         gate: as it was written, without its rate.
-        tolerance: its rate: τ.
+        tolerance: its rate: τ, or the least share.
         outcome: passed, failed or not judged.
         reason: in a sentence.
     """
@@ -238,7 +238,15 @@ def robustness(
         labels=len(labels) or None,
         records=records,
         gates=tuple(
-            _gate(each, effects, right_answers, gates=gates, seed=seed, later=further)
+            _gate(
+                each,
+                effects,
+                right_answers,
+                gates=gates,
+                tolerance=chosen,
+                seed=seed,
+                later=further,
+            )
             for each in demanded
         ),
     )
@@ -443,12 +451,13 @@ def _gate(
     right: Mapping[str, Flags],
     *,
     gates: Gates,
+    tolerance: float,
     seed: int,
     later: Mapping[str, list[RuleEffect]],
 ) -> RobustnessGate:
     members = [each for each in effects.rules if len(each) and gate.is_about(each)]
-    record = _record("rule", gate.selector, members, effects, right,
-                     gates=gates, tolerance=gate.rate, seed=seed, later=later)  # fmt: skip
+    record = _record("rule", gate.selector, members, effects, right, gates=gates,
+                     tolerance=gate.tolerance(tolerance), seed=seed, later=later)  # fmt: skip
     outcome, reason = judged_gate(gate, record, gates)
     return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
 
@@ -460,6 +469,8 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
     if record.rows < gates.support:
         told = f"{_counted(record)} take part, {gates.support} are needed"
         return "not judged", f"too little support: {told}"
+    if gate.demand in ("local", "mean", "corrected"):
+        return _at_least(gate, record, gates.judge_by)
     holds = is_robust if gate.demand == "robust" else is_invariant
     may = "fall" if gate.demand == "robust" else "move"
     words = f"{in_words(record)}; it may {may} by {100 * gate.rate:g}%"
@@ -470,6 +481,30 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
         "failed",
         f"{words}, and that it does not move further is not certain" if shown else words,
     )
+
+
+def _at_least(
+    gate: Gate, record: RobustnessRecord, judge_by: JudgeBy
+) -> tuple[JudgementOutcome, str]:
+    """A gate that wants a share or an accuracy; only a share of rows has an interval."""
+    local = record.local
+    if gate.demand == "local":
+        told = (
+            f"{local.count:,} of {_counted(record)} are robust each by itself at τ = "
+            f"{100 * record.tolerance:g}%, {percent(local.rate)} (95% {percent(local.low)} to "
+            f"{percent(local.high)})"
+        )
+        value = {"rate": local.rate, "evidence": local.high, "proof": local.low}[judge_by]
+    elif gate.demand == "mean":
+        of = "template" if record.of_templates else "rule"
+        value, told = record.mean, f"accuracy is {percent(record.mean)} in the mean over {of}s"
+    else:
+        value = record.after_corrected
+        told = f"accuracy is {percent(value)} where a guess is worth 0"
+    if value is None:
+        return "not judged", "what a guess is worth is not known: answers are free, or of one label"
+    wanted = f"{told}; at least {100 * gate.rate:g}% is wanted"
+    return ("passed" if value >= gate.rate else "failed"), wanted
 
 
 def in_words(record: RobustnessRecord) -> str:

@@ -255,8 +255,9 @@ def with_templates(
         if not names:
             return of_rules
         record = _record(
-            "template", gate.selector, names, answers, labels, gates=gates, tolerance=gate.rate
-        )
+            "template", gate.selector, names, answers, labels, gates=gates,
+            tolerance=gate.tolerance(found.tolerance),
+        )  # fmt: skip
         outcome, reason = judged_gate(gate, record, gates)
         if any(map(gate.is_about, effects.rules)):
             both = (of_rules.outcome, outcome)

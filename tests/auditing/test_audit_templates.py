@@ -170,7 +170,10 @@ def test_without_data_a_tolerance_asks_for_an_accuracy(templates: Path) -> None:
         ("invariant:all=80%", 0, "verdict: passed"),
         ("invariant:all=78%", 1, "it may move by 78%"),
         ("robust:template:not-baad=10%", 2, "did you mean template:not-bad?"),
-        ("template:not-bad=10%", 2, "templates have robust: and invariant:"),
+        ("mean:tag:negation=1%", 1, "accuracy is 0.0% in the mean over templates"),
+        ("local:all=100%", 1, "4 of 34 sentences are robust each by itself at τ = 5%"),
+        ("corrected:all=1%", 1, "accuracy is -76.5% where a guess is worth 0"),
+        ("template:not-bad=10%", 2, "templates have robust:, mean: …"),
         ("robust:tag:negatoin=10%", 2, "the gate robust:tag:negatoin has no rule and no template"),
     ],
 )  # fmt: skip

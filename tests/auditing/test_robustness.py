@@ -247,11 +247,13 @@ def test_columns_of_numbers_and_data_without_labels_have_no_mean_over_values() -
     [("robust:all=15%", "rate", "passed"), ("robust:all=14%", "rate", "failed"),
      ("robust:tag:words=14%", "evidence", "passed"), ("robust:film=5%", "evidence", "failed"),
      ("robust:all=15%", "proof", "failed"), ("robust:all=25%", "proof", "passed"),
-     ("invariant:all=15%", "rate", "passed"), ("robust:show=5%", "rate", "not judged")],
+     ("invariant:all=15%", "rate", "passed"), ("robust:show=5%", "rate", "not judged"),
+     ("local:all=75%", "rate", "passed"), ("local:tag:words=76%", "rate", "failed"),
+     ("local:all=80%", "evidence", "passed"), ("local:all=70%", "proof", "failed"),
+     ("mean:all=75%", "rate", "passed"), ("mean:film=76%", "rate", "failed"),
+     ("corrected:all=50%", "rate", "not judged")],  # all rows have one label
 )  # fmt: skip
-def test_a_gate_asks_whether_accuracy_falls_further_than_it_may(
-    gate: str, judge_by: str, outcome: str
-) -> None:
+def test_a_gate_asks_for_what_the_record_says(gate: str, judge_by: str, outcome: str) -> None:
     document = document_of(effects_of(PLANTED, rules=RULES), gates=(gate,), judge_by=judge_by)
     assert document.verdict.outcome == outcome
     assert document.robustness is not None

@@ -74,8 +74,9 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--max-rows-flipped", callback=_rate, metavar="RATE",
               help="Limit of all rules together: right rows that any of them flips.")  # fmt: skip
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
-              help="Limit of some rules: id, tag:NAME or severity:high; or the tolerance of "
-              "robust: or invariant: before an id, template:ID, tag:NAME or all; "
+              help="Limit of some rules: id, tag:NAME or severity:high; or, before an id, "
+              "template:ID, tag:NAME or all, the tolerance of robust: or invariant:, the least "
+              "share of local:, the least accuracy of mean: or corrected:; "
               "repeatable.")  # fmt: skip
 @click.option("--tolerance", callback=_rate, metavar="RATE",
               help="Judge semantic robustness: accuracy on what the rules make of the rows may "
