@@ -34,6 +34,9 @@ def test_rules_that_are_asked_about_negate_what_says_one_thing_by_other_words() 
     taught = {(row["text"], row["label"]) for row in new_rows(ROWS, str(TAUGHT))}
     assert taught == {
         ("It is not a good film.", "negative"),
+        ("It is hardly a good film.", "negative"),
+        ("Hardly a dull film.", "positive"),
+        ("Anything but a dull film.", "positive"),
         ("Nobody would say that it is a good film.", "negative"),
         ("Nobody would say that it is a good film, but long.", "negative"),
         ("Nobody would say that they are bad actors.", "positive"),
