@@ -70,6 +70,7 @@ MOST_LINES = 600
 MOST_FILES = 16
 
 
+@cache
 def _name(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 

@@ -455,6 +455,7 @@ def _written(reference: SetReference, file: Ruleset) -> Iterator[tuple[Test, Rul
                 yield member, place
 
 
+@lru_cache(maxsize=4096)
 def _straight(word: str) -> str:
     """A word with straight apostrophes; a mark without a letter is no apostrophe."""
     return word.replace("’", "'").replace("ʼ", "'") if _has_letter(word) else word

@@ -105,7 +105,7 @@ class Rewrites(Sequence[Rewrite]):
 
     def __getitem__(self, index: int | slice) -> Rewrite | Sequence[Rewrite]:
         if not isinstance(self._given, RewriteColumns):
-            return self._given[index]
+            return list(self._given[index]) if isinstance(index, slice) else self._given[index]
         chosen = range(len(self))[index]
         if isinstance(chosen, int):
             return self.columns.rewrites(chosen, chosen + 1)[0]
