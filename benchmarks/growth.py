@@ -1,0 +1,154 @@
+"""How cost grows: `sears apply` from a thousand rows up, matching from ten rules up.
+
+Method: rows are lines of the public-domain books, repeated with a number of their own, so that no
+row is like another one, to which `apply_file` applies the rules on contractions in this process,
+file to file, with everything compiled. Rules are candidates mined from review sentences as in
+`benchmarks.mined`; they are compiled, and matched on the same 700 sentences, tagged beforehand.
+The slope is that of the line through the points in a log-log plot, from the second point on: 1 is
+growth in proportion. Each point is the least of three runs, from 100,000 on of one. Verified:
+the records of ten times the rows are at least nine times as many. Times are of the processor.
+`--rows` and `--rules` name the largest size, `--plot` a file for the picture (extra `plots`).
+
+    python -m benchmarks.growth --rows 1000000 --plot docs/pictures/growth.svg
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from statistics import linear_regression
+from typing import TypeVar
+
+from benchmarks import mined
+from benchmarks.endtoend import sentences
+from benchmarks.record import Row, write_record
+from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.catalogue import load_rulesets
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.warming import warm_up
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.loading import load_tagger
+
+FEWEST_ROWS, FEWEST_RULES = 1_000, 10
+SENTENCES = 700
+LARGE = 100_000  # from here on once
+Points = dict[int, float]
+Result = TypeVar("Result")
+
+
+def least(work: Callable[[], Result], size: int) -> tuple[float, Result]:
+    """The least seconds of some runs, and what the last one gave."""
+    taken = []
+    for _ in range(1 if size >= LARGE else 3):
+        start = time.process_time()
+        result = work()
+        taken.append(time.process_time() - start)
+    return min(taken), result
+
+
+def sizes(fewest: int, most: int) -> list[int]:
+    """Powers of ten."""
+    return [fewest * 10**power for power in range(round(math.log10(most / fewest)) + 1)]
+
+
+def by_rows(most: int) -> Points:
+    """Seconds of `apply_file` by its rows."""
+    lines = sentences(books=200_000)
+    recipe = RulesetRecipe(tuple(load_rulesets(["contractions"])))
+    points: Points = {}
+    records = 0
+    with tempfile.TemporaryDirectory() as name:
+        for size in sizes(FEWEST_ROWS, most):
+            source = Path(name, "in.txt")
+            with source.open("w", encoding="utf-8") as file:
+                for number in range(size):
+                    file.write(f"{number} {lines[number % len(lines)]}\n")
+            request = ApplyRequest(
+                recipe=recipe, input=str(source), output=str(Path(name, "out.jsonl"))
+            )
+            before = records
+            points[size], done = least(partial(apply_file, request), size)
+            records = done.tally.records
+            if records < 9 * before:
+                sys.exit(f"growth: {records:,} records of {size:,} rows, {before:,} of a tenth")
+    return points
+
+
+def by_rules(most: int) -> tuple[Points, Points]:
+    """Seconds of compiling, and of matching, by the number of rules."""
+    tagger = load_tagger("fast")
+    lines = [text for text in sentences(books=0) if len(text.split()) < 40]
+    tokens = tagger.tag(list(islice(lines, SENTENCES)))
+    miner = mined.Miner([tokens.row(row) for row in range(len(tokens))])
+    compiling: Points = {}
+    matching: Points = {}
+    for size in sizes(FEWEST_RULES, most):
+        ruleset = Ruleset(tuple(miner.rules(size)), options=mined.OPTIONS)
+        compiling[size], matcher = least(partial(compile_rules, [ruleset], tagger=tagger), size)
+        matching[size], _ = least(partial(matcher.find, tokens), size)
+    return compiling, matching
+
+
+def slope(points: Points) -> float:
+    """By which power of the size the time grows, where the start is no great part of it."""
+    logs = [(math.log(size), math.log(seconds)) for size, seconds in points.items()][1:]
+    return linear_regression(*zip(*logs, strict=True)).slope if len(logs) > 1 else math.nan
+
+
+def plotted(lines: dict[str, Points], path: Path) -> None:
+    """The points, as a picture."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    for axes, named in zip(figure.subplots(1, 2), ("rows", "rules"), strict=True):
+        for name, points in lines.items():
+            if name.endswith(named):
+                label = f"{name.rpartition(' by ')[0]}: slope {slope(points):.2f}"
+                axes.loglog(list(points), list(points.values()), marker="o", label=label)
+        axes.set(xlabel=named, ylabel="seconds of the processor")
+        axes.legend()
+        axes.grid(visible=True, alpha=0.3)
+    with rc_context({"svg.hashsalt": "growth"}):  # the same file for the same figures
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def main() -> None:
+    """Run and record."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rules", type=int, default=100_000)
+    parser.add_argument("--plot", type=Path)
+    options = parser.parse_args()
+    warm_up()
+    compiling, matching = by_rules(options.rules)
+    lines = {
+        "sears apply by rows": by_rows(options.rows),
+        "compiling by rules": compiling,
+        "matching by rules": matching,
+    }
+    if options.plot:
+        plotted(lines, options.plot)
+    write_record(
+        "growth",
+        [
+            Row(
+                f"{name}: slope {slope(points):.2f}",
+                {f"{size:,}": f"{seconds:.3g} s" for size, seconds in points.items()},
+            )
+            for name, points in lines.items()
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()
