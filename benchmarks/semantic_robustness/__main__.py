@@ -19,9 +19,9 @@ test part. What is not: BERT, the deep LSTM.
     python -m benchmarks.semantic_robustness --only FC,CNN    these nets alone
     python -m benchmarks.semantic_robustness --report         train nothing
 
-Costs half an hour of one core for the nets, a tenth of it for MiniLM. Each training is a line of
-build/semantic_robustness.jsonl and is not repeated. Tables of all that were trained so far go to
-TABLES.md beside this file, and into a record.
+Costs half an hour of one core that does nothing else for the nets, some seven minutes for MiniLM.
+Each training is a line of build/semantic_robustness.jsonl and is not repeated. Tables of all that
+were trained so far go to TABLES.md beside this file, and into a record.
 """
 
 from __future__ import annotations
