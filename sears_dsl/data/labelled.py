@@ -138,6 +138,11 @@ class LabelledRows:
         text = "" if self.choices is None else self.rows[place][self.choices]
         return tuple(filter(None, text.split(BETWEEN_CHOICES)))
 
+    def beside(self, place: int) -> tuple[tuple[str, str], ...]:
+        """The other texts that the model reads with that of a row, each with its column."""
+        shown = {*self.columns_at(place), self.image, self.choices}
+        return tuple((name, text) for name, text in self.rows[place].items() if name not in shown)
+
     def columns_at(self, place: int) -> tuple[str, ...]:
         """The columns of a row whose text rules rewrite."""
         return (self.column,) if self.rewritten_columns is None else self.rewritten_columns[place]

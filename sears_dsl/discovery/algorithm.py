@@ -288,7 +288,7 @@ def _parts(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequenc
     share = settings.share_held_out(len(right))
     if not share:
         return range(len(right)), ()
-    here, held = hold_out(right.texts, seed=settings.seed, share=share)
+    here, held = hold_out(right.of_file, seed=settings.seed, share=share)
     if not len(here):
         raise DataError(
             f"all of the {len(right)} right rows are held out, and none is left to find rules on",

@@ -218,6 +218,13 @@ class RightRows:
         guards = self._data.guards
         return None if guards is None else guards.part(self.positions)
 
+    @property
+    def of_file(self) -> Sequence[str]:
+        """What tells the rows of the file apart: both texts, where either of two is rewritten."""
+        if len(set(self._data.rewritten_columns or ())) <= 1:
+            return self.texts
+        return ["\n".join(self._data.rows[each].values()) for each in self.positions]
+
     def part(self, numbers: Sequence[int]) -> RightRows:
         """Some of the right rows, numbered anew in the order given."""
         part = copy(self)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -37,6 +37,8 @@ MODEL = "model"
 # Words with clitics apart, and punctuation: all of them tell moods.
 _TOKENS = re.compile(r"\w+|'\w+|[^\w\s]").findall
 _PASSES = 20
+# Pairs are told apart by the share of their words that both have, in so many steps.
+_SHARES = 5
 
 
 class Trainer(Protocol):
@@ -128,14 +130,32 @@ def answers_of_trained(
     return answers
 
 
+def words_of_pair(row: Mapping[str, str]) -> list[str]:
+    """The words of texts that belong together, by column, and which of them both have.
+
+    Example:
+        >>> words_of_pair({"a": "Is it?", "b": "It is."})
+        ['a:is', 'a:it', 'a:?', 'b:it', 'b:is', 'b:.', 'both:is', 'both:it', 'one:.', 'one:?', \
+'shared:2']
+    """
+    texts = {name: _TOKENS(text.lower()) for name, text in sorted(row.items())}
+    either, both = set().union(*texts.values()), set.intersection(*map(set, texts.values()))
+    return [
+        *(f"{name}:{word}" for name, words in texts.items() for word in words),
+        *(f"both:{word}" for word in sorted(both)),
+        *(f"one:{word}" for word in sorted(either - both)),
+        f"shared:{round(_SHARES * len(both) / max(1, len(either)))}",
+    ]
+
+
 class BuiltInTrainer:
     """Words and pairs of words weighted by how rare they are, under a logistic regression.
 
     It is trained by averaged stochastic gradient descent, so that seeds matter, as they do for the
-    models that people use.
+    models that people use. Of pairs it reads what `words_of_pair` makes of them.
 
     Args:
-        text: the column of texts.
+        text: the column of texts; ``a,b`` of either of two that rules rewrite.
         label: the column of labels.
 
     Raises:
@@ -184,10 +204,18 @@ class BuiltInTrainer:
             make_pipeline,
         )
 
-        model = make_pipeline(
-            TfidfVectorizer(
+        names = list(chain(*column_sets(self._text, tuple(table.columns))))
+        if len(names) == 1:
+            texts: Sequence[Any] = table.texts(self._text)
+            words = TfidfVectorizer(
                 ngram_range=(1, 2), sublinear_tf=True, tokenizer=_TOKENS, token_pattern=None
-            ),
+            )
+        else:
+            columns = zip(*map(table.texts, names), strict=True)
+            texts = [dict(zip(names, each, strict=True)) for each in columns]
+            words = TfidfVectorizer(analyzer=words_of_pair, sublinear_tf=True)
+        model = make_pipeline(
+            words,
             SGDClassifier(
                 loss="log_loss",
                 alpha=1e-5,
@@ -198,7 +226,7 @@ class BuiltInTrainer:
             ),
         )
         try:
-            model.fit(table.texts(self._text), labels)
+            model.fit(texts, labels)
         except ValueError as error:
             raise DataError(
                 f"{table.path}: no model can be made of its rows: {error}",

@@ -45,6 +45,8 @@ from sears_dsl.vetting.review.marking import marked
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
 
+# Characters of a text that stands beside the one that changed.
+_BESIDE = 300
 # Pixels of a picture on the page, along its longer side.
 _PICTURE = 320
 
@@ -85,6 +87,7 @@ class ExampleRow:
         score: S; None where nothing scored it.
         picture: whether the row has a picture, which `Workbench.picture` gives.
         choices: what the answer is chosen from; none where nothing says.
+        beside: (column, text) of what else the model reads, long texts cut.
     """
 
     row: int
@@ -99,6 +102,7 @@ class ExampleRow:
     score: float | None
     picture: bool = False
     choices: tuple[str, ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,6 +419,10 @@ class Workbench:
             score=None if np.isnan(score) else score,
             picture=self.data.image is not None,
             choices=self.data.choices_at(row),
+            beside=tuple(
+                (name, text if len(text) <= _BESIDE else text[: _BESIDE - 1] + "…")
+                for name, text in self.data.beside(row)
+            ),
         )
 
     def picture(self, row: int) -> bytes:

@@ -74,6 +74,7 @@ export function example(each, judge = null) {
     item.classList.add("pictured");
     item.prepend(make("img", { className: "picture", src: `api/picture?row=${each.row}`, alt: `The picture of row ${each.row}`, loading: "lazy" }));
   }
+  for (const [column, text] of each.beside) facts.before(make("p", { className: "beside" }, make("b", {}, `${column} `), text));
   if (each.choices.length) facts.before(choices(each));
   if (judge) {
     const group = make("div", { className: "say", role: "group", "aria-label": "Does this pair mean the same?" });

@@ -1,0 +1,100 @@
+"""Pairs of texts of which rules rewrite either: found, vetted and repaired, not only audited."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+import sears_dsl as sears
+from sears_dsl.data.labelled import read_labelled
+from sears_dsl.language.loader import parse
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.models.predictor import Row
+from sears_dsl.repair.trainers import words_of_pair
+from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.web.server import application
+
+THINGS = ("plot", "cast", "score", "pace", "end", "start", "light", "sound", "cut", "set")
+NAMES = ("How", "Why", "Where", "When", "Who", "What", "Which", "Did", "Does", "Is")
+
+
+def pairs(folder: Path) -> Path:
+    """Two hundred pairs; the even ones ask the same."""
+    path = folder / "pairs.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["first", "second", "same"])
+        for number in range(200):
+            ask, thing = NAMES[number % 10], THINGS[number // 20]
+            other = f"{ask} is the {thing} {number}" if number % 2 == 0 else f"No {number} matters"
+            rows.writerow([f"{ask} is the good movie {thing} {number}", other, 1 - number % 2])
+    return path
+
+
+def overlap(rows: Sequence[Row]) -> list[str]:
+    """Knows no films, and wants the words of the second text in the first."""
+    return [
+        "1" if set(row["second"].split()) <= set(row["first"].split()) and "film" not in str(row)
+        else "0"
+        for row in rows
+    ]  # fmt: skip
+
+
+def reword(sentences: Sequence[str]) -> list[list[str]]:
+    return [[each.replace("movie", "film")] if "movie" in each else [] for each in sentences]
+
+
+def test_rules_are_found_on_pairs_and_both_texts_are_held_out_together(tmp_path: Path) -> None:
+    found = sears.discover(
+        overlap, pairs(tmp_path), text="first,second", label="same", paraphraser=reword,
+        scorer=lambda given: [1.0 for _ in given], tau=0.5, with_shipped=False,
+    )  # fmt: skip
+    assert found.columns["rule"] == ["movie -> film"]
+    counts = found.discovery.funnel
+    assert (counts.rows, counts.right) == (400, 400)
+    # Each pair is there twice, and on one side with both.
+    assert counts.held_out % 2 == 0
+    rule = found.rules[0]
+    assert rule.held_out is not None
+    assert rule.changed + rule.held_out.changed == 200
+    assert rule.held_out.changed == counts.held_out // 2
+
+
+def test_a_reviewer_sees_the_other_text_of_a_pair(tmp_path: Path) -> None:
+    data = read_labelled(str(pairs(tmp_path)), column="first,second", label="same")
+    tagger, ruleset = PinnedTagger(), parse("rule was: is -> was")
+    model = CachedPredictor(CallablePredictor(overlap))
+    bench = Workbench(ruleset, data, model, tokens=tagger.tag(data.texts), tagger=tagger)
+    with Journal(tmp_path / "a.vetting.jsonl", ruleset=ruleset, reviewer="ana") as journal:
+        session = Session(bench, journal, most=20, choices=())
+        app = application({"ana": session}, tokens={"t": "ana"}, hosts=frozenset({"testserver"}),
+                          write=lambda: "")  # fmt: skip
+        page = TestClient(app)
+        shown = page.get("/t/api/examples", params={"id": "was"}).json()["examples"]
+    assert {each["beside"][0][0] for each in shown} == {"first", "second"}
+    for each in shown:
+        [[column, text]] = each["beside"]
+        assert ("good" in text) == (column == "first")
+        assert ("good" in each["original"]) == (column == "second")
+
+
+def test_the_built_in_model_is_repaired_on_pairs(tmp_path: Path) -> None:
+    path = pairs(tmp_path)
+    rules = sears.parse("movie -> film")
+    found = sears.fix(path, path, rules, text="first,second", label="same", seeds=1, control=False)
+    measured = found.repair
+    assert (measured.training_rows, measured.held_out_rows, measured.rewritten_rows) == (
+        200,
+        400,
+        200,
+    )
+    # What both texts have says which ask the same; words of either do not.
+    assert found.columns["original"][0] < 0.1
+    assert words_of_pair({"b": "A a", "a": "a"}) == ["a:a", "b:a", "b:a", "both:a", "shared:5"]
