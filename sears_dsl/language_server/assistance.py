@@ -23,7 +23,7 @@ from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.rule import FUNCTIONS, SetDefinition, SetReference, Template
 from sears_dsl.language.ruleset import Ruleset, home
 from sears_dsl.language_server import meanings
-from sears_dsl.language_server.sample import SampleEffect, effect
+from sears_dsl.language_server.sample import SampleEffect, effect, without_statement
 from sears_dsl.tagging.tagger import Tagger
 
 Kind: TypeAlias = Literal["function", "set", "key", "tag"]
@@ -44,6 +44,7 @@ _AFTER_DOT = re.compile(r"(\$\w+|\{(?:\w+:)?\w+\??|\{\$\w+)((?:\.\w+(?:\([^()]*\
 _IN_SLOT = re.compile(r"(?<!\{)(?:\{\{)*\{(?:\w+:)?([\w.]*)$")
 _AFTER_AT = re.compile(r"@([\w.]*)$")
 _AFTER_CAPITALS = re.compile(r"(?<![\w@.{$\"])[A-Z]+$")
+_AFTER_TAG = re.compile(r"\[[^\]]*\b(?:tag|pos)\s*!?=\s*(?:[A-Z$]+\|)*[A-Z]*$")
 _INDENTED = re.compile(r"\s+[a-z]*$")
 
 
@@ -106,7 +107,7 @@ def explained(
         return f"`{key[1]}`: {meanings.METADATA[key[1]]}"
     ruleset = _ruleset(text, path)
     if ruleset is None:
-        return _tag_told(source, column)
+        return _tag_told(source, column) or _effect_told(effect(text, path, line, tagger=tagger))
     for match in _SET.finditer(source):
         if match.start() <= column < match.end():
             told = _set_told(match[1] or match[2], ruleset)
@@ -250,8 +251,11 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
     if _INDENTED.fullmatch(before):
         return [Completion(key, "key", told) for key, told in meanings.METADATA.items()]
     named = (_IN_SLOT if _TEMPLATE.match(before) else _AFTER_AT).search(before)
-    if not named and not _TEMPLATE.match(before) and _AFTER_CAPITALS.search(_bare(before)):
-        return [Completion(tag, "tag", told) for tag, told in TAG_MEANINGS.items() if tag.isalpha()]
+    bare = _bare(before)
+    wants_tag = _AFTER_CAPITALS.search(bare) or _AFTER_TAG.search(bare)
+    if not named and not _TEMPLATE.match(before) and wants_tag:
+        tags = (tag for tag in TAG_MEANINGS if _TAG.fullmatch(tag))
+        return [Completion(tag, "tag", TAG_MEANINGS[tag]) for tag in tags]
     sets = list(_sets(named[1], text, path, line)) if named else []
     if not sets and _AFTER_DOT.search(before):
         return [Completion(name, "function", meanings.FUNCTIONS[name]) for name in FUNCTIONS]
@@ -265,7 +269,7 @@ def _bare(line: str) -> str:
 
 def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
     """The sets whose names go on what is typed; behind an import its own alone."""
-    ruleset = _ruleset(_without_statement(text, line), path)
+    ruleset = _ruleset(without_statement(text, line), path)
     module = typed.rpartition(".")[0]
     if ruleset is None:
         parsed = parse_lines(text, path=path).entries
@@ -281,17 +285,6 @@ def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
         more = " | …" if len(members) > _FEW_MEMBERS else ""
         shown = " | ".join(members[:_FEW_MEMBERS]) + more
         yield Completion(own[2] if module else name, "set", shown)
-
-
-def _without_statement(text: str, line: int) -> str:
-    """The file without the statement that is being written, and what is indented under it."""
-    lines = text.split("\n")
-    lines[line] = ""
-    for below in range(line + 1, len(lines)):
-        if lines[below][:1] not in {" ", "\t"}:
-            break
-        lines[below] = ""
-    return "\n".join(lines)
 
 
 def _ruleset(text: str, path: str) -> Ruleset | None:

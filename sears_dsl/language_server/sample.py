@@ -2,7 +2,8 @@
 
 In: the text of a rule file as it stands in the editor, its name, a line from 0. Out: how many rows
 the rule there changes, and the first of them. Always holds: nothing else is read than the file of
-that name, a row a line, of which the first thousand count; a file without errors is needed. Costs
+that name, a row a line, of which the first thousand count; statements with errors are as if they
+were not there. Costs
 a compilation of one rule and a run over the sample.
 """
 
@@ -13,8 +14,9 @@ from pathlib import Path
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.needs import stand_ins
-from sears_dsl.errors import SearsError
+from sears_dsl.errors import RuleSyntaxError, SearsError
 from sears_dsl.language.loader import parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.documents import read_document
 from sears_dsl.tagging.tagger import Tagger
 
@@ -24,6 +26,28 @@ SUFFIX = ".sample.txt"
 _MOST_ROWS = 1_000
 _MOST_BYTES = 1 << 20
 _MOST_SHOWN = 3
+
+
+def _parsed(text: str, path: str) -> Ruleset:
+    """The file without the statements that have errors, which keep nothing else from being read."""
+    try:
+        return parse(text, path=path)
+    except RuleSyntaxError as error:
+        wrong = {each.span.line for each in error.diagnostics if each.span and each.path == path}
+        for line in wrong:
+            text = without_statement(text, line - 1)
+        return parse(text, path=path)
+
+
+def without_statement(text: str, line: int) -> str:
+    """A file without the statement on a line, from 0, and what is indented under it."""
+    lines = text.split("\n")
+    lines[line] = ""
+    for below in range(line + 1, len(lines)):
+        if lines[below][:1] not in {" ", "\t"}:
+            break
+        lines[below] = ""
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +80,7 @@ def effect(text: str, path: str, line: int, *, tagger: Tagger | None = None) -> 
     if not path.endswith(".sear") or not file.is_file():
         return None
     try:
-        ruleset = parse(text, path=path)
+        ruleset = _parsed(text, path)
         chosen = [each for each in ruleset.rules if each.span and each.span.line == line + 1]
         if not chosen:
             return None

@@ -274,7 +274,7 @@ _ABOUT = {
         "definitionProvider": True,
         "renameProvider": {"prepareProvider": True},
         "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor"]},
-        "completionProvider": {"triggerCharacters": ["{", "@", "."]},
+        "completionProvider": {"triggerCharacters": ["{", "@", ".", "="]},
     },
     "serverInfo": {"name": "sears", "version": __version__},
 }

@@ -112,6 +112,9 @@ def test_a_proposed_fix_is_taken(server: LanguageServer, uri: str, text: str, fi
 def test_a_rule_shows_what_it_does_to_the_sample(server: LanguageServer, uri: str) -> None:
     told = answer(server, "hover", uri, 6, 20)["contents"]["value"]
     assert told.startswith('changes 2 of 3 rows of `a.sample.txt`\n\n- A "fun" movie.\n- → A')
+    opened(server, uri, "set MOVIE = movie | book\n@MOVIE -> film\nfilm -> NUON\n  tags: a\n[tag=")
+    assert "changes 2 of 3 rows" in answer(server, "hover", uri, 1, 10)["contents"]["value"]
+    assert answer(server, "hover", uri, 2, 1) is None
     opened(server, uri.replace("a.sear", "b.sear"), "movie -> film\n")
     assert answer(server, "hover", uri.replace("a.sear", "b.sear"), 0, 0) is None
 
@@ -138,5 +141,9 @@ def test_tags_are_explained_and_proposed(server: LanguageServer, uri: str) -> No
     assert "third person" in answer(server, "hover", uri, 0, 25)["contents"]["value"]
     assert answer(server, "hover", uri, 0, 14) is None
     labels = {each["label"] for each in answer(server, "completion", uri, 0, len(text))}
-    assert {"NOUN", "VBZ"} <= labels
+    assert {"NOUN", "VBZ", "PRP$"} <= labels
     assert answer(server, "completion", uri, 0, 16) == []
+    for typed in ("[tag=", "[lemma=be & tag != VB", "[tag=NN|", "a [pos="):
+        opened(server, uri, typed)
+        found = {each["label"] for each in answer(server, "completion", uri, 0, len(typed))}
+        assert found == labels, typed
