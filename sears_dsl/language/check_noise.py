@@ -47,6 +47,12 @@ def draws(rule: Rule, *, rated: bool = True) -> bool:
     )
 
 
+def only_rated(rule: Rule) -> bool:
+    """Whether the rate of a rule is all that it draws, and it is not about whole units."""
+    rated = rule.metadata.rate is not None
+    return rated and not draws(rule, rated=False) and not is_unit(rule)
+
+
 def check_noise(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
     """What is wrong with the noise in a rule.
 

@@ -46,7 +46,7 @@ from sears_dsl.engine.rewrite.windows import (
     describe_windows,
     neighbours,
 )
-from sears_dsl.language.check_noise import draws
+from sears_dsl.language.check_noise import draws, only_rated
 from sears_dsl.language.rule import Rule, RuleScope, TagCopy, Text
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import compiles
@@ -144,7 +144,7 @@ class Rendering:
                     )
                     parts.append(part)
                     left[own] = False
-                elif tree.metadata.rate is not None and not draws(tree, rated=False):
+                elif only_rated(tree):
                     taken, other = self._rated(tokens, some, protected, drawing, unrenderable)
                     drawn[own[taken]] = False
                     left[own[~other]] = False

@@ -99,6 +99,8 @@ rules = parse('''_ -> $1.homoglyph(25%)
 /[a-z]+/ -> $1.upper
   rate: 40%
 (a|the) x:_ -> $x.swap $1
+<unit> -> "I think" $0.uncap
+  rate: 40%
 ''').compile()
 texts = ["The wonderful film of (naïve) people, isn't it?", "", "It is a good movie ."] * 3
 done = rules.apply(texts, seed=5, scope="all", protected=[[(4, 9)], [], [(3, 5)]] * 3)
