@@ -2,9 +2,9 @@
 
 In: the matches of a few rows. Out: `Rewrite`s, by row and then by rule. Always holds: these are the
 rewrites that `Rendering.rewrites` makes of the same matches, in arrays; what was written is
-remembered, within bounds, by all that it depends on (`Renderer.new_text`). Costs some five
-microseconds a match whose like was there before and thirty another one; arrays cost half a
-millisecond for any number of matches. Threads may share one.
+remembered, within bounds, by all that it depends on (`Renderer.new_text`). Costs a look-up a match
+whose like was there before, and a rendering another one; arrays cost the same for one match as for
+many. Threads may share one.
 """
 
 from __future__ import annotations
