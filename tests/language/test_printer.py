@@ -232,6 +232,7 @@ FRAGMENTS = (
 @settings(deadline=None, max_examples=400)
 @example(left="a", right='"?"ia')
 @example(left="a", right='"?"ié')
+@example(left=".?'s", right="a")
 @given(
     st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=6).map("".join),
     st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=5).map("".join),

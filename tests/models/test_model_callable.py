@@ -226,7 +226,7 @@ def test_an_estimator_is_taken_with_its_probabilities() -> None:
     [
         (5, "is no model"),
         (None, "is no model"),
-        (["positive"], "is no model"),
+        (["positive"], "one model is not several"),
         (Path("model.joblib"), "is no model"),
         (Fixed, "Fixed is a class, not a model"),
         ("", "'' is no model"),

@@ -10,6 +10,7 @@ consequent.py.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import cast, get_args
 
 from sears_dsl.errors import Span
@@ -300,6 +301,8 @@ class Builder:
                 body = Wildcard()
             body = Negation(body)  # type: ignore[arg-type]
         minimum, maximum = self._count(counts)
+        if minimum == 0 and isinstance(body, Literal) and is_bare_punctuation(body):
+            body = replace(body, quoted=True)  # `.?'s` is the same rule as `"."?'s`
         return Element(body, minimum, maximum, name, glued, self._span(start, end))
 
     def _count(self, leaves: list[Node]) -> tuple[int, int]:
