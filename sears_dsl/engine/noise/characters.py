@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from sears_dsl.engine.noise.draws import Draw, below, how_many, number
+from sears_dsl.engine.noise.draws import Draw, below, how_many, number, numbers
 from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.language.rule import TYPING_KINDS, Noise
 
@@ -48,8 +48,8 @@ def changed(noise: Noise, given: Given, unit: str, draw: Draw) -> str | None:
         able = _homoglyph_places(given.text)
         if not able:
             return None
-        order = sorted(able, key=lambda i: (number(draw, "homoglyph", unit, given.place, i), i))
-        return _replaced(given.text, order[: noise.places])
+        order = _ordered("homoglyph", [(given.place, i) for i in able], unit, draw)
+        return _replaced(given.text, [i for _, i in order[: noise.places]])
     slips = _slips(noise.kind, given, noise.places, unit, draw)
     return _applied(given.text, slips) if slips else None
 
@@ -82,28 +82,28 @@ def shared(
     if noise.kind == "homoglyph":
         counted = sum(not character.isspace() for _, text in given for character in text)
         able = [(place, i) for place, text in given for i in _homoglyph_places(text)]
-    else:
-        counted = sum(character.isalpha() for _, text in given for character in text)
-        able = [(place, i) for place, text in given for i in _able(noise.kind, text)]
-    left = how_many(share, counted, number(draw, f"{noise.kind} share", unit))
-    able.sort(key=lambda at: (number(draw, noise.kind, unit, *at), at))
-    if noise.kind == "homoglyph":
+        left = how_many(share, counted, number(draw, "homoglyph share", unit))
         taken: dict[int, list[int]] = {}
-        for place, i in able[:left]:
+        for place, i in _ordered("homoglyph", able, unit, draw)[:left]:
             taken.setdefault(place, []).append(i)
         return {place: _replaced(text, taken.get(place, ())) for place, text in given}
-    texts = dict(given)
-    slips: dict[int, list[_Slip]] = {place: [] for place in texts}
-    for place, i in able:
+    rooms = {each.place: _Room(noise.kind, each) for each in given}
+    counted = sum(room.letters for room in rooms.values())
+    able = [(place, i) for place, room in rooms.items() for i in room.able()]
+    left = how_many(share, counted, number(draw, f"{noise.kind} share", unit))
+    for place, i in _ordered(noise.kind, able, unit, draw):
         if not left:
             break
-        slip = _slip_at(
-            noise.kind, Given(place, texts[place]), i, slips[place], unit=unit, draw=draw
-        )
-        if slip is not None:
-            slips[place].append(slip)
-            left -= 1
-    return {place: _applied(text, slips[place]) for place, text in texts.items()}
+        left -= _slip_falls(noise.kind, rooms[place], i, unit=unit, draw=draw)
+    return {place: _applied(room.given.text, room.slips) for place, room in rooms.items()}
+
+
+def _ordered(
+    name: str, places: Sequence[tuple[int, int]], unit: str, draw: Draw
+) -> list[tuple[int, int]]:
+    """Places in the order of their numbers."""
+    ranked = sorted(zip(numbers(draw, name, unit, places), places, strict=True))
+    return [at for _, at in ranked]
 
 
 # ---------------------------------------------------------------- look-alikes
@@ -160,57 +160,76 @@ def _places(kind: str, text: str) -> list[int]:
     return letters
 
 
-def _able(kind: str, text: str) -> list[int]:
-    """Where any of the kinds can begin."""
-    return sorted({i for each in _kinds(kind) for i in _places(each, text)})
+class _Room:
+    """What slips leave of an instance.
 
+    Attributes:
+        given: the instance.
+        places: for each kind where it can begin in the text as given.
+        letters: how many are left.
+        slips: that were made.
+    """
 
-def _is_free(kind: str, text: str, i: int, taken: Sequence[_Slip]) -> bool:
-    """Whether a slip can still begin at a place of its kind, beside those that are taken."""
-    end = i + (2 if kind == "swap" else 1)
-    if not all(slip.end <= i or slip.start >= end for slip in taken):
-        return False
-    left = sum(map(str.isalpha, text)) - sum(not slip.new for slip in taken)
-    return kind != "drop" or left > 1
+    def __init__(self, kind: str, given: Given) -> None:
+        self.given = given
+        self.places = {each: dict.fromkeys(_places(each, given.text)) for each in _kinds(kind)}
+        self.letters = sum(map(str.isalpha, given.text))
+        self.slips: list[_Slip] = []
+        self._taken: set[int] = set()
+
+    def able(self) -> list[int]:
+        """Where any of the kinds can begin."""
+        return sorted(set().union(*self.places.values()))
+
+    def fits(self, kind: str, i: int) -> bool:
+        """Whether a slip can still begin at a place, beside those that were made."""
+        if i not in self.places[kind] or i in self._taken:
+            return False
+        if kind == "swap":
+            return i + 1 not in self._taken
+        return kind != "drop" or self.letters > 1
+
+    def open_kinds(self) -> list[str]:
+        """The kinds of which another slip fits somewhere."""
+        return [each for each, at in self.places.items() if any(self.fits(each, i) for i in at)]
+
+    def take(self, slip: _Slip) -> None:
+        self.slips.append(slip)
+        self._taken.update(range(slip.start, slip.end))
+        self.letters -= not slip.new
 
 
 def _slips(kind: str, given: Given, count: int, unit: str, draw: Draw) -> list[_Slip]:
     """So many slips in one instance, one after another."""
-    place, text = given
-    taken: list[_Slip] = []
+    room = _Room(kind, given)
+    ordered: dict[str, list[tuple[int, int]]] = {}
     for j in range(count):
-        free = {each: _free(each, text, taken) for each in _kinds(kind)}
-        open_kinds = [each for each, places in free.items() if places]
+        open_kinds = room.open_kinds()
         if not open_kinds:
             break
         each = open_kinds[0]
         if kind == "typo":
-            bits = number(draw, "typo", unit, place, j)
+            bits = number(draw, "typo", unit, given.place, j)
             each = open_kinds[below(bits, len(open_kinds))]
-        ranks = {i: number(draw, each, unit, place, i) for i in free[each]}
-        taken.append(_slip(each, given, min(ranks, key=lambda i: (ranks[i], i)), unit, draw))
-    return taken
+        if each not in ordered:
+            places = [(given.place, i) for i in room.places[each]]
+            ordered[each] = _ordered(each, places, unit, draw)
+        first = next(i for _, i in ordered[each] if room.fits(each, i))
+        room.take(_slip(each, given, first, unit, draw))
+    return room.slips
 
 
-def _free(kind: str, text: str, taken: Sequence[_Slip]) -> list[int]:
-    return [i for i in _places(kind, text) if _is_free(kind, text, i, taken)]
-
-
-def _slip_at(
-    kind: str, given: Given, i: int, taken: Sequence[_Slip], *, unit: str, draw: Draw
-) -> _Slip | None:
-    """The slip at a place on which a share falls; None where those before leave no room."""
-    text = given.text
-    fitting = [
-        each for each in _kinds(kind) if i in _places(each, text) and _is_free(each, text, i, taken)
-    ]
+def _slip_falls(kind: str, room: _Room, i: int, *, unit: str, draw: Draw) -> bool:
+    """Make the slip at a place on which a share falls; whether those before leave room for one."""
+    fitting = [each for each in room.places if room.fits(each, i)]
     if not fitting:
-        return None
+        return False
     each = fitting[0]
     if kind == "typo":
-        bits = number(draw, "typo kind", unit, given.place, i)
+        bits = number(draw, "typo kind", unit, room.given.place, i)
         each = fitting[below(bits, len(fitting))]
-    return _slip(each, given, i, unit, draw)
+    room.take(_slip(each, room.given, i, unit, draw))
+    return True
 
 
 def _slip(kind: str, given: Given, i: int, unit: str, draw: Draw) -> _Slip:
