@@ -5,18 +5,20 @@ of other instances are missing. Always holds: without a rate the first instance 
 rewritten, as of every rule; under a rate all are looked at in the order of their numbers until the
 share of them is rewritten, and an instance in which nothing can change is passed over and counted;
 a share of characters is one of all the text that the function is given in the unit, instances that
-were passed over among it. Costs a rendering an instance, two under a rate.
+were passed over among it. Costs two renderings of each instance
+that is looked at; of all of them where spans are protected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
 
 from sears_dsl.engine.matches import Binding, Edit
 from sears_dsl.engine.noise.characters import Given, shared
-from sears_dsl.engine.noise.draws import Draw, how_many, number
+from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
 from sears_dsl.engine.rewrite.pieces import (
     UNDRAWN,
     Drawing,
@@ -31,11 +33,22 @@ from sears_dsl.tagging.tokens import Token
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
 
-class _Possible(NamedTuple):
-    """An instance, and what it becomes alone where all that can change does."""
+@dataclass(frozen=True)
+class _Possible:
+    """An instance that may be rewritten.
+
+    Attributes:
+        binding: its elements.
+        render: what an instance becomes alone where all that can change does.
+    """
 
     binding: Binding
-    rendered: Rendered
+    render: Callable[[Binding], Rendered]
+
+    @cached_property
+    def rendered(self) -> Rendered:
+        """What it becomes so; under a rate most instances are never asked."""
+        return self.render(self.binding)
 
 
 class UnitRenderer:
@@ -112,6 +125,10 @@ class UnitRenderer:
     ) -> list[_Possible]:
         """The instances that do not overlap, leftmost first, and would touch nothing protected."""
         probe = replace(drawing, shared=None)
+
+        def render(binding: Binding) -> Rendered:
+            return self._renderer.render(text, tokens, binding, protected=protected, drawing=probe)
+
         left = list(instances)
         while True:
             possible: list[_Possible] = []
@@ -119,10 +136,7 @@ class UnitRenderer:
                 last = possible[-1].binding if possible else None
                 if last is not None and binding.start < max(last.end, last.start + 1):
                     continue
-                rendered = self._renderer.render(
-                    text, tokens, binding, protected=protected, drawing=probe
-                )
-                possible.append(_Possible(binding, rendered))
+                possible.append(_Possible(binding, render))
             touching = next((each for each in possible if _touches(each, protected)), None)
             if touching is None:
                 return possible
@@ -141,11 +155,9 @@ class UnitRenderer:
         draw = self._renderer.drawing(drawing).draw
         left = how_many(rate, len(possible), number(draw, "rate share", text))
         places = [Instance(text, tokens, each.binding).place for each in possible]
-        order = sorted(
-            range(len(possible)), key=lambda at: (number(draw, "rate", text, places[at]), at)
-        )
+        ranks = numbers(draw, "rate", text, [(place, 0) for place in places])
         tried: list[_Possible] = []
-        for at in order:
+        for _, at in sorted(zip(ranks, range(len(possible)), strict=True)):
             if not left:
                 break
             tried.append(possible[at])
@@ -169,7 +181,7 @@ class UnitRenderer:
 
 def _touches(possible: _Possible, protected: Spans) -> bool:
     """Whether the edit of an instance would touch a protected span."""
-    if not isinstance(possible.rendered, Edit) or not protected:
+    if not protected or not isinstance(possible.rendered, Edit):
         return False
     step = SpanMap([possible.rendered])
     return any(start < end and step.touching(start, end) for start, end in protected)
