@@ -49,7 +49,7 @@ def licences(package: metadata.Distribution) -> str:
         True
     """
     said = package.metadata
-    field = (said["License-Expression"] or said["License"] or "").strip()
+    field = (said.get("License-Expression") or said.get("License") or "").strip()
     if field == "UNKNOWN":  # what old tools wrote for nothing
         field = ""
     if field and "\n" not in field and len(field) <= _LONGEST_NAME:
@@ -171,7 +171,7 @@ def _component(name: str, package: tuple[metadata.Distribution, list[str]]) -> d
         "purl": _purl(distribution),
     }
     if stated != NOT_STATED:
-        expression = distribution.metadata["License-Expression"]
+        expression = distribution.metadata.get("License-Expression")
         component["licenses"] = (
             [{"expression": expression}] if expression else [{"license": {"name": stated}}]
         )
