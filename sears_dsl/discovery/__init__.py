@@ -3,7 +3,8 @@
 `algorithm.discover` is the way: right rows (`effects`), known rules first (`known_rules`),
 paraphrases (`paraphrasing`), candidate rules (`proposing`), those that keep the meaning
 (`filtering`), the model asked (`effects.asking`), the few that cover most (`selection`, `twins`),
-the files that leave (`result`, `ruleset_text`). `search` holds who takes part, `orders` in which
-order stages come (meaning first, or the paper's), `settings` and `budget` what a person chose;
-`adversaries` are single rewrites that flip. All of it runs offline.
+the files that leave (`result`, `ruleset_text`). These stages go through one table, `candidates`:
+each fills a column or takes rows out. `search` holds who takes part, `orders` in which order stages
+come (meaning first, or the paper's), `settings` and `budget` what a person chose; `adversaries` are
+single rewrites that flip. All of it runs offline.
 """

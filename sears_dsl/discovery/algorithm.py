@@ -28,6 +28,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.across import across_models
 from sears_dsl.discovery.adversaries import Adversaries
 from sears_dsl.discovery.budget import Budget, Stage
+from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Funnel
 from sears_dsl.discovery.filtering.paper_filter import complete_scores
 from sears_dsl.discovery.known_rules import KnownRules
@@ -36,9 +37,7 @@ from sears_dsl.discovery.result.found import (
     Discovery,
     FoundRule,
     HeldOutRows,
-    Tried,
     found_rules,
-    trusted,
 )
 from sears_dsl.discovery.search import (
     BeforeSearch,
@@ -157,14 +156,14 @@ def discover(
         if settings.order == "paper"
         else meaning_first(search, searched, apart)
     )
-    on_progress(SearchProgress("selecting", 0, len(outcome.passed)))
-    coverage, scores = _covered(search, outcome)
-    selection = select(_across(search, outcome, searched, coverage, scores), settings.rules)
+    candidates = outcome.candidates
+    on_progress(SearchProgress("selecting", 0, len(candidates.passed)))
+    coverage, scores = _covered(search, candidates)
+    selection = select(_across(search, candidates, searched, coverage, scores), settings.rules)
     rules, held_out_flipped = _with_numbers(
         search, outcome, searched, held_out=apart, selection=selection, scores=scores
     )
-    tried, passed = outcome.tried, outcome.passed
-    texts = tuple(tried.texts[each] for each in passed)
+    texts = candidates.keep(candidates.passed).texts
     return Discovery(
         data=data,
         settings=settings,
@@ -179,7 +178,7 @@ def discover(
         known=outcome.known,
         budget_reached=bool(search.budget.reached),
         cut_short=tuple(search.budget.reached),
-        question_limit_reached=tried.answers.cut or search.questions.left == 0,
+        question_limit_reached=candidates.answers.cut or search.questions.left == 0,
         base_rate=outcome.base_rate,
         base_rows=outcome.base_rows,
         funnel=_funnel(
@@ -201,7 +200,7 @@ def _funnel(
     held_out_flipped: int | None,
 ) -> Funnel:
     """All the counts on the way."""
-    tried, passed, source = outcome.tried, outcome.passed, search.paraphraser
+    candidates, source = outcome.candidates, search.paraphraser
     return Funnel(
         rows=len(search.data.rows),
         unasked=len(search.data.rows) - right.asked,
@@ -209,9 +208,9 @@ def _funnel(
         held_out=held_out,
         searched=len(searched),
         too_long=(sum(source.too_long(searched.texts)) if isinstance(source, BoundedSource) else 0),
-        applications=len(tried.applications),
-        distinct_rewrites=len(np.unique(tried.applications.rewrites)),
-        passing=len(passed),
+        applications=len(candidates.applications),
+        distinct_rewrites=len(np.unique(candidates.applications.rewrites)),
+        passing=len(candidates.passed),
         collapsed=len(selection.collapsed),
         selected=len(selection.rules),
         rows_flipped=int(coverage.covered(selection.rules).sum()),
@@ -225,38 +224,38 @@ def _funnel(
 
 def _across(
     search: Search,
-    outcome: SearchOutcome,
+    candidates: Candidates,
     right: RightRows,
     coverage: Coverage,
     scores: NDArray[np.float64],
 ) -> Coverage:
     """What rules are selected by: rows, or of several models what is to be known of them."""
-    settings, tried = search.settings, outcome.tried
+    settings, flips = search.settings, candidates.answers.flips
     if settings.across == "any":
         return coverage
-    flips = tried.answers.flips
-    chosen = tried.applications.select(outcome.passed)
-    entries = covering(chosen, flips=flips, scores=_weights(tried, scores), tau=search.tau)
-    fails = fails_of_models(tried.applications, right, flips)[chosen.rewrites[entries]]
+    chosen = candidates.applications.select(candidates.passed)
+    entries = covering(chosen, flips=flips, scores=_weights(candidates, scores), tau=search.tau)
+    fails = fails_of_models(candidates.applications, right, flips)[chosen.rewrites[entries]]
     least = settings.known_flips(len(right))
     return across_models(coverage, fails, shared=settings.across == "shared", least=least)
 
 
-def _covered(search: Search, outcome: SearchOutcome) -> tuple[Coverage, NDArray[np.float64]]:
+def _covered(search: Search, candidates: Candidates) -> tuple[Coverage, NDArray[np.float64]]:
     """What the rules that passed cover, and S of their flips."""
-    tried, passed = outcome.tried, outcome.passed
-    chosen, flips = tried.applications.select(passed), tried.answers.flips
-    scores = complete_scores(chosen, range(len(passed)), scorer=search.remembered, among=flips)
+    passed, flips = candidates.keep(candidates.passed), candidates.answers.flips
+    scores = complete_scores(
+        passed.applications, range(len(passed)), scorer=search.remembered, among=flips
+    )
     coverage = coverage_of(
-        [tried.rules[each].rule for each in passed], [tried.texts[each] for each in passed],
-        chosen, flips=flips, scores=_weights(tried, scores), tau=search.tau,
+        passed.rules, passed.texts, passed.applications, flips=flips,
+        scores=_weights(candidates, scores), tau=search.tau,
     )  # fmt: skip
     return coverage, scores
 
 
-def _weights(tried: Tried, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weights(candidates: Candidates, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """What known rules write was accepted by people, whatever S says."""
-    return np.where(trusted(tried.rules, tried.applications), 1.0, scores)
+    return np.where(candidates.trusted, 1.0, scores)
 
 
 def _with_numbers(
@@ -269,16 +268,17 @@ def _with_numbers(
     scores: NDArray[np.float64],
 ) -> tuple[tuple[FoundRule, ...], int | None]:
     """The selected rules with all that is counted of them; how many held-out rows they flip."""
-    tried, passed = outcome.tried, outcome.passed
+    candidates = outcome.candidates
     evidence = flip_evidence(
-        tried.counted, tried.answers.flips, base_rate=outcome.base_rate,
+        candidates.counted, candidates.answers.flips, base_rate=outcome.base_rate,
         base_rows=outcome.base_rows, proposed_here=search.settings.order == "paper",
     )  # fmt: skip
     scores = complete_scores(
-        tried.applications, passed[list(selection.rules)], scorer=search.remembered, scores=scores
-    )
+        candidates.applications, candidates.passed[list(selection.rules)],
+        scorer=search.remembered, scores=scores,
+    )  # fmt: skip
     return found_rules(
-        searched, tried, passed, selection=selection, scores=scores, tau=search.tau,
+        searched, candidates, selection=selection, scores=scores, tau=search.tau,
         q_values=evidence.q_values, held_out=held_out,
     )  # fmt: skip
 

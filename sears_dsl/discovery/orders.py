@@ -11,27 +11,28 @@ questions leaves something for the held-out rows. Costs the scores, and the ques
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.adversaries import Adversaries, one_of_each_row
+from sears_dsl.discovery.candidates import Candidate, Candidates
 from sears_dsl.discovery.counts import Closest
 from sears_dsl.discovery.filtering.corpus import Corpus
-from sears_dsl.discovery.filtering.meaning import Judged, RuleJudgements, judge_rules
+from sears_dsl.discovery.filtering.meaning import RuleJudgements, judge_rules
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.sequential import Round
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
-from sears_dsl.discovery.proposing.proposal import Candidates, propose
-from sears_dsl.discovery.result.found import HeldOutRows, Tried, TriedRule
+from sears_dsl.discovery.proposing.proposal import propose
+from sears_dsl.discovery.result.found import HeldOutRows
 from sears_dsl.discovery.search import Search, SearchOutcome, SearchProgress
 from sears_dsl.discovery.twins import words_replaced
-from sears_dsl.effects.applications import Applications, apply_candidates
+from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asking import Answers, ask_everything, ask_in_rounds
 from sears_dsl.effects.evidence import lots
 from sears_dsl.effects.right_rows import RightRows
-from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Literal, Rule
 from sears_dsl.meaning.scorers import spread_of
 from sears_dsl.statistics import wilson_interval
@@ -58,26 +59,28 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     changes = _changes(search, right, paraphrases, tokens)
     corpus = search.corpus(held_out)
     judgements = _judged(search, right, changes, corpus, tokens)
-    tried = _asked(search, right, tokens, judgements.passed, held_out=held_out, base_rate=base_rate)
-    flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
-    least, often_enough = _wanted(search, tried.rules, searched=len(right), base_rate=base_rate)
-    enough, often = flips >= least, wilson_interval(flips, seen)[1] >= often_enough
-    passed = np.flatnonzero(enough & often)
+    tried = _asked(
+        search, right, tokens, judgements.passed.joined_to(_known_rules(search)),
+        held_out=held_out, base_rate=base_rate,
+    )  # fmt: skip
+    least, often_enough = _wanted(search, tried, searched=len(right), base_rate=base_rate)
+    enough = tried.flips >= least
+    often = wilson_interval(tried.flips, tried.counted.changed)[1] >= often_enough
+    tried = replace(tried, passed=np.flatnonzero(enough & often))
     return SearchOutcome(
-        tried=tried,
-        passed=passed,
+        candidates=tried,
         base_rate=base_rate,
         base_rows=base_rows,
-        closest=_closest(tried, passed, often, judgements, changes),
+        closest=_closest(tried, often, judgements.failed),
         known=known,
         counts={
-            "known": len(tried.rules) - len(judgements.passed),
+            "known": len(tried) - len(judgements.passed),
             "skipped": skipped,
             "paraphrases": sum(map(len, paraphrases)),
             "candidates": len(changes),
             "texts": len(corpus.tokens),
             "judged": len(changes) - judgements.too_few,
-            "narrowed": sum(each.narrowed for each in judgements.passed),
+            "narrowed": sum(each.narrowed for each in judgements.passed.rows),
             "keep_meaning": len(judgements.passed),
             "not_asked": int((~tried.answers.complete).sum()) if tried.answers.cut else 0,
             "with_enough_flips": int(enough.sum()),
@@ -168,10 +171,24 @@ def _judged(
         return done.changed >= least
 
     return judge_rules(
-        changes.rules, corpus, scorer=search.remembered, tau=search.tau,
+        changes, corpus, scorer=search.remembered, tau=search.tau,
         delta=search.settings.delta, spread=spread_of(search.scorer),
         supported=acts_enough, stop=search.no_time("judging"), portion=search.portion,
         on_progress=search.shown("judging rules on text"),
+    )  # fmt: skip
+
+
+def _known_rules(search: Search) -> Candidates:
+    """The known rules that a found file can hold."""
+    known = search.known
+    if known is None:
+        return Candidates(())
+    return Candidates(
+        tuple(
+            Candidate(known.rules[each], source=known.sources[each], scope=known.scopes[each],
+                      name=known.ids[each])
+            for each in np.flatnonzero(known.writable).tolist()
+        )
     )  # fmt: skip
 
 
@@ -179,59 +196,47 @@ def _asked(
     search: Search,
     right: RightRows,
     tokens: Tokens,
-    judged: Sequence[Judged],
+    candidates: Candidates,
     *,
     held_out: HeldOutRows | None,
     base_rate: float,
-) -> Tried:
-    """What rules that keep the meaning do to the model, and known ones beside them."""
-    rules = [TriedRule(each.rule, judged=each.verdict) for each in judged]
-    known = search.known
-    if known is not None:
-        rules += [
-            TriedRule(known.rules[each], source=known.sources[each], scope=known.scopes[each],
-                      name=known.ids[each])
-            for each in np.flatnonzero(known.writable).tolist()
-        ]  # fmt: skip
-    done = _applied(search, right, rules, tokens)
-    least, often_enough = _wanted(search, rules, searched=len(right), base_rate=base_rate)
-    acting = np.flatnonzero(done.changed >= least)
-    rules, done = [rules[each] for each in acting.tolist()], done.select(acting)
+) -> Candidates:
+    """What rules do to the model, of those that act in enough rows."""
+    done = _applied(search, right, candidates, tokens)
+    least, _ = _wanted(search, done, searched=len(right), base_rate=base_rate)
+    done = done.keep(np.flatnonzero(done.applications.changed >= least))
+    least, often_enough = _wanted(search, done, searched=len(right), base_rate=base_rate)
     left, kept = search.questions.left, 0
     if held_out is not None and left is not None:
-        most = np.sort(held_out.changed(rules))[::-1][: search.settings.rules]
+        most = np.sort(held_out.changed(done))[::-1][: search.settings.rules]
         kept = min(int(most.sum()), round(_OF_HELD_OUT * left))
     with search.questions.at_most(None if left is None else left - kept):
         answers = ask_in_rounds(
-            done, right, search.asker(right, shown="asking about rules", stage="rules"),
-            minimum_flips=least[acting], base_rate=often_enough[acting],
-            seed=search.settings.seed,
+            done.applications, right,
+            search.asker(right, shown="asking about rules", stage="rules"),
+            minimum_flips=least, base_rate=often_enough, seed=search.settings.seed,
         )  # fmt: skip
-    return Tried(rules=rules, applications=done, answers=answers)
+    return done.answered(answers)
 
 
 def _wanted(
-    search: Search, rules: Sequence[TriedRule], *, searched: int, base_rate: float
+    search: Search, candidates: Candidates, *, searched: int, base_rate: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """How many rows each rule has to flip, and which share of its rows.
 
     What flips more rarely than any paraphrase is no new rule, however many rows it flips: as likely
     the paraphrases among its rewrites flip as the rule. A known rule's rewrites people accepted.
     """
-    known = np.array([bool(each.source) for each in rules], np.bool_)
-    settings = search.settings
+    known, settings = candidates.known, search.settings
     least = np.where(known, settings.known_flips(searched), settings.flips(searched))
     return least, np.where(known, 0.0, base_rate)
 
 
 def _applied(
-    search: Search, right: RightRows, rules: Sequence[TriedRule], tokens: Tokens
-) -> Applications:
-    search.on_progress(SearchProgress("applying rules", 0, len(rules)))
-    return apply_candidates(
-        [each.rule for each in rules], tokens, tagger=search.tagger,
-        scopes=[each.scope for each in rules], guards=right.guards,
-    )  # fmt: skip
+    search: Search, right: RightRows, candidates: Candidates, tokens: Tokens
+) -> Candidates:
+    search.on_progress(SearchProgress("applying rules", 0, len(candidates)))
+    return candidates.applied(tokens, tagger=search.tagger, guards=right.guards)
 
 
 def _replaces_words(rule: Rule) -> bool:
@@ -245,15 +250,11 @@ def _inserts_words(rule: Rule) -> bool:
 
 
 def _closest(
-    tried: Tried,
-    passed: NDArray[np.int64],
-    often: NDArray[np.bool_],
-    judgements: RuleJudgements,
-    changes: Candidates,
+    tried: Candidates, often: NDArray[np.bool_], failed: Candidates
 ) -> tuple[Closest, ...]:
     """Of the rules that were not found those that lacked least, of each kind some."""
-    flips, seen = tried.counted.count(tried.answers.flips), tried.counted.changed
-    others = np.setdiff1d(np.arange(len(tried.rules)), passed).tolist()
+    flips, seen = tried.flips, tried.counted.changed
+    others = np.setdiff1d(np.arange(len(tried)), tried.passed).tolist()
     bear = [
         Closest(
             rule=tried.texts[each],
@@ -261,21 +262,26 @@ def _closest(
             changed=int(tried.applications.changed[each]),
             asked=int(seen[each]),
             flips=int(flips[each]),
-            judged=tried.rules[each].judged,
+            judged=tried.rows[each].judged,
         )
         for each in sorted(others, key=lambda each: (-flips[each], seen[each], tried.texts[each]))
         if flips[each]
     ]
+    judged = [
+        (each, text, each.judged)
+        for each, text in zip(failed.rows, failed.texts, strict=True)
+        if each.judged is not None
+    ]
     lose = [
         Closest(
-            rule=print_rule(each.rule),
-            lacks="meaning" if each.verdict.sampled else "text",
-            changed=int(changes.support[each.change]),
+            rule=text,
+            lacks="meaning" if verdict.sampled else "text",
+            changed=each.support,
             asked=0,
             flips=0,
-            judged=each.verdict,
+            judged=verdict,
         )
-        for each in sorted(judgements.failed, key=lambda each: (-each.verdict.low, each.change))
+        for each, text, verdict in sorted(judged, key=lambda each: -each[2].low)
     ]
     few = sorted(
         (each for each in lose if each.lacks == "text"),
@@ -296,16 +302,15 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     paraphrases, skipped = search.paraphrases(right)
     adversaries = search.adversaries(right, paraphrases)
     candidates = _candidates(search, right, paraphrases, adversaries, tokens)
-    done = _applied(search, right, list(map(TriedRule, candidates.rules)), tokens)
+    candidates = _applied(search, right, candidates, tokens)
+    done = candidates.applications
     # Where time is limited those first that promise most.
-    order = (
-        _most_promising(done, candidates) if search.budget.limited else np.arange(len(done.texts))
-    )
+    order = _most_promising(candidates) if search.budget.limited else np.arange(len(done.texts))
     ask = search.asker(right, shown="asking about rewrites", stage="rules")
-    answers = ask_everything(done, right, ask, order)
+    candidates = candidates.answered(ask_everything(done, right, ask, order))
     filtered = filter_candidates(
-        done.where(answers.counted),
-        answers.flips,
+        candidates.counted,
+        candidates.answers.flips,
         scorer=search.remembered,
         tau=search.tau,
         delta=settings.delta,
@@ -315,10 +320,8 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
         stop=search.no_time("filter"),
         progress=lambda done: search.on_progress(_decided(done)),
     )
-    rules = list(map(TriedRule, candidates.rules))
     return SearchOutcome(
-        tried=Tried(rules=rules, applications=done, answers=answers),
-        passed=filtered.passed,
+        candidates=replace(candidates, passed=filtered.passed),
         base_rate=adversaries.base_rate,
         base_rows=adversaries.base_rows,
         counts={
@@ -327,7 +330,7 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
             "adversaries": len(adversaries.found),
             "rows_with_adversary": len({each.row for each in adversaries.found}),
             "candidates": len(candidates),
-            "not_asked": int((~answers.complete).sum()),
+            "not_asked": int((~candidates.answers.complete).sum()),
             "with_enough_flips": int((filtered.flips >= settings.flips(len(right))).sum()),
             "pairs_scored": filtered.asked,
             "pairs_without_stopping": filtered.without_stopping,
@@ -366,18 +369,19 @@ def _candidates(
     return candidates.keep(
         [
             rule
-            for rule, sources in enumerate(candidates.sources)
-            if sources[0] < flipping or len(sources) > 1
+            for rule, each in enumerate(candidates.rows)
+            if each.sources[0] < flipping or len(each.sources) > 1
         ]
     )
 
 
-def _most_promising(applications: Applications, candidates: Candidates) -> NDArray[np.int64]:
+def _most_promising(candidates: Candidates) -> NDArray[np.int64]:
     """The rewrites rule by rule, those that many rewordings proposed first, then those on few rows.
 
     A rule counts only if the model was asked about all that it writes.
     """
-    sources = np.array([len(of_rule) for of_rule in candidates.sources], np.int64)
+    applications = candidates.applications
+    sources = np.array([len(each.sources) for each in candidates.rows], np.int64)
     order = np.lexsort((applications.changed, -sources))
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))

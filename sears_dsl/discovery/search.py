@@ -13,16 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.adversaries import Adversaries, find_adversaries
 from sears_dsl.discovery.budget import Budget, Stage
+from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Closest
 from sears_dsl.discovery.filtering.corpus import Corpus
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
-from sears_dsl.discovery.result.found import HeldOutRows, Tried
+from sears_dsl.discovery.result.found import HeldOutRows
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.asked_model import Questions
 from sears_dsl.effects.asking import Ask
@@ -180,15 +178,13 @@ class SearchOutcome:
     """What one of the orders found.
 
     Attributes:
-        tried: rules that the model was asked about.
-        passed: those of them that flip and keep the meaning, by position.
+        candidates: rules that the model was asked about, and which of them pass.
         base_rate: how often a paraphrase that keeps the meaning flips its row.
         base_rows: how many rows that was counted on.
         counts: of the `Funnel`, what only this order knows.
     """
 
-    tried: Tried
-    passed: NDArray[np.int64]
+    candidates: Candidates
     base_rate: float
     base_rows: int
     counts: dict[str, Any]

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sears_dsl.discovery.candidates import Candidates
+from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.discovery.filtering.corpus import Corpus, english_sample
 from sears_dsl.discovery.filtering.meaning import (
     BELIEF,
@@ -30,6 +32,12 @@ TAGGER = PinnedTagger({
     "and": ("CCONJ", "CC"), "still": ("ADV", "RB"), "not": ("PART", "RB"), "he": ("PRON", "PRP"),
 })  # fmt: skip
 RULES = parse("not -> ~n't\nmovie -> film\nmovie -> dog\nplay -> game").rules
+
+
+def verdict_of(candidates: Candidates) -> TextVerdict:
+    verdict = candidates.rows[0].judged
+    assert verdict is not None
+    return verdict
 
 
 @dataclass
@@ -101,11 +109,15 @@ def test_what_is_accepted_everywhere_passes_and_what_is_accepted_nowhere_costs_t
 ):
     reader = Reader(lambda _, new: "dog" not in new)
     found = judge_rules(
-        RULES[1:3], corpus(many("a movie {number}", 200)), scorer=reader, tau=0.5, delta=0.1
+        Candidates.of(RULES[1:3]),
+        corpus(many("a movie {number}", 200)),
+        scorer=reader,
+        tau=0.5,
+        delta=0.1,
     )
-    assert [print_rule(each.rule) for each in found.passed] == ["movie -> film"]
-    assert (found.passed[0].verdict.sampled, found.passed[0].verdict.places) == (SAMPLE, 200)
-    assert not found.passed[0].verdict.few
+    assert found.passed.texts == ("movie -> film",)
+    verdict = verdict_of(found.passed)
+    assert (verdict.sampled, verdict.places, verdict.few) == (SAMPLE, 200, False)
     assert len([new for _, new in reader.asked if "dog" in new]) == 3
     assert found.decisions == len(reader.asked) == SAMPLE + 3
 
@@ -113,9 +125,11 @@ def test_what_is_accepted_everywhere_passes_and_what_is_accepted_nowhere_costs_t
 def test_rules_of_rare_words_are_judged_on_all_there_is_and_it_is_said() -> None:
     reader = Reader(lambda _, new: True)
     texts = [*many("a movie {number}", 17), *many("a play {number}", LEAST - 1)]
-    found = judge_rules([RULES[1], RULES[3]], corpus(texts), scorer=reader, tau=0.5, delta=0.1)
-    assert [print_rule(each.rule) for each in found.passed] == ["movie -> film"]
-    verdict = found.passed[0].verdict
+    found = judge_rules(
+        Candidates.of([RULES[1], RULES[3]]), corpus(texts), scorer=reader, tau=0.5, delta=0.1
+    )
+    assert found.passed.texts == ("movie -> film",)
+    verdict = verdict_of(found.passed)
     assert (verdict.sampled, verdict.few) == (17, True)
     assert found.too_few == 1
     assert not any("game" in new for _, new in reader.asked), "what cannot pass costs nothing"
@@ -127,14 +141,14 @@ def test_what_is_believed_of_a_rule_depends_on_whether_its_change_was_read() -> 
     text = corpus(many("a movie {number}, a play {number}", 200))
     read = {"movie": 0.4, "play": 1.0}
     judged = judge_rules(
-        [RULES[1], RULES[3]], text, scorer=reader, tau=0.5, delta=0.15,
+        Candidates.of([RULES[1], RULES[3]]), text, scorer=reader, tau=0.5, delta=0.15,
         spread=lambda pairs: np.array(
             [read["movie" if "movie" not in new else "play"] for _, new in pairs]
         ),
     )  # fmt: skip
-    assert [print_rule(each.rule) for each in judged.passed] == ["movie -> film"]
-    assert judged.passed[0].verdict.low >= 0.85
-    assert judged.passed[0].verdict.accepted == judged.failed[0].verdict.accepted == SAMPLE
+    assert judged.passed.texts == ("movie -> film",)
+    assert verdict_of(judged.passed).low >= 0.85
+    assert verdict_of(judged.passed).accepted == verdict_of(judged.failed).accepted == SAMPLE
 
 
 @given(
@@ -148,7 +162,7 @@ def test_stopping_early_decides_as_looking_at_all_would(
 ) -> None:
     reader = Reader(lambda old, _: int(old.split()[-1]) not in failing)
     text = corpus(many("a movie {number}", count))
-    found = judge_rules(RULES[1:2], text, scorer=reader, tau=0.5, delta=delta)
+    found = judge_rules(Candidates.of(RULES[1:2]), text, scorer=reader, tau=0.5, delta=delta)
     places = text.places(RULES[1:2], SAMPLE)
     losses = sum(int(text.tokens.texts[row].split()[-1]) in failing for row in places.rows.tolist())
     asked = len(places.rows)
@@ -156,16 +170,16 @@ def test_stopping_early_decides_as_looking_at_all_would(
     # What fails three times at once is left, whatever comes.
     first = [int(text.tokens.texts[row].split()[-1]) for row in places.rows[:3].tolist()]
     passes = passes and not failing.issuperset(first)
-    assert any(not each.narrowed for each in found.passed) == passes
+    assert any(not each.narrowed for each in found.passed.rows) == passes
 
 
 def test_a_budget_that_is_over_leaves_rules_undecided_and_passes_none() -> None:
     reader = Reader(lambda _, new: True)
     found = judge_rules(
-        RULES[1:2], corpus(many("a movie {number}", 80)), scorer=reader, tau=0.5, delta=0.1,
-        stop=lambda: True,
+        Candidates.of(RULES[1:2]), corpus(many("a movie {number}", 80)), scorer=reader, tau=0.5,
+        delta=0.1, stop=lambda: True,
     )  # fmt: skip
-    assert (found.passed, found.undecided, found.decisions) == ([], 1, 0)
+    assert (len(found.passed), found.undecided, found.decisions) == (0, 1, 0)
 
 
 # ---------------------------------------------------------------- what is narrowed
@@ -180,10 +194,12 @@ def _reads_well(_: str, new: str) -> bool:
 
 def test_what_fails_in_some_places_is_narrowed_to_the_others() -> None:
     texts = [each.format(n=n) for n in range(60) for each in PLACES]
-    found = judge_rules(RULES[:1], corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1)
-    [narrowed] = found.passed
+    found = judge_rules(
+        Candidates.of(RULES[:1]), corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1
+    )
+    [narrowed] = found.passed.rows
     assert narrowed.narrowed
-    assert narrowed.verdict.passed
+    assert verdict_of(found.passed).passed
     [context] = narrowed.rule.left
     written = print_rule(narrowed.rule)
     assert "will" not in written, written
@@ -201,7 +217,9 @@ def test_what_chooses_a_condition_does_not_judge_it() -> None:
         coin = {text: bool(random.random() < 0.6) for text in texts}
         reader = Reader(lambda old, _, coin=coin: coin[old])  # type: ignore[misc]
         found += len(
-            judge_rules(RULES[:1], corpus(texts), scorer=reader, tau=0.5, delta=0.1).passed
+            judge_rules(
+                Candidates.of(RULES[:1]), corpus(texts), scorer=reader, tau=0.5, delta=0.1
+            ).passed
         )
     assert found == 0
 
@@ -209,10 +227,10 @@ def test_what_chooses_a_condition_does_not_judge_it() -> None:
 def test_narrowed_rules_have_to_act_in_enough_rows() -> None:
     texts = [each.format(n=n) for n in range(60) for each in PLACES]
     found = judge_rules(
-        RULES[:1], corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1,
+        Candidates.of(RULES[:1]), corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1,
         supported=lambda rules: np.zeros(len(rules), np.bool_),
     )  # fmt: skip
-    assert found.passed == []
+    assert not len(found.passed)
 
 
 # ---------------------------------------------------------------- the text
@@ -259,6 +277,6 @@ def test_the_shipped_sample_is_english_and_plain() -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_no_rules_and_no_text_are_no_trouble(count: int) -> None:
     found = judge_rules(
-        RULES[:count], corpus([]), scorer=Reader(lambda *_: True), tau=0.5, delta=0.1
+        Candidates.of(RULES[:count]), corpus([]), scorer=Reader(lambda *_: True), tau=0.5, delta=0.1
     )
-    assert (found.passed, found.too_few) == ([], count)
+    assert (len(found.passed), found.too_few) == (0, count)

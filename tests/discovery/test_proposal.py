@@ -10,12 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.discovery.adversaries import Adversary
+from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.proposing.alignment import minimal_change
-from sears_dsl.discovery.proposing.proposal import Candidates, propose
+from sears_dsl.discovery.proposing.proposal import propose
+from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.reference import find
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Token
 
@@ -161,7 +164,7 @@ def test_the_same_text_says_nothing() -> None:
 
 def test_rules_are_told_once_with_all_that_propose_them() -> None:
     found = proposed([("a movie", "a film"), ("the movie", "the film"), ("a color", "a film")])
-    sources = dict(zip(found.texts, found.sources, strict=True))
+    sources = dict(zip(found.texts, (each.sources for each in found.rows), strict=True))
     assert sources["movie -> film"] == (0, 1)
     assert sources["NOUN -> film"] == (0, 1, 2)
     assert len(set(found.texts)) == len(found.texts)
@@ -180,7 +183,7 @@ def test_only_frequent_antecedents() -> None:
     rows = ("a color", "the movie", "it is bad")
     found = proposed([("a movie", "a film")], *rows, context=0, minimum_frequency=0.75)
     assert found.texts == ("NN -> film", "NOUN -> film")
-    assert found.support.tolist() == [3, 3]
+    assert [each.support for each in found.rows] == [3, 3]
 
 
 def test_a_share_of_rows_is_not_lost_to_rounding() -> None:
@@ -224,17 +227,17 @@ def test_rules_reproduce_are_frequent_and_read_back(
     read = parse("option case = exact\n" + "\n".join(found.texts))
     assert read.rules == found.rules
     # The engine makes the adversary of the row.
-    matcher = compile_rules([found.ruleset()], tagger=TAGGER)
+    matcher = compile_rules([Ruleset.from_rules(found.rules, options=MINED)], tagger=TAGGER)
     rows = list(dict.fromkeys(original for original, _ in pairs))
     done = {(each.rule, each.original): each.text for each in matcher.apply(rows)}
-    for rule, sources in enumerate(found.sources):
+    for rule, sources in enumerate(each.sources for each in found.rows):
         assert sources
         for source in sources:
             original, text = pairs[source]
             assert done[rule, original].split() == text.split()
     # The naive matcher counts the same rows.
     tokens = TAGGER.tag(rows)
-    for rule, support in zip(found.rules, found.support.tolist(), strict=True):
+    for rule, support in ((each.rule, each.support) for each in found.rows):
         hits = sum(
             any(True for _ in find(rule, read, tokens.row(row), split=TAGGER.split))
             for row in range(len(rows))

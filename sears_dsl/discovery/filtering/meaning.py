@@ -21,13 +21,14 @@ better than it has to be is welcome. Of fewer than 8 rewrites none is believed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.discovery.candidates import Candidate, Candidates
 from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.discovery.filtering.corpus import Corpus, Places
 from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
@@ -39,6 +40,7 @@ from sears_dsl.runtime.array_types import Floats
 from sears_dsl.statistics import wilson_interval
 
 Pair = tuple[str, str]
+_Form: TypeAlias = tuple[Rule, TextVerdict]
 
 SAMPLE = 60
 """Rewrites of a rule that are judged, where there are so many."""
@@ -111,44 +113,26 @@ def believed_share(scores: Floats, spread: float) -> float:
     return float(np.quantile(both, 1 - BELIEF).clip(0, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A rule, and what its rewrites on text say of it.
-
-    Attributes:
-        rule: the rule.
-        verdict: what was counted.
-        change: the position of the rule among those given, or of the one that it narrows.
-        narrowed: whether it is narrowed.
-    """
-
-    rule: Rule
-    verdict: TextVerdict
-    change: int
-    narrowed: bool
-
-
-@dataclass(slots=True)
-class RuleJudgements:
+class RuleJudgements(NamedTuple):
     """What came of judging rules.
 
     Attributes:
         passed: rules that keep the meaning nearly everywhere, in the order given, one a change.
-        failed: those that do not, narrowed ones too.
+        failed: those that do not, each followed by the narrowed forms of it that do not either.
         too_few: how many act at too few places to be judged; they are among the failed.
         undecided: how many there was no time for.
         decisions: how many rewrites were judged.
     """
 
-    passed: list[Judged] = field(default_factory=list)
-    failed: list[Judged] = field(default_factory=list)
-    too_few: int = 0
-    undecided: int = 0
-    decisions: int = 0
+    passed: Candidates
+    failed: Candidates
+    too_few: int
+    undecided: int
+    decisions: int
 
 
 def judge_rules(
-    rules: Sequence[Rule],
+    candidates: Candidates,
     corpus: Corpus,
     *,
     scorer: Scorer,
@@ -163,13 +147,13 @@ def judge_rules(
     r"""Judge rules on a corpus, and narrow those that fail in some places only.
 
     Args:
-        rules: mined rules that replace words.
+        candidates: mined rules that replace words.
         corpus: the text.
         scorer: S, asked only whether a pair reaches τ.
         tau: the score from which on a rewrite counts as equivalent.
         delta: the share of a rule's rewrites that may lose the meaning.
         spread: of a scorer whose S is the chance that readers accept; None takes its word.
-        supported: says of narrowed rules whether they act in enough rows; all do if None.
+        supported: says of narrowed rules which act in enough rows; all do if None.
         stop: asked before each portion; True leaves what is open undecided.
         portion: pairs that the scorer gets at once.
         on_progress: told how many rules of how many are decided.
@@ -185,55 +169,56 @@ def judge_rules(
         ...         return self.scores(pairs) >= tau
         >>> corpus = Corpus.of([f"A big {what} {n}." for n in range(40) for what in ("house",
         ...     "tree")], tagger=PinnedTagger(), sample=[])
-        >>> found = judge_rules(parse("A big -> A large\nA -> One").rules, corpus,
-        ...     scorer=NoPlants(), tau=0.5, delta=0.1)
-        >>> [print_rule(each.rule) for each in found.passed]
-        ['A big -> A large / __ house']
+        >>> rules = Candidates.of(parse("A big -> A large\nA -> One").rules)
+        >>> judge_rules(rules, corpus, scorer=NoPlants(), tau=0.5, delta=0.1).passed.texts
+        ('A big -> A large / __ house',)
     """
     judge = _Judge(
         corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread,
         stop=stop, portion=portion, on_progress=on_progress,
     )  # fmt: skip
-    found = RuleJudgements()
-    plain: dict[int, Judged] = {}
+    rules = candidates.rules
     trials = judge.tried(rules)
-    for number, trial in enumerate(trials):
-        judged = Judged(rules[number], trial.verdict, number, narrowed=False)
-        if judged.verdict.passed:
-            plain[number] = judged
-        else:
-            found.failed.append(judged)
-        found.too_few += trial.is_too_small
-        found.undecided += trial.is_open
-    hopeful = [each for each, trial in enumerate(trials) if trial.is_promising]
-    for place, verdicts in judge.narrowings([rules[each] for each in hopeful], supported):
-        change = hopeful[place]
-        all_ = [Judged(rule, verdict, change, narrowed=True) for rule, verdict in verdicts]
-        found.failed += [each for each in all_ if not each.verdict.passed]
-        passed = [each for each in all_ if each.verdict.passed]
-        if change in plain:
-            passed = [each for each in passed if _is_clearly_better(each, plain[change])]
-        best = _plainest(passed)
+    forms = [[(rule, each.verdict)] for rule, each in zip(rules, trials, strict=True)]
+    hopeful = [number for number, trial in enumerate(trials) if trial.is_promising]
+    for place, narrowings in judge.narrowings([rules[each] for each in hopeful], supported):
+        forms[hopeful[place]] += narrowings
+    passed, failed = [], []
+    for candidate, (plain, *narrower) in zip(candidates.rows, forms, strict=True):
+        best = _best(plain, narrower)
         if best is not None:
-            plain[change] = best
-    found.passed = [plain[change] for change in sorted(plain)]
-    found.decisions = judge.decisions
-    return found
+            passed.append(_judged(candidate, best))
+        failed += [_judged(candidate, each) for each in (plain, *narrower) if not each[1].passed]
+    return RuleJudgements(
+        passed=Candidates(tuple(passed)),
+        failed=Candidates(tuple(failed)),
+        too_few=sum(each.is_too_small for each in trials),
+        undecided=sum(each.is_open for each in trials),
+        decisions=judge.decisions,
+    )
 
 
-def _is_clearly_better(narrowed: Judged, plain: Judged) -> bool:
-    """Whether a narrowed rule surely keeps the meaning more often than the plain one did."""
-    one, other = narrowed.verdict, plain.verdict
-    return counted_share(one.accepted, one.sampled) > other.accepted / other.sampled
+def _judged(candidate: Candidate, form: _Form) -> Candidate:
+    rule, verdict = form
+    return replace(candidate, rule=rule, judged=verdict, narrowed=rule != candidate.rule)
 
 
-def _plainest(passed: Sequence[Judged]) -> Judged | None:
-    """Of narrowed forms of one change the shortest, or a longer one that acts much more often."""
-    best: Judged | None = None
-    for each in sorted(passed, key=lambda each: len(print_rule(each.rule))):
-        if best is None or each.verdict.places >= _WORTH * best.verdict.places:
-            best = each
-    return best
+def _best(plain: _Form, narrower: Sequence[_Form]) -> _Form | None:
+    """What becomes of a change: a narrowed form that passes, or the plain one if that passes.
+
+    Where both do, a narrowed form has to be clearly better. Of several it is the shortest, or a
+    longer one that acts much more often.
+    """
+    best = plain if plain[1].passed else None
+    least = plain[1].accepted / plain[1].sampled if best else -1.0
+    chosen: _Form | None = None
+    passed = [each for each in narrower if each[1].passed]
+    for form in sorted(passed, key=lambda each: len(print_rule(each[0]))):
+        verdict = form[1]
+        better = counted_share(verdict.accepted, verdict.sampled) > least
+        if better and (chosen is None or verdict.places >= _WORTH * chosen[1].places):
+            chosen = form
+    return chosen or best
 
 
 @dataclass(slots=True)
@@ -337,7 +322,7 @@ class _Judge:
         self,
         rules: Sequence[Rule],
         supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None,
-    ) -> list[tuple[int, list[tuple[Rule, TextVerdict]]]]:
+    ) -> list[tuple[int, list[_Form]]]:
         """For each rule what it is narrowed to, judged on the half that did not choose it."""
         found: dict[int, dict[Rule, TextVerdict]] = {}
         for half in (False, True):

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sears_dsl.discovery.candidates import Candidate, Candidates
 from sears_dsl.discovery.proposing.alignment import MinimalChange, minimal_change
 from sears_dsl.discovery.proposing.antecedents import Antecedents, TestSequence, Window
 from sears_dsl.discovery.proposing.consequents import ContextChange, consequent_of
@@ -49,48 +49,6 @@ class Reworded(Protocol):
     @property
     def text(self) -> str:
         """The other way of saying it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """Rules that adversaries propose.
-
-    Attributes:
-        rules: the rules, in the order of their texts.
-        texts: their canonical texts, ``PRON is -> PRON 's``.
-        support: int64: how many rows of the corpus each antecedent is in.
-        sources: for each rule the adversaries that it reproduces, by position.
-    """
-
-    rules: tuple[Rule, ...]
-    texts: tuple[str, ...]
-    support: NDArray[np.int64]
-    sources: tuple[tuple[int, ...], ...]
-
-    def __len__(self) -> int:
-        return len(self.rules)
-
-    def keep(self, wanted: Sequence[int]) -> Candidates:
-        """Some of them, in the order given."""
-        return Candidates(
-            rules=tuple(self.rules[rule] for rule in wanted),
-            texts=tuple(self.texts[rule] for rule in wanted),
-            support=self.support[np.asarray(wanted, np.int64)],
-            sources=tuple(self.sources[rule] for rule in wanted),
-        )
-
-    def joined_to(self, others: Candidates) -> Candidates:
-        """These and then those; no rule may be in both."""
-        return Candidates(
-            rules=(*self.rules, *others.rules),
-            texts=(*self.texts, *others.texts),
-            support=np.concatenate([self.support, others.support]),
-            sources=(*self.sources, *others.sources),
-        )
-
-    def ruleset(self) -> Ruleset:
-        """All of them as a ruleset with exact case."""
-        return Ruleset.from_rules(self.rules, options=MINED)
 
 
 class _Site(NamedTuple):
@@ -287,15 +245,15 @@ class _Drafts:
         for draft in self._drafts.values():
             if draft is not None and draft.sources:
                 by_text.setdefault(print_rule(draft.rule), draft)
-        texts = sorted(by_text)
-        drafts = [by_text[text] for text in texts]
         return Candidates(
-            rules=tuple(draft.rule for draft in drafts),
-            texts=tuple(texts),
-            support=np.array(
-                [self._instances.support(draft.sequence) for draft in drafts], np.int64
-            ),
-            sources=tuple(tuple(sorted(set(draft.sources))) for draft in drafts),
+            tuple(
+                Candidate(
+                    draft.rule,
+                    support=self._instances.support(draft.sequence),
+                    sources=tuple(sorted(set(draft.sources))),
+                )
+                for _, draft in sorted(by_text.items())
+            )
         )
 
 

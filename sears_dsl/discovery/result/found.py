@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.budget import Stage
+from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.result.naming import names_of
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.effects.applications import Applications, apply_candidates
-from sears_dsl.effects.asking import Answers, ask_about, fails_of_models
+from sears_dsl.effects.asking import ask_about, fails_of_models
 from sears_dsl.effects.right_rows import RightRows
-from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.statistics import wilson_interval
@@ -39,66 +38,6 @@ if TYPE_CHECKING:
 
 # Sentences kept for examples and tests; a few more than are shown, since some may not do.
 _KEPT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class TriedRule:
-    """A rule that the model was asked about.
-
-    Attributes:
-        rule: as an object.
-        judged: what its rewrites on text say; None where it was not judged on text.
-        source: the ruleset of a known rule; empty for a new one.
-        scope: the ruleset whose options and sets a known rule is read under; None for a new one.
-        name: the id of a known rule; empty for a new one.
-    """
-
-    rule: Rule
-    judged: TextVerdict | None = None
-    source: str = ""
-    scope: Ruleset | None = None
-    name: str = ""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Tried:
-    """Rules, and what they do to the searched rows and to the model.
-
-    Attributes:
-        rules: the rules.
-        applications: of all rules to all rows.
-        answers: what the model says of them.
-    """
-
-    rules: Sequence[TriedRule]
-    applications: Applications
-    answers: Answers
-
-    @cached_property
-    def counted(self) -> Applications:
-        """The applications that count for the rate of their rule."""
-        return self.applications.where(self.answers.counted)
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """The canonical texts of the rules."""
-        return [print_rule(each.rule) for each in self.rules]
-
-
-def trusted(rules: Sequence[TriedRule], applications: Applications) -> NDArray[np.bool_]:
-    """Which rewrites a known rule makes: people have accepted these, whatever S says.
-
-    Args:
-        rules: the rules.
-        applications: what these rules make of rows.
-
-    Returns:
-        bool (rewrites,).
-    """
-    found = np.zeros(len(applications.texts), np.bool_)
-    known = [number for number, each in enumerate(rules) if each.source]
-    found[applications.select(np.array(known, np.int64)).rewrites] = True
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,15 +209,16 @@ class HeldOutRows:
     def _tokens(self) -> Tokens:
         return separated(self._tagger.tag(self._right.texts))
 
-    def changed(self, rules: Sequence[TriedRule]) -> NDArray[np.int64]:
+    def changed(self, rules: Candidates) -> NDArray[np.int64]:
         """How many of the rows each rule changes."""
-        return self._applied(rules).changed if rules else np.zeros(0, np.int64)
+        return self._applied(rules).applications.changed if len(rules) else np.zeros(0, np.int64)
 
-    def measured(self, rules: Sequence[TriedRule]) -> tuple[list[RuleNumbers], int]:
+    def measured(self, rules: Candidates) -> tuple[list[RuleNumbers], int]:
         """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
-        if not rules:
+        if not len(rules):
             return [], 0
-        done = self._applied(rules)
+        rules = self._applied(rules)
+        done = rules.applications
         ask = partial(self._right.ask_in_time, in_time=self._in_time)
         flips, asked = ask_about(done, self._right, np.arange(len(done.texts)), ask)
         fails = fails_of_models(done, self._right, flips)
@@ -288,18 +228,12 @@ class HeldOutRows:
             _numbers(rewrites[asked[rewrites]], flips, fails, scores, self._tau)
             for rewrites in map(done.of_rule, range(len(rules)))
         ]
-        kept = trusted(rules, done) | (scores >= self._tau)
+        kept = rules.trusted | (scores >= self._tau)
         flipped = np.unique(done.rows[flips & kept])
         return numbers, len(flipped)
 
-    def _applied(self, rules: Sequence[TriedRule]) -> Applications:
-        return apply_candidates(
-            [each.rule for each in rules],
-            self._tokens,
-            tagger=self._tagger,
-            scopes=[each.scope for each in rules],
-            guards=self._right.guards,
-        )
+    def _applied(self, rules: Candidates) -> Candidates:
+        return rules.applied(self._tokens, tagger=self._tagger, guards=self._right.guards)
 
 
 def _numbers(
@@ -324,8 +258,7 @@ def _numbers(
 
 def found_rules(
     right: RightRows,
-    tried: Tried,
-    passed: NDArray[np.int64],
+    candidates: Candidates,
     *,
     selection: RuleSelection,
     scores: NDArray[np.float64],
@@ -337,32 +270,32 @@ def found_rules(
 
     Args:
         right: the rows that the rules were found on.
-        tried: the rules that the model was asked about.
-        passed: those of them that flip and keep the meaning.
+        candidates: the rules that the model was asked about.
         selection: which of those that passed were selected.
         scores: float64 (rewrites,): S of all that selected rules write.
         tau: the threshold.
         q_values: of each rule that was tried.
         held_out: right rows that took no part; None for none.
     """
-    chosen = passed[list(selection.rules)].tolist()
-    rules = [tried.rules[each] for each in chosen]
+    chosen = candidates.passed[list(selection.rules)]
+    rules = candidates.keep(chosen)
     beside, flipped = (
         held_out.measured(rules) if held_out is not None else ([None] * len(chosen), None)
     )
-    names = names_of([each.rule for each in rules])
-    fails = fails_of_models(tried.applications, right, tried.answers.flips)
+    names = names_of(rules.rules)
+    done, flips = candidates.applications, candidates.answers.flips
+    fails = fails_of_models(done, right, flips)
     found = []
-    for number, each, name, gain, held in zip(
-        chosen, rules, names, selection.gains, beside, strict=True
+    for number, each, text, name, gain, held in zip(
+        chosen.tolist(), rules.rows, rules.texts, names, selection.gains, beside, strict=True
     ):
-        numbers = _numbers(tried.counted.of_rule(number), tried.answers.flips, fails, scores, tau)
-        examples, firing = _shown(right, tried, number, scores, tau)
-        rows = tried.applications.rows[tried.applications.of_rule(number)]
+        numbers = _numbers(candidates.counted.of_rule(number), flips, fails, scores, tau)
+        examples, firing = _shown(right, candidates, number, scores, tau)
+        rows = done.rows[done.of_rule(number)]
         found.append(
             FoundRule(
                 rule=each.rule,
-                text=tried.texts[number],
+                text=text,
                 id=each.name or name,
                 source=each.source,
                 scope=each.scope,
@@ -373,7 +306,7 @@ def found_rules(
                 gain=gain,
                 examples=examples,
                 firing=firing,
-                silent=_silent(right.texts, set(rows.tolist()), tried.texts[number]),
+                silent=_silent(right.texts, set(rows.tolist()), text),
                 held_out=None if held is None else held.as_held_out(),
             )
         )
@@ -381,18 +314,18 @@ def found_rules(
 
 
 def _shown(
-    right: RightRows, tried: Tried, number: int, scores: NDArray[np.float64], tau: float
+    right: RightRows, candidates: Candidates, number: int, scores: NDArray[np.float64], tau: float
 ) -> tuple[tuple[Flip, ...], tuple[tuple[str, str], ...]]:
     """The flips of a rule that read best, and its rewrites for tests.
 
     Those with S ≥ τ come first, of these the flips, then those that read clearly better, then the
     shorter ones.
     """
-    applications = tried.applications
+    applications = candidates.applications
     rewrites = applications.of_rule(number)
-    of_rule, flipped = scores[rewrites], tried.answers.flips[rewrites]
+    of_rule, flipped = scores[rewrites], candidates.answers.flips[rewrites]
     lengths = np.array([len(applications.texts[each]) for each in rewrites.tolist()], np.int64)
-    keeps = (of_rule >= tau) | trusted(tried.rules, applications)[rewrites]
+    keeps = (of_rule >= tau) | candidates.trusted[rewrites]
     order = np.lexsort((lengths, -np.round(of_rule, 1), ~flipped, ~keeps))
     shown = rewrites[order[(flipped & keeps)[order]]][:_KEPT]
     places = applications.rows[shown].tolist()

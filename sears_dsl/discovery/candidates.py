@@ -1,0 +1,147 @@
+"""The candidates of a search: one table, through which all its stages go.
+
+A row is a rule, from the moment in which it is proposed. Proposing gives rules, what they come from
+and how many rows they are in; judging on text gives verdicts, and narrowed forms in the place of
+rules; applying gives what they make of rows; asking gives what the model says of that, and which
+pass. Always holds: each column speaks of the same rules in the same order; a stage that leaves
+rules out takes them out of all columns. Costs what the stages cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.data.protection import Guards
+from sears_dsl.discovery.counts import TextVerdict
+from sears_dsl.effects.applications import Applications, apply_candidates
+from sears_dsl.effects.asking import Answers
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tokens import Tokens
+
+_NO_ROWS, _NO_FLAGS = np.zeros(0, np.int32), np.zeros(0, np.bool_)
+_NOWHERE = Applications(np.zeros(1, np.int64), _NO_ROWS, _NO_ROWS, (), ())
+_NOT_ASKED = Answers(_NO_FLAGS, _NO_FLAGS, _NO_FLAGS, cut=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A row of the table: what is known of a rule before it is applied.
+
+    Attributes:
+        rule: as an object.
+        support: how many searched rows its antecedent is in, or that of the rule that it narrows.
+        sources: the rewordings that it reproduces, by position.
+        judged: what its rewrites on text say; None where it was not judged on text.
+        narrowed: whether it is a rule that was proposed, under a condition.
+        source: the ruleset of a known rule; empty for a new one.
+        scope: the ruleset whose options and sets a known rule is read under; None for a new one.
+        name: the id of a known rule; empty for a new one.
+    """
+
+    rule: Rule
+    support: int = 0
+    sources: tuple[int, ...] = ()
+    judged: TextVerdict | None = None
+    narrowed: bool = False
+    source: str = ""
+    scope: Ruleset | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Rules, and what each stage has found out about them.
+
+    Attributes:
+        rows: the rules with what they come from and how they were judged.
+        applications: what each rule makes of the rows that it was applied to; of no rule before.
+        answers: what the model says of that; nothing before it was asked.
+        passed: int64: those that flip and keep the meaning, by position, once that is known.
+    """
+
+    rows: tuple[Candidate, ...]
+    applications: Applications = _NOWHERE
+    answers: Answers = _NOT_ASKED
+    passed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule]) -> Candidates:
+        """Rules of which nothing is known."""
+        return cls(tuple(map(Candidate, rules)))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules alone."""
+        return tuple(each.rule for each in self.rows)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Their canonical texts, ``PRON is -> PRON 's``."""
+        return tuple(map(print_rule, self.rules))
+
+    @cached_property
+    def counted(self) -> Applications:
+        """The applications that count for the rate of their rule."""
+        return self.applications.where(self.answers.counted)
+
+    @property
+    def flips(self) -> NDArray[np.int64]:
+        """int64 (rules,): rows that each flips, of those that count."""
+        return self.counted.count(self.answers.flips)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Bool (rules,): which ones people have accepted before."""
+        return np.array([bool(each.source) for each in self.rows], np.bool_)
+
+    @property
+    def trusted(self) -> NDArray[np.bool_]:
+        """Bool (rewrites,): what a known rule writes, which people accepted whatever S says."""
+        written = np.zeros(len(self.applications.texts), np.bool_)
+        written[self.applications.select(np.flatnonzero(self.known)).rewrites] = True
+        return written
+
+    def keep(self, wanted: Sequence[int] | NDArray[np.integer]) -> Candidates:
+        r"""Some of them, in the order given, as far as they were applied; the model is asked after.
+
+        Example:
+            >>> from sears_dsl.language.loader import parse
+            >>> rules = Candidates.of(parse("movie -> film\nplay -> game").rules)
+            >>> rules.keep([1]).texts
+            ('play -> game',)
+        """
+        places = np.asarray(wanted, np.int64)
+        done = self.applications
+        return Candidates(
+            tuple(self.rows[each] for each in places.tolist()),
+            done.select(places) if done.rule_count else done,
+        )
+
+    def joined_to(self, others: Candidates) -> Candidates:
+        """These and then those, before they are applied; no rule may be in both."""
+        return Candidates((*self.rows, *others.rows))
+
+    def applied(
+        self, tokens: Tokens, *, tagger: Tagger, guards: Guards | None = None
+    ) -> Candidates:
+        """What each makes of rows, at its first instance; see `apply_candidates`."""
+        done = apply_candidates(
+            self.rules, tokens, tagger=tagger, scopes=[each.scope for each in self.rows],
+            guards=guards,
+        )  # fmt: skip
+        return replace(self, applications=done)
+
+    def answered(self, answers: Answers) -> Candidates:
+        """What the model says of the applications."""
+        return replace(self, answers=answers)
