@@ -305,7 +305,8 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         max_rows_flipped: limit of all rules together.
         gates: limits of some rules, such as ``"tag:negation=2%"``; or tolerances, such as
             ``"robust:tag:negation=5%"`` or, of one template, ``"robust:template:ID=5%"``; or least
-            shares and accuracies, ``"local:all=80%"``, ``"mean:all=70%"``.
+            shares and accuracies, ``"local:all=80%"``, ``"mean:all=70%"``,
+            ``"above-constant:all=10%"``.
         tolerance: τ: judge semantic robustness; accuracy on what the rules make of the rows may
             fall by this much.
         draws: how often the noise of rules that draw is drawn anew; the result says mean and worst

@@ -21,15 +21,25 @@ JudgeBy: TypeAlias = Literal["rate", "evidence", "proof"]
 """When a rule fails: its ``rate`` is above the limit; there is ``evidence`` that it is (q < 0.05);
 there is no ``proof`` that it is not (the interval reaches above the limit)."""
 
-Demand: TypeAlias = Literal["failures", "robust", "invariant", "local", "mean", "corrected"]
+Demand: TypeAlias = Literal[
+    "failures", "robust", "invariant", "local", "mean", "corrected", "above-constant"
+]
 """What a gate asks for: few ``failures`` of each rule; that accuracy does not fall by more than a
 tolerance (``robust``), nor rise by more (``invariant``), over all the rules together; that of the
 rows at least a share is robust each by itself (``local``); that the mean over rules or templates
-(``mean``), or p′ with 0 for a guess (``corrected``), is no less than a rate."""
+(``mean``), p′ with 0 for a guess (``corrected``), or p′ less what the best constant answer would
+score (``above-constant``), is no less than a rate."""
 
 _SEVERITIES = ("low", "medium", "high")
 _TAG, _SEVERITY, _TEMPLATE = "tag:", "severity:", "template:"
-_OF_ROBUSTNESS: tuple[Demand, ...] = ("robust", "invariant", "local", "mean", "corrected")
+_OF_ROBUSTNESS: tuple[Demand, ...] = (
+    "robust",
+    "invariant",
+    "local",
+    "mean",
+    "corrected",
+    "above-constant",
+)
 _ALL = "all"
 
 
@@ -235,8 +245,9 @@ def read_gate(written: str) -> Gate:
         raise UsageError(
             f"{written!r} is no gate",
             help="write a rule's id, tag:NAME or severity:low|medium|high, then = and a rate: "
-            "wh-which=0.02 or severity:high=2%; or robust:, invariant:, local:, mean: or "
-            "corrected: before a rule's id, template:ID, tag:NAME or all: robust:tag:negation=5%",
+            "wh-which=0.02 or severity:high=2%; or robust:, invariant:, local:, mean:, corrected: "
+            "or above-constant: before a rule's id, template:ID, tag:NAME or all: "
+            "robust:tag:negation=5%",
         )
     return Gate(selector, rate, demand)
 

@@ -469,7 +469,7 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
     if record.rows < gates.support:
         told = f"{_counted(record)} take part, {gates.support} are needed"
         return "not judged", f"too little support: {told}"
-    if gate.demand in ("local", "mean", "corrected"):
+    if gate.demand not in ("robust", "invariant"):
         return _at_least(gate, record, gates.judge_by)
     holds = is_robust if gate.demand == "robust" else is_invariant
     may = "fall" if gate.demand == "robust" else "move"
@@ -498,6 +498,15 @@ def _at_least(
     elif gate.demand == "mean":
         of = "template" if record.of_templates else "rule"
         value, told = record.mean, f"accuracy is {percent(record.mean)} in the mean over {of}s"
+    elif gate.demand == "above-constant" and record.constant and record.after is not None:
+        constant = record.constant
+        value = record.after - constant.rate
+        told = (
+            f"accuracy is {percent(record.after)}, {100 * value:+.1f} points from the "
+            f"{percent(constant.rate)} of always answering {constant.answer!r}"
+        )
+    elif gate.demand == "above-constant":
+        return "not judged", "no constant answer is known: answers are free"
     else:
         value = record.after_corrected
         told = f"accuracy is {percent(value)} where a guess is worth 0"

@@ -43,6 +43,7 @@ class TemplateCount:
         repeated: choices that write a sentence which an earlier one writes.
         written: how many of them are in the table.
         rejected: how many were not to be kept.
+        empty: how many of those in the table are empty, or white space.
         slots: the columns of its slots.
     """
 
@@ -52,6 +53,7 @@ class TemplateCount:
     repeated: int
     written: int
     rejected: int = 0
+    empty: int = 0
     slots: tuple[str, ...] = ()
 
 
@@ -120,11 +122,14 @@ def generated(
     choices = (choice for each in templates for choice in each.choices)
     slots = dict.fromkeys(_slot_column(choice.column) for choice in choices)
     written_texts: Texts = np.empty(len(chosen), object)
+    empty = [0] * len(templates)
     others = {name: _Column(len(chosen)) for name in (LABEL, TEMPLATE, *slots)}
     for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
         places = np.flatnonzero(chosen.templates == number)
         numbers = chosen.numbers[places]
         written_texts[places] = sentences.texts(numbers)
+        if sentences.may_be_blank:
+            empty[number] = sum(not text.strip() for text in written_texts[places])
         nothing = np.zeros(len(places), np.int64)
         others[LABEL].put(places, [sentences.template.metadata.label or ""], nothing)
         others[TEMPLATE].put(places, [name], nothing)
@@ -143,10 +148,11 @@ def generated(
                 repeated=len(sentences) - len(numbers),
                 written=count,
                 rejected=len(numbers) - len(left),
+                empty=blank,
                 slots=tuple(_slot_column(choice.column) for choice in sentences.choices),
             )
-            for name, sentences, numbers, left, count in zip(
-                names, templates, distinct, kept, written, strict=True
+            for name, sentences, numbers, left, count, blank in zip(
+                names, templates, distinct, kept, written, empty, strict=True
             )
         ),
     )

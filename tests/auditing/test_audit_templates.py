@@ -173,6 +173,7 @@ def test_without_data_a_tolerance_asks_for_an_accuracy(templates: Path) -> None:
         ("mean:tag:negation=1%", 1, "accuracy is 0.0% in the mean over templates"),
         ("local:all=100%", 1, "4 of 34 sentences are robust each by itself at τ = 5%"),
         ("corrected:all=1%", 1, "accuracy is -76.5% where a guess is worth 0"),
+        ("above-constant:all=0%", 1, "points from the"),
         ("template:not-bad=10%", 2, "templates have robust:, mean: …"),
         ("robust:tag:negatoin=10%", 2, "the gate robust:tag:negatoin has no rule and no template"),
     ],

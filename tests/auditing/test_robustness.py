@@ -251,7 +251,8 @@ def test_columns_of_numbers_and_data_without_labels_have_no_mean_over_values() -
      ("local:all=75%", "rate", "passed"), ("local:tag:words=76%", "rate", "failed"),
      ("local:all=80%", "evidence", "passed"), ("local:all=70%", "proof", "failed"),
      ("mean:all=75%", "rate", "passed"), ("mean:film=76%", "rate", "failed"),
-     ("corrected:all=50%", "rate", "not judged")],  # all rows have one label
+     # All rows have one label, so that the constant answer has them all.
+     ("corrected:all=50%", "rate", "not judged"), ("above-constant:all=0%", "rate", "failed")],
 )  # fmt: skip
 def test_a_gate_asks_for_what_the_record_says(gate: str, judge_by: str, outcome: str) -> None:
     document = document_of(effects_of(PLANTED, rules=RULES), gates=(gate,), judge_by=judge_by)

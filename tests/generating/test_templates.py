@@ -246,7 +246,9 @@ def test_slots_are_columns_and_what_a_template_lacks_is_empty() -> None:
         "set A = a | b\nset TEXT = t | u\n"
         'template one: "{A} {A} {text:TEXT}."\n  label: x\ntemplate two: "{A?}"\n  label: "y z"\n'
     )
-    columns = generated([rules]).columns
+    table = generated([rules])
+    columns = table.columns
+    assert [each.empty for each in table.templates] == [0, 1]
     assert list(columns) == ["text", "label", "template", "A", "A_2", "text_"]
     assert list(columns["A"][-3:]) == ["", "a", "b"]
     assert list(columns["text_"][-3:]) == ["", "", ""]

@@ -76,8 +76,8 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
               help="Limit of some rules: id, tag:NAME or severity:high; or, before an id, "
               "template:ID, tag:NAME or all, the tolerance of robust: or invariant:, the least "
-              "share of local:, the least accuracy of mean: or corrected:; "
-              "repeatable.")  # fmt: skip
+              "share of local:, the least accuracy of mean: or corrected:, the least distance from "
+              "the best constant answer of above-constant:; repeatable.")  # fmt: skip
 @click.option("--tolerance", callback=_rate, metavar="RATE",
               help="Judge semantic robustness: accuracy on what the rules make of the rows may "
               "fall by this much.")  # fmt: skip

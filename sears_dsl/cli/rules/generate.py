@@ -95,6 +95,9 @@ def _print_counts(table: Generated, output: Path) -> None:
         if each.repeated:
             choices = counted(each.repeated, "choice")
             out.print(Text(f"{each.name}: {choices} more write sentences that are there already"))
+        if each.empty:
+            empty = counted(each.empty, "sentence")
+            out.print(Text(f"{each.name}: {empty} with no word in it (W623 of sears check)"))
     rejected = {each.name: each.rejected for each in table.templates if each.rejected}
     if rejected:
         listed = ", ".join(f"{name} {count:,}" for name, count in rejected.items())
