@@ -158,6 +158,8 @@ class _Lemminflect:
             lemma_lines = import_module(f"{name}.codecs.LemmaLUCodec").LemmaLUCodec
             form_lines = import_module(f"{name}.codecs.InflectionLUCodec").InflectionLUCodec
             class_of = import_module(f"{name}.core.LexicalUtils").categoryToUPos
+            overrides = import_module(f"{name}.codecs.OverridesCodec").OverridesCodec
+            self._instead = overrides.load(config.lemma_overrides_fn)
             self._lemmas = import_module(f"{name}.core.Lemmatizer").Lemmatizer()
             self._forms = import_module(f"{name}.core.Inflections").Inflections()
         finally:
@@ -179,9 +181,15 @@ class _Lemminflect:
         )
 
     def lemmas(self, word: str, upos: str, *, guess: bool = True) -> tuple[str, ...]:
-        """The lemmas of a word of a class, those in the tables first."""
-        found: tuple[str, ...] = self._lemmas.getLemma(word, upos, guess)
-        return found
+        """The lemmas of a lower-cased word of a class, those in the tables first.
+
+        This is what ``getLemma`` gives, which copies all that is said of a word.
+        """
+        for table in (self._instead, self._lemmas.lemma_dict):
+            said: dict[str, tuple[str, ...]] = table.get(word, {})
+            if upos in said:
+                return tuple(map(str.lower, said[upos]))
+        return self._lemmas.getAllLemmasOOV(word, upos).get(upos, ()) if guess else ()
 
     def forms(self, lemma: str, tag: str, *, guess: bool = True) -> tuple[str, ...]:
         """The forms of a lemma under a Penn tag."""

@@ -12,7 +12,7 @@ Costs 12 bytes a token, plus the distinct words and 8 bytes a triple.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, overload
 
@@ -132,6 +132,15 @@ class TokenTypes(Sequence[TokenType]):
     def triples(self) -> Iterable[tuple[str, str, str]]:
         """All of them as plain tuples, which are sooner made than objects."""
         return zip(*self.columns(), strict=True) if self._made is None else self._made
+
+    def keys(self) -> tuple[object, Iterable[Hashable]]:
+        """What tells each type again in other batches, and with whom: an object, or None for all.
+
+        Example:
+            >>> TokenTypes.of([TokenType("It", "PRON", "PRP")]).keys()
+            (None, [TokenType(text='It', coarse='PRON', fine='PRP')])
+        """
+        return None, self.triples()
 
     def has_word(self, among: Container[str]) -> bool:
         """Whether any has a text that is among these."""

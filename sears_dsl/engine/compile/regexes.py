@@ -81,8 +81,9 @@ class Regexes:
                 self._forget()
                 new = list(distinct)
             answers = np.zeros((len(new), len(self)), np.bool_)
-            for place, text in enumerate(new):
-                answers[place, self._matching(text)] = True
+            for place, found in enumerate(map(self._matching, new)):
+                if found:  # which is rare, and an index of nothing takes as long as any
+                    answers[place, found] = True
             self._rows.update(zip(new, count(len(self._known)), strict=False))
             self._known.extend(answers)
             chosen = np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))

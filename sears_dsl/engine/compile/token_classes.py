@@ -11,6 +11,7 @@ what `Predicates.satisfied` costs for those that are new. Threads may share one.
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable, Iterable
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -75,7 +76,8 @@ class TokenClasses:
             elif self._is_quick:
                 numbers = np.full(len(types), -1, np.int32)
             else:
-                found = map(self._known.class_of.get, types.triples(), repeat(-1))
+                class_of, keys = self._known.classes_of(types)
+                found = map(class_of.get, keys, repeat(-1))
                 numbers = np.fromiter(found, np.int32, len(types))
             if numbers is None or numbers.min(initial=0) < 0:
                 numbers = self._learn(types, numbers)
@@ -84,21 +86,22 @@ class TokenClasses:
     def _of_few(self, types: TokenTypes) -> Int32Array | None:
         """The classes of few types; None where there is no room for new ones."""
         known = self._known
-        triples = types.members()
-        numbers = list(map(known.class_of.get, triples))
+        class_of, keys = known.classes_of(types)
+        keys = list(keys)
+        numbers = list(map(class_of.get, keys))
         new = [place for place, number in enumerate(numbers) if number is None]
         if not new:
             return np.array(numbers, np.int32)
-        if len(known.class_of) + len(new) > self._most_types or known.is_full(len(new)):
+        if known.types + len(new) > self._most_types or known.is_full(len(new)):
             return None
-        told = [self._predicates.told(triples[place]) for place in new]
+        told = [self._predicates.told(types[place]) for place in new]
         unseen = {each: None for each in told if each not in known.class_of_told}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
             classes = known.add(offsets, ids, self._rules).tolist()
             known.class_of_told.update(zip(unseen, classes, strict=True))
         for place, each in zip(new, told, strict=True):
-            numbers[place] = known.class_of[triples[place]] = known.class_of_told[each]
+            numbers[place] = class_of[keys[place]] = known.class_of_told[each]
         return np.array(numbers, np.int32)
 
     def _learn(self, types: TokenTypes, numbers: Int32Array | None) -> Int32Array:
@@ -106,7 +109,7 @@ class TokenClasses:
         if numbers is None:
             numbers = np.full(len(types), -1, np.int32)
         new = np.flatnonzero(numbers < 0)
-        if len(self._known.class_of) + len(new) > self._most_types:
+        if self._known.types + len(new) > self._most_types:
             self._known = _Known(self._words)
             new = np.arange(len(types))
         unseen = types if len(new) == len(types) else types.take(new)
@@ -119,8 +122,8 @@ class TokenClasses:
             self._known = _Known(0)
         of_group = self._known.add(offsets, ids, self._rules)
         if len(types) <= _FEW_TYPES or not self._is_quick:
-            classes = of_group[group_of].tolist()
-            self._known.class_of.update(zip(unseen.triples(), classes, strict=True))
+            class_of, keys = self._known.classes_of(unseen)
+            class_of.update(zip(keys, of_group[group_of].tolist(), strict=True))
         numbers[new] = of_group[group_of]
         return numbers
 
@@ -129,7 +132,8 @@ class _Known:
     """What was learnt about types; a column for each field of `Classes` behind the first."""
 
     def __init__(self, words: int) -> None:
-        self.class_of: dict[tuple[str, str, str], int] = {}
+        # By who numbers types, and by the type itself for all who do not.
+        self._class_of: dict[object, dict[Hashable, int]] = {}
         # By what simple tests say of them, for few new types at a time.
         self.class_of_told: dict[tuple[int, ...], int] = {}
         self.heads = HeadsPool()
@@ -143,6 +147,16 @@ class _Known:
             Growing(np.zeros(0, np.uint64)),
             Growing(np.zeros(0, np.bool_)),
         )
+
+    def classes_of(self, types: TokenTypes) -> tuple[dict[Hashable, int], Iterable[Hashable]]:
+        """The class of each type of a kind, and how each of these types stands there."""
+        whose, keys = types.keys()
+        return self._class_of.setdefault(whose, {}), keys
+
+    @property
+    def types(self) -> int:
+        """How many are known."""
+        return sum(map(len, self._class_of.values()))
 
     def arrays(self) -> tuple[Any, ...]:
         """The columns as they are now."""

@@ -9,7 +9,7 @@ Threads may share one: what it has learnt about words is looked at by one of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from threading import RLock
@@ -53,7 +53,7 @@ class FastTagger:
         self._given = perceptron
         self._alone: AbstractContextManager[bool] = RLock()
         self._tokenizer = FastTokenizer(shipped(language))
-        self._types = _Types(self._tokenizer.words, [("", "")])
+        self._types = _Types(self._tokenizer.words, [("", "")], self._alone)
         self._tagged_types: _Types | None = None
 
     @property
@@ -71,7 +71,7 @@ class FastTagger:
         with self._alone:
             cut = self._tokenizer.tokenize(texts)
             if self._types.words is not self._tokenizer.words:
-                self._types = _Types(self._tokenizer.words, self._types.pairs)
+                self._types = _Types(self._tokenizer.words, self._types.pairs, self._alone)
             return self._types.tokens(texts, cut, None)
 
     def tag(self, texts: Sequence[str]) -> Tokens:
@@ -89,7 +89,7 @@ class FastTagger:
             words = self._tokenizer.words
             if self._tagged_types is None or self._tagged_types.words is not words:
                 pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
-                self._tagged_types = _Types(words, pairs)
+                self._tagged_types = _Types(words, pairs, self._alone)
             fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
             pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
             return self._tagged_types.tokens(texts, cut, pair_ids)
@@ -152,51 +152,103 @@ class _Kinds:
 
 
 class _Types:
-    """The distinct tokens that were seen, as long as the words keep their numbers."""
+    """The distinct tokens that were seen, as long as the words keep their numbers.
 
-    def __init__(self, words: Words, pairs: Sequence[tuple[str, str]]) -> None:
+    A type is told by its code: the number of its word times the pairs of tags, plus that of its
+    pair.
+    """
+
+    def __init__(
+        self, words: Words, pairs: Sequence[tuple[str, str]], alone: AbstractContextManager[bool]
+    ) -> None:
         self.words = words
         self.pairs = pairs
+        self.name = object()  # to be held by those who remember codes, instead of all words
+        self._alone = alone
         self._made: dict[int, TokenType] = {}
+        self._kinds: tuple[Container[str], _Kinds] | None = None
 
-    def _type(self, code: int) -> TokenType:
+    def type(self, code: int) -> TokenType:
+        """One of them as an object."""
         made = self._made.get(code)
         if made is None:
             word, pair = divmod(code, len(self.pairs))
-            made = self._made[code] = TokenType(self.words.text(word), *self.pairs[pair])
+            with self._alone:
+                made = self._made[code] = TokenType(self.words.text(word), *self.pairs[pair])
         return made
+
+    def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
+        """Some of them by words and pairs of tags."""
+        numbers, pair_of = np.divmod(codes, len(self.pairs))
+        words, word_of = _number(numbers)
+        pairs, pair_of = dense(pair_of, len(self.pairs))
+        with self._alone:
+            texts = self.words.texts(words.tolist())
+        tags = list(map(self.pairs.__getitem__, pairs.tolist()))
+        return TokenTypes(texts, word_of, tags, pair_of)
+
+    def has_word(self, codes: NDArray[np.int64], among: Container[str]) -> bool:
+        """Whether any of some has a text that is among these."""
+        with self._alone:
+            if self._kinds is None or self._kinds[0] is not among:
+                self._kinds = among, _Kinds(among.__contains__)
+            return bool(self._kinds[1].of(self.words)[codes // len(self.pairs)].any())
 
     def tokens(self, texts: Sequence[str], cut: Cut, pair_ids: NDArray[np.int64] | None) -> Tokens:
         """One batch; without tags where no pairs are given."""
         codes = cut.words.astype(np.int64) * len(self.pairs)
         if pair_ids is not None:
             codes += pair_ids
-        types, type_ids = self._few(codes) if len(codes) <= _FEW_TOKENS else self._many(codes)
+        if len(codes) <= _FEW_TOKENS:
+            places: dict[int, int] = {}
+            ids = [places.setdefault(code, len(places)) for code in codes.tolist()]
+            distinct, type_ids = np.array(list(places), np.int64), np.array(ids, np.int32)
+        else:
+            distinct, type_ids = _number(codes)
         return Tokens(
             texts=texts,
             row_offsets=cut.row_offsets,
             starts=cut.starts,
             ends=cut.ends,
             type_ids=type_ids,
-            types=types,
+            types=_Seen(distinct, self),
             tagged=pair_ids is not None,
         )
 
-    def _few(self, codes: NDArray[np.int64]) -> tuple[TokenTypes, Int32Array]:
-        """The distinct tokens, and which of them each code is."""
-        places: dict[int, int] = {}
-        ids = [places.setdefault(code, len(places)) for code in codes.tolist()]
-        return TokenTypes.of(map(self._type, places)), np.array(ids, np.int32)
 
-    def _many(self, codes: NDArray[np.int64]) -> tuple[TokenTypes, Int32Array]:
-        """The same, by kernels."""
-        distinct, type_ids = _number(codes)
-        numbers, pair_of = np.divmod(distinct, len(self.pairs))
-        words, word_of = _number(numbers)
-        pairs, pair_of = dense(pair_of, len(self.pairs))
-        texts = self.words.texts(words.tolist())
-        tags = list(map(self.pairs.__getitem__, pairs.tolist()))
-        return TokenTypes(texts, word_of, tags, pair_of), type_ids
+class _Seen(TokenTypes):
+    """Types of a batch, told by their codes: words and objects are made when they are asked for."""
+
+    __slots__ = ("_codes", "_of")
+
+    def __init__(self, codes: NDArray[np.int64], of: _Types) -> None:
+        self._codes, self._of = codes, of
+        self._parts, self._made, self.place_of = None, None, {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TokenTypes, (self.words, self.word_of, self.pairs, self.pair_of)
+
+    def _taken_apart(self) -> Any:
+        if self._parts is None:
+            self._parts = self._of.parts(self._codes)._taken_apart()
+        return self._parts
+
+    def members(self) -> Sequence[TokenType]:
+        if self._made is None:
+            self._made = list(map(self._of.type, self._codes.tolist()))
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def keys(self) -> tuple[object, Iterable[Hashable]]:
+        return self._of.name, self._codes.tolist()
+
+    def has_word(self, among: Container[str]) -> bool:
+        return self._of.has_word(self._codes, among)
+
+    def take(self, places: NDArray[np.integer]) -> TokenTypes:
+        return _Seen(self._codes[places], self._of)
 
 
 def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sears_dsl.engine.match.search import search
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
@@ -89,6 +91,19 @@ def test_forgetting_changes_nothing(tagger: FastTagger) -> None:
         for text in TEXTS:
             assert rows(forgetful.tag([text])) == rows(tagger.tag([text]))
             assert rows(forgetful.tokenize([text])) == rows(tagger.tokenize([text]))
+
+
+def test_types_told_by_numbers_are_those_of_the_rows(tagger: FastTagger) -> None:
+    forgetful = FastTagger()
+    forgetful._tokenizer = FastTokenizer(most_chunks=3)
+    program = parse("it -> x\nNOUN -> y\n[lemma=be] -> z").compile(tagger=tagger).program
+    for text in [*TEXTS, "It is.", *TEXTS]:
+        for each in (tagger, forgetful):
+            for tokens in (each.tag([text, text]), each.tag_again([text])):
+                plain = Tokens.from_rows(tokens.texts, rows(tokens))
+                assert list(tokens.types) == list(plain.types)
+                assert list(copy.copy(tokens.types)) == list(plain.types)
+                assert search(program, tokens).tuples() == search(program, plain).tuples()
 
 
 def test_threads_may_share_one(tagger: FastTagger) -> None:
