@@ -70,9 +70,10 @@ bench: $(READY)  ## every benchmark, with a dated record in benchmarks/record
 wheel-test: $(READY)  ## build the wheel and try it alone, in an empty environment
 	$(BIN)/python tests/wheel/try_wheel.py
 
-release: $(READY)  ## dist/: wheel, source, the list of parts and licences, hashes
+release: $(READY)  ## dist/: wheel, source, VS Code extension, the list of parts and licences, hashes
 	rm -rf dist && mkdir dist
 	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m editors --vsix dist/sears.vsix
 	$(BIN)/python -m release.sbom --extra all --out dist/sears.cdx.json --licences dist/LICENCES.md
 	cd dist && sha256sum * > SHA256SUMS
 

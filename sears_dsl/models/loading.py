@@ -20,9 +20,9 @@ the loading of the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
@@ -35,7 +35,25 @@ if TYPE_CHECKING:
     from sears_dsl.models.store import PredictionStore
 
 _CONFIG = "config.json"
-_KINDS = "module:object, sklearn:FILE, hf:FOLDER, http://…, llm:FILE, file:FILE, vote:SPEC,SPEC"
+_ENDPOINTS = ("http", "https")
+_ASKED_OVER_HTTP = (*_ENDPOINTS, "llm")
+_ANY_ENDPOINT = "endpoints (http://…, llm:…)"
+# Option → its name in errors, the kinds that take it (None: all that are called), these in words.
+_OPTIONS: Mapping[str, tuple[str, tuple[str, ...] | None, str]] = {
+    "batch_size": ("batch size", None, "models that are called"),
+    "request_map": ("request map", _ENDPOINTS, "endpoints (http://…)"),
+    "response_map": ("response map", _ENDPOINTS, "endpoints (http://…)"),
+    "timeout": ("time-out", _ASKED_OVER_HTTP, _ANY_ENDPOINT),
+    "retries": ("number of retries", _ASKED_OVER_HTTP, _ANY_ENDPOINT),
+    "connections": ("number of connections", _ASKED_OVER_HTTP, _ANY_ENDPOINT),
+    "on_error": ("choice what to do on an error", _ASKED_OVER_HTTP, _ANY_ENDPOINT),
+    "inputs": ("file of inputs", ("file",), "predictions in a file"),
+    "download": ("download", ("hf",), "names of the hub (hf:…)"),
+}
+_KINDS = (
+    "module:object, sklearn:FILE, hf:FOLDER, http://…, llm:FILE, file:FILE, vote:SPEC,SPEC, "
+    "every:SPEC,SPEC"
+)
 
 
 def load_predictor(
@@ -76,6 +94,8 @@ def load_predictor(
             voted on whole, free answers word by word.
         announce: of ``llm:``: told before each round of questions what it will cost.
 
+    Of several that answer together each gets the options that its kind takes.
+
     Raises:
         UsageError: no such kind of model, nothing there of that name, or options of another kind.
         ModelError: it is there and cannot be loaded.
@@ -90,54 +110,34 @@ def load_predictor(
     kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
     if isinstance(model, str) and not (kind and rest):
         raise UsageError(f"{spec!r} is no model", help=f"write one of {_KINDS}")
+    options: dict[str, Any] = {
+        "batch_size": batch_size,
+        "request_map": request_map,
+        "response_map": response_map,
+        "timeout": timeout,
+        "retries": retries,
+        "connections": connections,
+        "on_error": on_error,
+        "inputs": inputs,
+        "download": download or None,
+    }
+    options = {name: value for name, value in options.items() if value is not None}
     several = isinstance(model, list | tuple | Mapping)
     if several or kind in ("vote", "every"):
-        given = model if isinstance(model, list | tuple | Mapping) else _members(spec, rest)
-        alike = kind != "vote"
-        members = list(named_models(given).items()) if alike else [("", each) for each in given]
-        _check_members(spec, [each for _, each in members])
-        models = [
-            load_predictor(
-                member,
-                batch_size=batch_size,
-                comparison=comparison,
-                download=download and str(member).startswith("hf:"),
-            ).predictor
-            for _, member in members
-        ]
-        from sears_dsl.models.vote import VotingPredictor  # noqa: PLC0415 - as in `_local`
-
-        names = [name for name, _ in members] if alike else []
-        return CachedPredictor(
-            VotingPredictor(models, comparison=comparison, alike=alike, names=names),
-            store=store,
-            batch_size=batch_size,
+        given = model if isinstance(model, list | tuple | Mapping) else _members(spec)
+        together = _together(
+            spec, given, options, alike=kind != "vote", comparison=comparison, announce=announce
         )
-    endpoint: dict[str, object] = {
-        "request map": request_map,
-        "response map": response_map,
-        "time-out": timeout,
-        "number of retries": retries,
-        "number of connections": connections,
-        "choice what to do on an error": on_error,
-    }
-    is_endpoint = kind in ("http", "https")
-    if kind == "llm":
-        maps = {name: endpoint.pop(name) for name in ("request map", "response map")}
-        _refuse({**maps, "batch size": batch_size}, spec, "endpoints (http://…)")
-    elif not is_endpoint:
-        _refuse(endpoint, spec, "endpoints (http://…, llm:…)")
-    _refuse({} if kind == "file" else {"file of inputs": inputs}, spec, "predictions in a file")
-    _refuse({} if kind == "hf" else {"download": download or None}, spec, "names of the hub (hf:…)")
+        return CachedPredictor(together, store=store)
+    _refuse(options, spec, [kind])
     if kind == "file":
-        _refuse({"batch size": batch_size}, spec, "models that are called")
         store = None
     if not isinstance(model, str):
         return CachedPredictor(_given(model, store, comparison), store=store, batch_size=batch_size)
     asked: Predictor
     if kind == "llm":
         asked = language_model(rest, timeout=timeout, retries=retries, connections=connections)
-    elif is_endpoint:
+    elif kind in _ENDPOINTS:
         asked = _endpoint(
             spec,
             request_map=request_map,
@@ -154,23 +154,66 @@ def load_predictor(
     )
 
 
-def _members(spec: str, rest: str) -> list[str]:
+def kinds_of(spec: str) -> list[str]:
+    """The kinds of the models that a specification names: its own, or those of the members.
+
+    Example:
+        >>> kinds_of("every:mine:predict,http://localhost/ask"), kinds_of("file:a.csv")
+        (['mine', 'http'], ['file'])
+    """
+    return [each.partition(":")[0] for each in members_of(spec)]
+
+
+def members_of(spec: str) -> list[str]:
+    """The models that answer together under a specification; of any other itself.
+
+    Example:
+        >>> members_of("vote:a:predict, b:predict"), members_of("a:predict")
+        (['a:predict', 'b:predict'], ['a:predict'])
+    """
+    kind, _, rest = spec.partition(":")
+    if kind not in ("vote", "every"):
+        return [spec]
+    return [member.strip() for member in rest.split(",")]
+
+
+def _members(spec: str) -> list[str]:
     """The models of a vote."""
-    members = [member.strip() for member in rest.split(",")]
+    members = members_of(spec)
     if len(members) < 2 or not all(members):
         raise UsageError(
             f"{spec!r} is no vote", help="name at least two models: vote:SPEC,SPEC,SPEC"
         )
+    if any(member.startswith(("vote:", "every:")) for member in members):
+        raise UsageError(f"{spec!r}: votes do not vote", help="name all models in one vote")
     return members
 
 
-def _check_members(spec: str, members: Sequence[object]) -> None:
-    kinds = ("vote:", "every:", "file:", "http:", "https:", "llm:")
-    if any(isinstance(member, str) and member.startswith(kinds) for member in members):
+def _together(
+    spec: str,
+    given: Mapping[str, object] | Sequence[object],
+    options: Mapping[str, Any],
+    *,
+    alike: bool,
+    comparison: Comparison,
+    announce: Callable[[str], None],
+) -> Predictor:
+    """Models that answer together; each gets the options that its kind takes."""
+    from sears_dsl.models.vote import VotingPredictor  # noqa: PLC0415 - as in `_local`
+
+    named: Mapping[Any, object] = named_models(given) if alike else dict(enumerate(given))
+    kinds = [kinds_of(each)[0] if isinstance(each, str) else "" for each in named.values()]
+    _refuse(options, spec, kinds)
+    if "inputs" in options:
         raise UsageError(
-            f"{spec!r}: endpoints, files of predictions and votes do not vote",
-            help="wrap them into a function, or vote among module:object, sklearn:FILE, hf:FOLDER",
+            f"{spec} takes no file of inputs", help="each file of predictions has its own beside it"
         )
+    models = [
+        load_predictor(each, comparison=comparison, announce=announce, **_taken(options, [kind]))
+        for each, kind in zip(named.values(), kinds, strict=True)
+    ]
+    names = [str(name) for name in named] if alike else []
+    return VotingPredictor(models, comparison=comparison, alike=alike, names=names)
 
 
 def _given(model: object, store: PredictionStore | None, comparison: Comparison) -> Predictor:
@@ -333,9 +376,38 @@ def language_model(
     )
 
 
-def _refuse(options: Mapping[str, object], spec: str, kind: str) -> None:
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise UsageError(
-            f"{spec} takes no {given[0]}", help=f"that is for {kind}; leave it out here"
-        )
+def options_of_each(options: Mapping[str, Any], models: Sequence[str]) -> list[dict[str, Any]]:
+    """Options of a command for several models: each gets those that its kind takes.
+
+    Raises:
+        UsageError: one is for none of them.
+
+    Example:
+        >>> options_of_each({"timeout": 5.0}, ["mine:predict", "http://localhost/ask"])
+        [{}, {'timeout': 5.0}]
+    """
+    kinds = [kinds_of(model) for model in models]
+    _refuse(options, ", ".join(models), [kind for of_model in kinds for kind in of_model])
+    return [_taken(options, of_model) for of_model in kinds]
+
+
+def _taken(options: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
+    return {
+        name: value for name, value in options.items() if any(_takes(kind, name) for kind in kinds)
+    }
+
+
+def _takes(kind: str, option: str) -> bool:
+    """Whether an option is for a kind of model."""
+    kinds = _OPTIONS[option][1]
+    return kind not in ("llm", "file") if kinds is None else kind in kinds
+
+
+def _refuse(options: Iterable[str], spec: str, kinds: Sequence[str]) -> None:
+    """Raise where an option is for none of the kinds."""
+    for option in options:
+        if not any(_takes(kind, option) for kind in kinds):
+            name, _, whose = _OPTIONS[option]
+            raise UsageError(
+                f"{spec} takes no {name}", help=f"that is for {whose}; leave it out here"
+            )

@@ -19,14 +19,23 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from sears_dsl.answers import Comparison, answers_equal, is_of_words
+from sears_dsl.errors import ModelError
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Predictor, Row
+from sears_dsl.models.prediction_file import PredictionsNeeded
+from sears_dsl.models.predictor import (
+    REFUSED,
+    BatchPredictor,
+    Predictor,
+    RemarkingPredictor,
+    Row,
+)
 
 __all__ = [
     "VotingPredictor", "common_words", "each_answer", "models_of", "most_frequent", "unanimous",
 ]  # fmt: skip
 
 _SAY = "(the models say "
+_LEAST_BATCH = 64
 
 
 class VotingPredictor:
@@ -59,19 +68,51 @@ class VotingPredictor:
         self._kind = "every" if alike else "vote"
 
     @property
+    def batch_size(self) -> int | None:
+        """As many as the model that wants most; all at once where predictions are made elsewhere.
+
+        Models cut what they get themselves, and one that is asked side by side wants many.
+        """
+        sizes = [model.batch_size for model in self._models if isinstance(model, BatchPredictor)]
+        known = [size for size in sizes if size is not None]
+        return max([_LEAST_BATCH, *known]) if len(known) == len(sizes) else None
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the models have to say."""
+        told = [model.remarks for model in self._models if isinstance(model, RemarkingPredictor)]
+        return [remark for of_model in told for remark in of_model]
+
+    @property
     def identity(self) -> str:
         """Those of the models, in order, and what they vote on."""
         names = ", ".join(model.identity for model in self._models)
         return f"{self._kind}:({names})" + (" on words" if is_of_words(self._comparison) else "")
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """What the models say together of each row.
+        """What the models say together of each row; all of them where they want predictions made.
 
         Raises:
-            ModelError: one of them failed.
+            ModelError: one of them failed, or rows have no predictions yet in files of some, which
+                are all told at once.
         """
-        answers = [model.predict(rows) for model in self._models]
-        return [self._together(of_row) for of_row in zip(*answers, strict=True)]
+        answers, needed = [], []
+        for model in self._models:
+            try:
+                answers.append(model.predict(rows))
+            except PredictionsNeeded as missing:
+                needed.append(missing)
+        if needed:
+            raise ModelError(
+                "\n".join(each.message for each in needed),
+                help="\n".join(dict.fromkeys(each.help for each in needed)),
+            )
+        return [self._of_row(said) for said in zip(*answers, strict=True)]
+
+    def _of_row(self, said: Sequence[str]) -> str:
+        """What they say together; a model that refused the row has no vote."""
+        voting = said if self.alike else [each for each in said if each != REFUSED]
+        return self._together(voting) if voting else REFUSED
 
 
 def most_frequent(labels: Sequence[str]) -> str:

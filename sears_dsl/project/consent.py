@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sears_dsl.errors import UsageError
+from sears_dsl.models.loading import members_of
 from sears_dsl.project.fields import Model
 from sears_dsl.project.file import Project
 
@@ -26,15 +27,21 @@ def what_it_does(model: Model) -> str:
         'imports the module reviews and calls predict'
         >>> what_it_does(Model(spec="hf:models/reviews"))
         ''
+        >>> what_it_does(Model(spec="every:hf:models/reviews,llm:chat.toml"))
+        'sends rows to the address that stands in chat.toml'
     """
-    spec = model.spec
+    told = [_what_one_does(spec, model.request_map) for spec in members_of(model.spec)]
+    return ", ".join(filter(None, told))
+
+
+def _what_one_does(spec: str, request_map: str | None) -> str:
     if spec.startswith(_HARMLESS):
         return ""
     kind, _, rest = spec.partition(":")
     if kind == "sklearn":
         return f"unpickles {rest}, which runs whatever its author wanted"
     if kind in ("http", "https"):
-        beside = " with the request map " + model.request_map if model.request_map else ""
+        beside = f" with the request map {request_map}" if request_map else ""
         return f"sends rows to {spec}{beside}"
     if kind == "llm":
         return f"sends rows to the address that stands in {rest}"
@@ -68,8 +75,10 @@ def _mark(project: Project, model: Model) -> Path:
 
     written = [str(project.path.resolve()), model.spec, model.request_map, model.response_map]
     found = sha256(json.dumps(written).encode())
-    settings = model.spec.removeprefix("llm:") if model.spec.startswith("llm:") else None
-    for name in (model.request_map, settings):
+    settings = [
+        each.removeprefix("llm:") for each in members_of(model.spec) if each.startswith("llm:")
+    ]
+    for name in (model.request_map, *settings):
         if name is not None and (project.folder / name).is_file():
             found.update((project.folder / name).read_bytes())
     return Path(platformdirs.user_data_dir("sears")) / "agreed" / found.hexdigest()

@@ -13,6 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from sears_dsl.answers import COMPARISONS, check_comparison
+from sears_dsl.errors import UsageError
+
 
 class _Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -50,6 +53,14 @@ def _rate(given: object) -> object:
     return str(given) if isinstance(given, int | float) and given is not True else given
 
 
+def _comparison(given: str) -> str:
+    try:
+        return check_comparison(given)
+    except UsageError as error:
+        wanted = "Input should be {comparisons}"
+        raise PydanticCustomError("comparison", wanted, {"comparisons": COMPARISONS}) from error
+
+
 def _name(given: str) -> str:
     if re.fullmatch(r"[A-Za-z][\w-]*", given) is None:
         raise ValueError("a name has letters, digits, _ and -, and begins with a letter")
@@ -82,7 +93,7 @@ class DatasetFields(_Table):
     column: _Text | None = None
     label: _Text | None = None
     also: _Texts = ()
-    compare: Literal["exact", "squad"] | None = None
+    compare: Annotated[str, BeforeValidator(_comparison)] | None = None
     format: _Text | None = None
     slices: _Texts = ()
 

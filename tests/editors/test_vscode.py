@@ -9,10 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import pytest
 
 import sears_dsl
+from editors import vsix
 
 HERE = Path(__file__).parent
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "vscode"
@@ -34,6 +37,33 @@ def test_the_extension_names_files_that_there_are() -> None:
 
 def test_the_extension_has_the_version_of_the_package() -> None:
     assert MANIFEST["version"] == sears_dsl.__version__
+
+
+def test_the_extension_is_packed_as_editors_install_it(tmp_path: Path) -> None:
+    for name in ("a.vsix", "b.vsix"):
+        vsix.write(tmp_path / name)
+    assert (tmp_path / "a.vsix").read_bytes() == (tmp_path / "b.vsix").read_bytes()
+    with ZipFile(tmp_path / "a.vsix") as archive:
+        assert archive.testzip() is None
+        files = {name: archive.read(name) for name in archive.namelist()}
+    inside = {f"extension/{file.relative_to(FOLDER)}" for file in FOLDER.rglob("*.*")}
+    assert inside < files.keys()
+    assert files["extension/package.json"] == (FOLDER / "package.json").read_bytes()
+    space = {"": "http://schemas.microsoft.com/developer/vsx-schema/2011"}
+    manifest = ElementTree.fromstring(files["extension.vsixmanifest"])  # noqa: S314 - we wrote it
+    identity = manifest.find("Metadata/Identity", space)
+    assert identity is not None
+    assert {name: identity.get(name) for name in ("Id", "Version", "Publisher")} == {
+        "Id": MANIFEST["name"],
+        "Version": MANIFEST["version"],
+        "Publisher": MANIFEST["publisher"],
+    }
+    assets = {each.get("Path") for each in manifest.findall("Assets/Asset", space)}
+    assert assets < files.keys()
+    types = ElementTree.fromstring(files["[Content_Types].xml"])  # noqa: S314 - likewise
+    assert {Path(name).suffix for name in files} - {".xml"} == {
+        each.get("Extension") for each in types
+    }
 
 
 def _driven(command: str) -> list[dict[str, Any]]:

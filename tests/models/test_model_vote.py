@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from chat_endpoint import Reply, chat_endpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.loading import load_predictor
+from sears_dsl.models.predictor import REFUSED
 from sears_dsl.models.vote import (
     VotingPredictor,
     common_words,
@@ -80,8 +83,8 @@ def test_a_vote_is_written_as_a_specification(
     [
         ("vote:builtins:sorted", "name at least two models"),
         ("vote:builtins:sorted,", "name at least two models"),
-        ("vote:builtins:sorted,http://localhost:1/", "endpoints, files of predictions and votes"),
-        ("vote:file:a.csv,builtins:sorted", "endpoints, files of predictions and votes"),
+        ("vote:builtins:sorted,vote:builtins:sorted,builtins:max", "votes do not vote"),
+        ("every:builtins:sorted,every:builtins:max,builtins:max", "votes do not vote"),
     ],
 )
 def test_what_cannot_vote_is_said(spec: str, message: str) -> None:
@@ -111,3 +114,46 @@ def test_models_together_are_right_where_each_is(
     both = load_predictor(given).predict([{"text": '("|'}, {"text": "y"}])
     assert [each_answer(each, 2) for each in both] == [('("|', "y"), ("y", '("|')]
     sys.modules.pop("pair", None)
+
+
+def test_endpoints_files_and_functions_answer_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "short.py").write_text(
+        "def predict(texts):\n    return ['bad' if 'film' in t else 'good' for t in texts]\n"
+    )
+    rows = [{"text": text} for text in ("a movie", "a film", "a play")]
+    with chat_endpoint() as endpoint:
+        endpoint.answer = lambda number, prompt: (
+            Reply({"error": "too many"}, 429, headers={"Retry-After": "0"}) if number == 2
+            else "I cannot say" if "play" in prompt else "good"
+        )  # fmt: skip
+        endpoint.file(tmp_path, labels=["good", "bad"])
+        spec = "every:short:predict,llm:chat.json,file:said.jsonl"
+        told: list[str] = []
+        model = load_predictor(spec, on_error="skip", connections=1, announce=told.append)
+        with pytest.raises(ModelError, match="3 rows need predictions"):
+            model.predict(rows)
+        inputs = (tmp_path / "said.inputs.jsonl").read_text().splitlines()
+        asked = [json.loads(line) for line in inputs]
+        (tmp_path / "said.jsonl").write_text(
+            "".join(json.dumps({"id": row["id"], "prediction": "good"}) + "\n" for row in asked)
+        )
+        assert model.predict(rows) == [
+            "good",
+            '(the models say ["bad", "good", "good"])',
+            f'(the models say ["good", "{REFUSED}", "good"])',
+        ]
+        # Nobody is asked twice because another one was not ready.
+        assert len(endpoint.requests) == 4
+        assert "3 questions" in told[0]
+        assert any("1 text was refused" in remark for remark in model.remarks)
+        # Who refuses a row has no vote.
+        voted = load_predictor(spec.replace("every", "vote"), on_error="skip")
+        assert voted.predict(rows) == ["good"] * 3
+    with pytest.raises(UsageError, match="takes no request map"):
+        load_predictor(spec, request_map="{}")
+    with pytest.raises(UsageError, match="has its own beside it"):
+        load_predictor(spec, inputs=tmp_path / "in.jsonl")

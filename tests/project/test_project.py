@@ -233,7 +233,7 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[gates]\nmin_support = 'many'", "gates.min_support is 'many'", "takes a whole number"),
         ("datasets = 'dev.csv'", "datasets is 'dev.csv'", "takes a table"),
         ("[datasets.dev]\nfile = 'a'\ncompare = 'fuzzy'", "datasets.dev.compare is 'fuzzy'",
-         "'exact' or 'squad'"),
+         "set, entities, or within:AMOUNT"),
         ("[use]\ndata = 'tset'\n[datasets]\ntest = 'a.csv'",
          "use.data is 'tset', which [datasets] does not define (test)", ""),
         ("[datasets]\n'a/b' = 'a.csv'", "a name has letters", ""),

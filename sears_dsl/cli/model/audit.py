@@ -168,7 +168,7 @@ def audit_command(
     )
     with (
         stages(shown=not options["quiet"]) as show,
-        asking(output, options, show=show) as asked,
+        asking(output, options, show=show, models=list(models.values())) as asked,
         scorer_of_audit(
             choice,
             own,

@@ -7,7 +7,7 @@ the command runs. `scored_options` and `asking` are for commands that only ask t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,7 +232,12 @@ def read_data(options: dict[str, Any]) -> LabelledRows:
 
 @contextmanager
 def asking(
-    output: Path, options: dict[str, Any], *, show: ShowStage, goes_on: bool = False
+    output: Path,
+    options: dict[str, Any],
+    *,
+    show: ShowStage,
+    goes_on: bool = False,
+    models: Sequence[str] = (),
 ) -> Iterator[Asked]:
     """Open a model and its data; what the model said stays until the run is done.
 
@@ -244,12 +249,14 @@ def asking(
         show: told what is done.
         goes_on: whether a second start goes on without being asked to. Where predictions are made
             elsewhere it always does: each round is a start.
+        models: all that will be loaded, where the options name the first of several.
     """
-    from sears_dsl.models.loading import load_predictor
+    from sears_dsl.models.loading import kinds_of, load_predictor, options_of_each
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.tagging.loading import load_tagger
 
-    goes_on = goes_on or options["model"].startswith("file:")
+    models = models or [options["model"]]
+    goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)
     with unfinished_run(output, options, goes_on=goes_on) as run:
         show("reading rows", 0, None)
         data = read_data(options)
@@ -257,6 +264,8 @@ def asking(
         with PredictionStore(run.folder / "predictions.sqlite3") as store:
             given = ("batch_size", "request_map", "response_map", "timeout", "retries",
                      "connections", "on_error", "inputs")  # fmt: skip
+            chosen = {name: options[name] for name in given if options[name] is not None}
+            own = dict(zip(models, options_of_each(chosen, models), strict=True))
             loaded: list[CachedPredictor] = []
 
             def load(spec: str) -> CachedPredictor:
@@ -266,7 +275,7 @@ def asking(
                         store=store,
                         comparison=options["compare"],
                         announce=noting(options),
-                        **{name: options[name] for name in given},
+                        **own[spec],
                     )
                 )
                 return loaded[-1]
