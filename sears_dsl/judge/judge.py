@@ -147,31 +147,38 @@ class Judge:
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``; the encoder is asked about pairs that cheap evidence leaves open."""
-        if tau <= 0:
-            return np.ones(len(pairs), bool)
+        return np.ones(len(pairs), bool) if tau <= 0 else self.scores_from(pairs, tau) > 0
+
+    def scores_from(self, pairs: Sequence[Pair], least: float) -> Floats:
+        """S of each pair where S ≥ ``least``, above 0; and 0 where it is less."""
         changes = [differences(*pair) for pair in pairs]
-        decisions = np.array([not each for each in changes], bool)
-        differing = np.flatnonzero(~decisions)
-        if not len(differing) or tau > 1:
-            return decisions & (tau <= 1)
+        found = np.array([float(not each) for each in changes])
+        differing = np.flatnonzero(found == 0)
+        if not len(differing) or least > 1:
+            return found * (least <= 1)
         some = [pairs[at] for at in differing.tolist()]
         theirs = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(some, theirs)
-        chances = np.minimum(self.cheap.chances(columns), self.full.chances(columns))
-        least = self.readings.least(tau, theirs)
-        open_ = np.flatnonzero(chances >= least)
+        cheap = self.cheap.chances(columns)
+        evident = np.minimum(cheap, self.full.chances(columns))
+        wanted = self.readings.least(least, theirs)
+        open_ = np.flatnonzero(evident >= wanted)
         columns = {name: values[open_] for name, values in columns.items()}
-        # Evidence that is missing only takes: who is below τ without it is below τ with it.
+        # Evidence that is missing only takes: who is below without it is below with it.
         for stage in (self.evidence.content, self._grammatical):
             if not len(open_):
                 break
             asked = open_.tolist()
             columns.update(stage([some[at] for at in asked], [theirs[at] for at in asked]))
-            kept = np.flatnonzero(self.full.chances(columns) >= least[open_])
+            evident = self.full.chances(columns)
+            kept = np.flatnonzero(evident >= wanted[open_])
             columns = {name: values[kept] for name, values in columns.items()}
-            open_ = open_[kept]
-        decisions[differing[open_]] = True
-        return decisions
+            open_, evident = open_[kept], evident[kept]
+        if len(open_):
+            found[differing[open_]] = self.readings.chances(
+                np.minimum(cheap[open_], evident), [theirs[at] for at in open_.tolist()]
+            )
+        return found
 
     def _dear(
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]

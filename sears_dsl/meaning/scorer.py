@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,3 +38,35 @@ class Scorer(Protocol):
 
     def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``, for each pair; may give up early where the answer is certain."""
+
+
+def scores_from(
+    scorer: Scorer, pairs: Sequence[tuple[str, str]], least: float
+) -> NDArray[np.float64]:
+    """S of each pair that has so much, and 0 of the others, of which scorers tell that sooner.
+
+    A scorer that finds both at once has a method of this name.
+
+    Args:
+        scorer: S.
+        pairs: originals and their rewrites.
+        least: above 0.
+
+    Example:
+        >>> class ByLength:
+        ...     name, identity, tau = "by length", "by length", 0.5
+        ...     def scores(self, pairs):
+        ...         return np.array([len(new) / len(old) for old, new in pairs])
+        ...     def at_least(self, pairs, tau):
+        ...         return self.scores(pairs) >= tau
+        >>> scores_from(ByLength(), [("film", "fil"), ("film", "f")], 0.5).tolist()
+        [0.75, 0.0]
+    """
+    at_once: Any = getattr(scorer, "scores_from", None)
+    if at_once is not None:
+        return np.asarray(at_once(pairs, least), np.float64)
+    scores = np.zeros(len(pairs))
+    kept = np.flatnonzero(scorer.at_least(pairs, least))
+    if len(kept):
+        scores[kept] = scorer.scores([pairs[each] for each in kept.tolist()])
+    return scores

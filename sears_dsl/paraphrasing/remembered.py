@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
+from sears_dsl.meaning.scorer import scores_from
 from sears_dsl.runtime.journal import RunJournal
 
 if TYPE_CHECKING:
@@ -140,6 +141,12 @@ class RememberedScorer:
             lambda some: self._scorer.at_least(some, tau).astype(np.float64),
         )
         return found > 0
+
+    def scores_from(self, pairs: Sequence[Pair], least: float) -> NDArray[np.float64]:
+        """S of each pair that has so much, 0 of the others."""
+        return self._remembered(
+            f"score from {least!r}", pairs, lambda some: scores_from(self._scorer, some, least)
+        )
 
     def _remembered(
         self,

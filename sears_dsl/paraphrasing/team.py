@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.meaning.scorer import scores_from
 from sears_dsl.meaning.scorers import load_scorer, search_tau, shipped, translates
 from sears_dsl.paraphrasing.remembered import GROUP
 from sears_dsl.runtime.processes import Children
@@ -182,6 +183,8 @@ class _Member:
         sentences = list(dict.fromkeys(original for original, _ in items))
         if question.kind == "scores":
             return scorer.scores(items), sentences
+        if question.kind == "scores from":
+            return scores_from(scorer, items, question.tau), sentences
         return scorer.at_least(items, question.tau), sentences
 
     def _about(self) -> _About:
@@ -350,6 +353,10 @@ class Team:
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S of each pair is at least τ."""
         return np.array(self._scored("at_least", pairs, tau=tau), np.bool_)
+
+    def scores_from(self, pairs: Sequence[Pair], least: float) -> NDArray[np.float64]:
+        """S of each pair that has so much, 0 of the others."""
+        return np.array(self._scored("scores from", pairs, tau=least), np.float64)
 
     def close(self) -> None:
         """End the processes."""

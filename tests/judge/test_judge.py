@@ -67,6 +67,8 @@ def test_decisions_are_those_of_the_scores_in_any_company(judge: Judge) -> None:
         alone = [bool(judge.at_least([pair], tau)[0]) for pair in pairs]
         assert ((decisions == (scores >= tau)) | ~clear).all()
         assert ((decisions == alone) | ~clear).all()
+        if tau:
+            assert judge.scores_from(pairs, tau).tolist() == (scores * decisions).tolist()
     assert [judge.scores([pair])[0] for pair in pairs] == scores.tolist()
 
 

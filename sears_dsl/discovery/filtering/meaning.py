@@ -35,7 +35,7 @@ from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
 from sears_dsl.judge.readings import conditional_odds
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
-from sears_dsl.meaning.scorer import Scorer
+from sears_dsl.meaning.scorer import Scorer, scores_from
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.statistics import wilson_interval
 
@@ -401,9 +401,5 @@ class _Judge:
             return np.zeros(0)
         if self.spread is None:
             return self.scorer.at_least(pairs, self.tau).astype(np.float64)
-        scores = np.zeros(len(pairs))
         # Most rewrites are far below τ, which a scorer says much sooner than how far.
-        kept = np.flatnonzero(self.scorer.at_least(pairs, min(_FAR, self.tau)))
-        if len(kept):
-            scores[kept] = self.scorer.scores([pairs[each] for each in kept.tolist()])
-        return scores
+        return scores_from(self.scorer, pairs, min(_FAR, self.tau))
