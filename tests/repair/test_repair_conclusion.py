@@ -117,13 +117,13 @@ def test_a_fall_has_a_support_and_an_interval() -> None:
 def test_a_validation_error_that_grows_by_the_margin_passes_in_at_most_one_of_forty(
     rows: int,
 ) -> None:
-    draw = np.random.default_rng(2)
+    draw, repairs = np.random.default_rng(2), fell()
     passed, times = 0, 120
     for _ in range(times):
         before = np.tile(draw.random(rows) < 0.1, (2, 1))
         after = before | np.tile(draw.random(rows) < 0.2 / 0.9, (2, 1))
         passed += judge_repair(
-            repaired(measured(before, after), fell()), RepairGate(fall=0.5, margin=0.2)
+            repaired(measured(before, after), repairs), RepairGate(fall=0.5, margin=0.2)
         ).outcome == "passed"  # fmt: skip
     assert passed <= 0.025 * times + 4
 

@@ -350,10 +350,14 @@ def test_every_field_of_a_journal_may_have_been_changed(
     lines = full_journal(path, ruleset, clock)
     out = tmp_path / "out.sear"
     refused = 0
+    seen: set[str] = set()
     for what, changed in changed_journals(lines):
         path.write_text("".join(json.dumps(line) + "\n" for line in changed), "utf-8")
         try:
             reviews = read_reviews([path], ruleset)
+            if repr(reviews) in seen:
+                continue  # what follows depends on nothing else
+            seen.add(repr(reviews))
             agreement(reviews)
             agreement(reviews, on="picks")
             write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
