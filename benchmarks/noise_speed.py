@@ -1,18 +1,27 @@
 """``python -m benchmarks.noise_speed``: how fast noise is written, beside `.upper`.
 
-In: a SQuAD file. Out: for each rule millions of characters a second of processor time, from plain
-text to rewritten texts, in one process; each rule is timed three times, in turn, and the best is
-told.
+In: a SQuAD file. Out: for some rules millions of characters a second of processor time, from plain
+text to rewritten texts, in one process; for each rated rule its cost as a multiple of what the same
+rule costs with `.upper`: the median over portions of text, and the least and the most. Every rule
+has a tagger of its own and sees each portion for the first time, in turn with `.upper`, which goes
+before and after and counts as the mean of both.
+
+Also how often rules without draws call the code of noise while they are applied: never.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
+from statistics import median
+from types import FrameType
 
-from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.noise.sources import Sources
+from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
@@ -25,6 +34,25 @@ RULES = {
     "all words in upper case": "/[A-Za-z]+/ -> $1.upper",
     "one word by another": "the -> this",
 }
+_RATE = "\n  rate: 25%"
+_FUNCTIONS = (
+    "$1.typo", "$1.typo(3)", "$1.typo(10%)", "$1.swap(2)", "$1.key(10%)", "$1.homoglyph",
+    "$1.homoglyph(25%)", "$1.neighbor", "$1.typo.homoglyph", "$1.neighbor.typo(10%)",
+)  # fmt: skip
+SHAPES = {
+    "words": ("/[A-Za-z]+/ -> {}", _FUNCTIONS),
+    "nouns": ("NOUN -> {}", _FUNCTIONS),
+    "the, of or in, with the word behind": (
+        "(the|of|in) x:/[A-Za-z]+/ -> $1 {}",
+        tuple(each.replace("$1", "$x") for each in _FUNCTIONS),
+    ),
+    "the, of or in": ("set S = the | of | in\n@S -> {}", ("@S", "$1.typo", "@S $1.typo")),
+    "sentences": (
+        "option unit = sentence\n<unit> -> {}",
+        ("$0.typo(5)", "$0.typo(10%)", "$0.homoglyph(25%)", "$0.typo.homoglyph"),
+    ),
+}
+"""Rules with a place for what they write, and what they write."""
 _ROUNDS = 3
 
 
@@ -34,27 +62,85 @@ def _seconds(matcher: Matcher, texts: list[str]) -> float:
     return time.process_time() - begun
 
 
-def _main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("squad", type=Path, help="a SQuAD file")
-    parser.add_argument("--contexts", type=int, default=400)
-    given = parser.parse_args()
-    articles = json.loads(given.squad.read_text("utf-8"))["data"]
-    contexts = [each["context"] for article in articles for each in article["paragraphs"]]
-    expect(ENOUGH_TO_COMPILE + 1)
+def _speeds(contexts: list[str]) -> dict[str, float]:
+    """Millions of characters a second, the best of some rounds in turn."""
     tagger = FastTagger()
-    texts = contexts[40 : 40 + given.contexts]
     matchers = {name: parse(rules).compile(tagger=tagger) for name, rules in RULES.items()}
     for matcher in matchers.values():
         _seconds(matcher, contexts[:40])
+    texts = contexts[40:]
     best = dict.fromkeys(matchers, float("inf"))
     for _ in range(_ROUNDS):
         for name, matcher in matchers.items():
             best[name] = min(best[name], _seconds(matcher, texts))
-    characters = sum(map(len, texts))
-    print(f"{len(texts)} contexts, {characters:,} characters")
-    for name, seconds in best.items():
-        print(f"{characters / seconds / 1e6:8.2f} million characters a second: {name}")
+    return {name: sum(map(len, texts)) / each / 1e6 for name, each in best.items()}
+
+
+def _multiples(rule: str, upper: str, portions: list[list[str]], sources: Sources) -> list[float]:
+    """What a rule costs, as a multiple of another one, on each portion."""
+    before, matcher, after = (
+        compile_rules([parse(each + _RATE)], tagger=FastTagger(), sources=sources)
+        for each in (upper, rule, upper)
+    )
+    found = []
+    for number, texts in enumerate(portions):
+        first, cost, last = (_seconds(each, texts) for each in (before, matcher, after))
+        if number:  # on the first portion kernels are read, and classes of words made
+            found.append(2 * cost / (first + last))
+    return found
+
+
+def noise_called(matcher: Matcher, texts: list[str]) -> set[str]:
+    """The functions of noise that applying rules calls, those that look at the rules left out."""
+    called: set[str] = set()
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        path = Path(code.co_filename)
+        there = path.parent.name == "noise" and path.stem != "needs"
+        if event == "call" and (there or path.stem in _RENDERING):
+            called.add(f"{path.stem}.{code.co_qualname}")
+
+    sys.setprofile(look)
+    try:
+        matcher.apply(texts, scope="all")
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+_RENDERING = ("batch_noise", "unit_rendering")
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("squad", type=Path, help="a SQuAD file")
+    parser.add_argument("--contexts", type=int, default=400)
+    parser.add_argument("--portions", type=int, default=5, help="of which the first is not timed")
+    parser.add_argument("--vectors", help="a file or a package; without it no rule has neighbours")
+    given = parser.parse_args()
+    articles = json.loads(given.squad.read_text("utf-8"))["data"]
+    contexts = [each["context"] for article in articles for each in article["paragraphs"]]
+    contexts = contexts[: 40 + given.contexts]
+    expect(ENOUGH_TO_COMPILE + 1)
+    print(f"{given.contexts} contexts, {sum(map(len, contexts[40:])):,} characters")
+    for name, speed in _speeds(contexts).items():
+        print(f"{speed:8.2f} million characters a second: {name}")
+    size = given.contexts // given.portions
+    portions = [contexts[at * size : (at + 1) * size] for at in range(given.portions)]
+    sources = Sources(vectors=load_vectors(given.vectors) if given.vectors else None)
+    print(f"\nof 25% of the instances, times the cost with `.upper`, {size} contexts a portion")
+    for shape, (rule, functions) in SHAPES.items():
+        for function in functions:
+            if "neighbor" in function and sources.vectors is None:
+                continue
+            upper = rule.format("$0.upper")
+            times = _multiples(rule.format(function), upper, portions, sources)
+            told = f"{median(times):5.2f} ({min(times):.2f} to {max(times):.2f})"
+            print(f"{told}  {shape}: {function}", flush=True)
+    plain = parse("the -> this\nNOUN is -> $1 was\nvery -> <>").compile(tagger=FastTagger())
+    called = sorted(noise_called(plain, contexts)) or ["none"]
+    print(f"\nfunctions of noise that rules without draws call: {', '.join(called)}")
 
 
 if __name__ == "__main__":

@@ -13,12 +13,13 @@ from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect, kernels
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
-# What is drawn: rates, look-alikes by share and by number, slips.
+# What is drawn: rates, look-alikes and slips, by share and by number.
 _NOISE = "\n".join(
     (
         "_ -> $1.homoglyph(25%)\n  rate: 100%",
         "/[a-z]+/ -> $1.homoglyph\n  rate: 50%",
         "/[a-z]+/ -> $1.typo\n  rate: 50%",
+        "/[a-z]+/ -> $1.typo(10%)\n  rate: 50%",
         "/[a-z]+/i -> $1.upper\n  rate: 50%",
     )
 )

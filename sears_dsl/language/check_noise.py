@@ -47,10 +47,15 @@ def draws(rule: Rule, *, rated: bool = True) -> bool:
     )
 
 
-def only_rated(rule: Rule) -> bool:
-    """Whether the rate of a rule is all that it draws, and it is not about whole units."""
-    rated = rule.metadata.rate is not None
-    return rated and not draws(rule, rated=False) and not is_unit(rule)
+def draws_text(rule: Rule) -> bool:
+    """Whether what a rule writes in an instance depends on where in which unit that is.
+
+    Neighbours do not: they are those of a word, wherever it stands.
+    """
+    functions = (f for p in rule.consequent if isinstance(p, Reference) for f in p.functions)
+    noise = {function.kind for function in functions if isinstance(function, Noise)}
+    drawn = any(isinstance(piece, Drawn) for piece in rule.consequent)
+    return drawn or bool(noise - {"neighbor"}) or is_unit(rule)
 
 
 def check_noise(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:

@@ -198,6 +198,9 @@ class _RowView(Sequence[Token]):
     def __getitem__(self, index: int | slice) -> Token | Sequence[Token]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(self._count))]
+        known = self._made.get(index)
+        if known is not None:
+            return known
         place = index + self._count if index < 0 else index
         if not 0 <= place < self._count:
             raise IndexError(index)

@@ -8,7 +8,7 @@ place that could change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from sears_dsl.engine.noise.draws import Draw, below, how_many, number, numbers
@@ -58,7 +58,7 @@ def has_place(noise: Noise, text: str) -> bool:
     """Whether anything in a text can change."""
     if noise.kind == "homoglyph":
         return not lookalikes().keys().isdisjoint(text)
-    return any(_places(kind, text) for kind in _kinds(noise.kind))
+    return any(_places(noise.kind, text).values())
 
 
 def shared(
@@ -133,30 +133,40 @@ def keys_beside(letter: str) -> list[str]:
         >>> keys_beside("g"), keys_beside("é")
         (['f', 'h', 't', 'y', 'v', 'b'], [])
     """
-    for r, row in enumerate(KEY_ROWS):
-        c = row.find(letter)
-        if c >= 0:
-            around = ((0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0))
-            beside = [(r + y, c + x) for y, x in around]
-            return [KEY_ROWS[y][x] for y, x in beside if 0 <= y < 3 and 0 <= x < len(KEY_ROWS[y])]
-    return []
+    return list(_BESIDE.get(letter, ()))
+
+
+def _all_beside() -> dict[str, tuple[str, ...]]:
+    """The keys that touch each key."""
+    around = ((0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0))
+    keys = {(r, c): key for r, row in enumerate(KEY_ROWS) for c, key in enumerate(row)}
+    return {
+        key: tuple(keys[r + y, c + x] for y, x in around if (r + y, c + x) in keys)
+        for (r, c), key in keys.items()
+    }
+
+
+_BESIDE = _all_beside()
 
 
 def _cased(letter: str, like: str) -> str:
     return letter.upper() if like.isupper() else letter.lower()
 
 
-def _places(kind: str, text: str) -> list[int]:
-    """Where a slip can begin."""
+def _places(kind: str, text: str) -> dict[str, list[int]]:
+    """Where a slip of each kind can begin."""
     letters = [i for i, character in enumerate(text) if character.isalpha()]
+    return {each: _places_of(each, text, letters) for each in _kinds(kind)}
+
+
+def _places_of(kind: str, text: str, letters: list[int]) -> list[int]:
     if kind == "swap":
-        known = set(letters)
-        differs: Callable[[int], bool] = lambda i: text[i].casefold() != text[i + 1].casefold()  # noqa: E731
-        return [i for i in letters if i + 1 in known and differs(i)]
+        folded = {i: text[i].casefold() for i in letters}
+        return [i for i in letters if folded.get(i + 1, folded[i]) != folded[i]]
     if kind == "drop":
         return letters if len(letters) > 1 else []
     if kind == "key":
-        return [i for i in letters if keys_beside(text[i].lower())]
+        return [i for i in letters if text[i].lower() in _BESIDE]
     return letters
 
 
@@ -172,7 +182,8 @@ class _Room:
 
     def __init__(self, kind: str, given: Given) -> None:
         self.given = given
-        self.places = {each: dict.fromkeys(_places(each, given.text)) for each in _kinds(kind)}
+        places = _places(kind, given.text)
+        self.places = {each: dict.fromkeys(at) for each, at in places.items()}
         self.letters = sum(map(str.isalpha, given.text))
         self.slips: list[_Slip] = []
         self._taken: set[int] = set()

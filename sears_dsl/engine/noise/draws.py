@@ -94,11 +94,11 @@ def numbers(draw: Draw, name: str, unit: str, places: Sequence[tuple[int, int]])
         >>> numbers(Draw(), "rate", unit, [(0, 0)]) == [number(Draw(), "rate", unit)]
         True
     """
+    state = begun(draw, name, unit)
     if len(places) < _MANY:
-        return [number(draw, name, unit, *at) for at in places]
+        return [mix(mix(state ^ (at & _MASK)) ^ (count & _MASK)) for at, count in places]
     parts = np.array(places, np.int64).view(np.uint64)
-    state = np.uint64(begun(draw, name, unit))
-    bits: list[int] = _mixed(_mixed(parts[:, 0] ^ state) ^ parts[:, 1]).tolist()
+    bits: list[int] = _mixed(_mixed(parts[:, 0] ^ np.uint64(state)) ^ parts[:, 1]).tolist()
     return bits
 
 

@@ -3,8 +3,8 @@
 In: instances of one rule, unit by unit, as places in the code points of a batch; what all decisions
 of a name have in common. Out: which instances are tried, and what they become. Always holds: the
 results are those of the plain functions; a word with a letter outside ASCII is left to these where
-letters change. Products and sums stay within 64 bits, so that plain Python computes the same. Costs
-some ten nanoseconds a number, compiled.
+letters change, and where a share of them does, its whole unit. Products and sums stay within 64
+bits, so that plain Python computes the same. Costs some ten nanoseconds a number, compiled.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sears_dsl.runtime.kernels import kernel
 UNTRIED, UNABLE, CHANGED, PLAIN = range(4)
 """An instance is not looked at, cannot change, is changed, or is left to the plain code."""
 
-RATE_SHARE, RATE, SHARE, PLACE, KEY_LETTER, FIRST_KIND = range(6)
+RATE_SHARE, RATE, SHARE, PLACE, KEY_LETTER, TYPO_KIND, FIRST_KIND = range(7)
 """Names of decisions, as places in an array: the last is the first of four kinds of slips."""
 
 HOMOGLYPH, TYPO = -1, 4
@@ -245,6 +245,65 @@ def _fits(  # noqa: PLR0917
 
 
 @kernel
+def _drawn(bits: Integer, fitting: Flags) -> Any:
+    """The kind that is drawn among those that fit."""
+    left = np.int64(((bits >> _HALF) * np.uint64(fitting.sum())) >> _HALF)
+    for kind in range(4):
+        if fitting[kind]:
+            if left == 0:
+                return kind
+            left -= 1
+    return -1
+
+
+@kernel
+def _write(  # noqa: PLR0917
+    written: UInt32Array,
+    total: Integer,
+    points: UInt32Array,
+    start: int,
+    end: int,
+    slips: Any,
+    keys: UInt32Array,
+    state: Integer,
+    place: Integer,
+) -> Any:
+    """Write an instance with its slips: where it ends, or ``total`` if it is what it was.
+
+    ``slips`` is the kind that begins at each code point, -1 for none; ``state`` is of letters.
+    """
+    begun, point = total, start
+    while point < end:
+        code = points[point]
+        slip = slips[point - start]
+        if slip == _SWAP:
+            written[total] = _cased(points[point + 1], code)
+            written[total + 1] = _cased(code, points[point + 1])
+            total += 2
+            point += 1
+        elif slip == _DOUBLE:
+            written[total] = code
+            written[total + 1] = code
+            total += 2
+        elif slip == _KEY:
+            row = np.int64(code | np.uint32(32)) - 97
+            bits = _number(state, place, point - start)
+            chosen = ((bits >> _HALF) * np.uint64(keys[row, 0])) >> _HALF
+            written[total] = _cased(keys[row, 1 + np.int64(chosen)], code)
+            total += 1
+        elif slip != _DROP:
+            written[total] = code
+            total += 1
+        point += 1
+    if total - begun != end - start:
+        return total
+    for at in range(total - begun):
+        if written[begun + at] != points[start + at]:
+            return total
+    return begun
+
+
+@kernel
 def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cost more
     kind: Integer,
     count: Integer,
@@ -254,6 +313,7 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
     ends: Int64Array,
     offsets: Int64Array,
     points: UInt32Array,
+    foreign: Flags,
     keys: UInt32Array,
     unit_keys: UInt64Array,
     bases: UInt64Array,
@@ -262,13 +322,14 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
 
     Args:
         kind: 0 to 3, or `TYPO`.
-        count: of slips in each instance.
+        count: of slips in each instance; 0: all that fit.
         tried: bool (instances,).
         places: int64 (instances,): where each begins in its unit.
         starts: int64 (instances,): its first code point in the batch.
         ends: int64 (instances,): one past its last.
         offsets: int64 (units + 1,): the instances of each unit.
         points: uint32: the code points of the batch.
+        foreign: bool: whether each is a letter outside ASCII.
         keys: uint32 (26, 7): for each letter how many keys touch its own, and which.
         unit_keys: uint64 (units,): the texts of the units.
         bases: uint64: what the decisions of each name have in common.
@@ -287,6 +348,9 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
     written = np.empty(size, np.uint32)
     taken = np.empty(widest, np.bool_)
     slips = np.empty(widest, np.int8)
+    numbers = np.empty((4, widest), np.uint64)
+    numbered = np.empty(4, np.bool_)
+    fitting = np.zeros(4, np.bool_)
     total = np.int64(0)
     first_kind = 0 if kind == TYPO else kind
     last_kind = 4 if kind == TYPO else kind + 1
@@ -298,7 +362,7 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
             start, end, place = starts[at], ends[at], places[at]
             letters, plain = np.int64(0), True
             for point in range(start, end):
-                plain = plain and points[point] < 128
+                plain = plain and not foreign[point]
                 letters += np.int64(_is_letter(points[point]))
                 taken[point - start] = False
                 slips[point - start] = -1
@@ -306,37 +370,32 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
                 become[at] = PLAIN
                 continue
             become[at] = UNABLE
-            for slip in range(count):
-                open_kinds = np.int64(0)
+            numbered[:] = False
+            for slip in range(count if count > 0 else end - start):
                 which = np.int64(-1)
                 for each in range(first_kind, last_kind):
+                    fitting[each] = False
                     for point in range(start, end):
                         if _fits(each, point, start, end, points, taken, letters):
-                            open_kinds += 1
+                            fitting[each] = True
                             which = np.int64(each)
                             break
-                if open_kinds == 0:
+                if which < 0:
                     break
                 if kind == TYPO:
-                    state = mixed(bases[PLACE], unit_keys[unit])
-                    bits = _number(state, place, slip)
-                    left = np.int64(((bits >> _HALF) * np.uint64(open_kinds)) >> _HALF)
-                    for each in range(4):
-                        fitting = False
-                        for point in range(start, end):
-                            if _fits(each, point, start, end, points, taken, letters):
-                                fitting = True
-                                break
-                        if fitting:
-                            if left == 0:
-                                which = np.int64(each)
-                                break
-                            left -= 1
-                state = mixed(bases[FIRST_KIND + which], unit_keys[unit])
+                    bits = _number(mixed(bases[PLACE], unit_keys[unit]), place, slip)
+                    which = np.int64(_drawn(bits, fitting))
+                if not numbered[which]:
+                    numbered[which] = True
+                    state = mixed(bases[FIRST_KIND + which], unit_keys[unit])
+                    for point in range(start, end):
+                        if _is_letter(points[point]):
+                            number = _number(state, place, point - start)
+                            numbers[which, point - start] = number
                 best, least = np.int64(-1), _LARGEST
                 for point in range(start, end):
                     if _fits(which, point, start, end, points, taken, letters):
-                        number = _number(state, place, point - start)
+                        number = numbers[which, point - start]
                         if best < 0 or number < least:
                             best, least = np.int64(point), number
                 slips[best - start] = np.int8(which)
@@ -348,29 +407,134 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
                 become[at] = CHANGED
             if become[at] == UNABLE:
                 continue
-            point = start
-            while point < end:
-                code = points[point]
-                slip = slips[point - start]
-                if slip == _SWAP:
-                    written[total] = _cased(points[point + 1], code)
-                    written[total + 1] = _cased(code, points[point + 1])
-                    total += 2
-                    point += 1
-                elif slip == _DOUBLE:
-                    written[total] = code
-                    written[total + 1] = code
-                    total += 2
-                elif slip == _KEY:
-                    row = np.int64(code | np.uint32(32)) - 97
-                    state = mixed(bases[KEY_LETTER], unit_keys[unit])
-                    bits = _number(state, place, point - start)
-                    chosen = ((bits >> _HALF) * np.uint64(keys[row, 0])) >> _HALF
-                    written[total] = _cased(keys[row, 1 + np.int64(chosen)], code)
-                    total += 1
-                elif slip != _DROP:
-                    written[total] = code
-                    total += 1
-                point += 1
+            state = mixed(bases[KEY_LETTER], unit_keys[unit])
+            behind = _write(written, total, points, start, end, slips, keys, state, place)
+            if behind == total:
+                become[at] = UNABLE
+            total = np.int64(behind)
+            bounds[at + 1] = total
+    return become, written, bounds
+
+
+@kernel
+def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
+    kind: Integer,
+    share: Integer,
+    tried: Flags,
+    able: Flags,
+    places: Int64Array,
+    starts: Int64Array,
+    ends: Int64Array,
+    offsets: Int64Array,
+    points: UInt32Array,
+    foreign: Flags,
+    keys: UInt32Array,
+    unit_keys: UInt64Array,
+    bases: UInt64Array,
+) -> Any:
+    """Slips in a share of all letters of the instances of a unit that are tried.
+
+    Args:
+        kind: 0 to 3, or `TYPO`.
+        share: in millionths.
+        tried: bool (instances,).
+        able: bool (instances,): whether anything in them can change; if not, nothing is written.
+        places: the rest as for `misspell`.
+        starts: likewise.
+        ends: likewise.
+        offsets: likewise.
+        points: likewise.
+        foreign: likewise.
+        keys: likewise.
+        unit_keys: likewise.
+        bases: likewise.
+
+    Returns:
+        As `misspell`. What is tried, able and spared by the share is `UNTRIED`; all instances of a
+        unit are `PLAIN` where one is.
+    """
+    become = np.zeros(tried.shape[0], np.int8)
+    bounds = np.zeros(tried.shape[0] + 1, np.int64)
+    size, widest = np.int64(0), np.int64(0)
+    for unit in range(offsets.shape[0] - 1):
+        low, high = starts[offsets[unit]], ends[offsets[unit + 1] - 1]
+        widest = max(widest, high - low)
+        for at in range(offsets[unit], offsets[unit + 1]):
+            size += 2 * (ends[at] - starts[at])
+    written = np.empty(size, np.uint32)
+    taken = np.empty(widest, np.bool_)
+    slips = np.empty(widest, np.int8)
+    numbers = np.empty(widest, np.uint64)
+    spots = np.empty(widest, np.int64)
+    owners = np.empty(widest, np.int64)
+    letters = np.zeros(tried.shape[0], np.int64)
+    fitting = np.zeros(4, np.bool_)
+    total = np.int64(0)
+    first_kind = 0 if kind == TYPO else kind
+    last_kind = 4 if kind == TYPO else kind + 1
+    for unit in range(offsets.shape[0] - 1):
+        low = starts[offsets[unit]]
+        state = mixed(bases[PLACE], unit_keys[unit])
+        found, counted, plain = np.int64(0), np.int64(0), True
+        for at in range(offsets[unit], offsets[unit + 1]):
+            if not tried[at]:
+                continue
+            start, end = starts[at], ends[at]
+            for point in range(start, end):
+                plain = plain and not foreign[point]
+                letters[at] += np.int64(_is_letter(points[point]))
+                taken[point - low] = False
+                slips[point - low] = -1
+            counted += letters[at]
+            for point in range(start, end):
+                there = taken[start - low : end - low]
+                for each in range(first_kind, last_kind):
+                    if _fits(each, point, start, end, points, there, letters[at]):
+                        numbers[found] = _number(state, places[at], point - start)
+                        spots[found] = point
+                        owners[found] = at
+                        found += 1
+                        break
+        left = np.int64(0)
+        if plain:
+            bits = _number(mixed(bases[SHARE], unit_keys[unit]), 0, 0)
+            left = np.int64(_how_many(share, counted, bits))
+        order = np.argsort(numbers[: found if left > 0 else 0])
+        state = mixed(bases[TYPO_KIND], unit_keys[unit])
+        for rank in range(order.shape[0]):
+            if left == 0:
+                break
+            point, at = spots[order[rank]], owners[order[rank]]
+            start, end = starts[at], ends[at]
+            there = taken[start - low : end - low]
+            which = np.int64(-1)
+            for each in range(first_kind, last_kind):
+                fitting[each] = _fits(each, point, start, end, points, there, letters[at])
+                if fitting[each]:
+                    which = np.int64(each)
+            if which < 0:
+                continue
+            if kind == TYPO:
+                which = np.int64(_drawn(_number(state, places[at], point - start), fitting))
+            slips[point - low] = np.int8(which)
+            taken[point - low] = True
+            if which == _SWAP:
+                taken[point + 1 - low] = True
+            elif which == _DROP:
+                letters[at] -= 1
+            left -= 1
+        state = mixed(bases[KEY_LETTER], unit_keys[unit])
+        for at in range(offsets[unit], offsets[unit + 1]):
+            if tried[at] and not plain:
+                become[at] = PLAIN
+            elif tried[at] and not able[at]:
+                become[at] = UNABLE
+            elif tried[at]:
+                start, end, place = starts[at], ends[at], places[at]
+                own = slips[start - low : end - low]
+                behind = _write(written, total, points, start, end, own, keys, state, place)
+                if behind != total:
+                    become[at] = CHANGED
+                total = np.int64(behind)
             bounds[at + 1] = total
     return become, written, bounds

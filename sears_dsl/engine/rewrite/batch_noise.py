@@ -3,7 +3,8 @@
 In: the matches of one rule, whose consequent is its own span after one function of characters. Out:
 the columns of its rewrites. Always holds: they are what `unit_rendering` gives unit by unit. Costs
 a hash of each unit and some kernels; a string for each changed instance, and the plain functions
-for slips in words with letters outside ASCII.
+for slips in words with letters outside ASCII, or in units with them where a share of all letters
+slips.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.noise import kernels
-from sears_dsl.engine.noise.characters import Given, changed, has_place, keys_beside
+from sears_dsl.engine.noise.characters import Given, changed, has_place, keys_beside, shared
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
 from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.engine.noise.needs import looks_up
@@ -29,15 +30,7 @@ from sears_dsl.language.rule import TYPING_KINDS, Noise, Rule, RuleScope
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import Tokens
 
-
-def has_kernel(noise: Noise) -> bool:
-    """Whether kernels write it: shares of slips are left to the plain functions.
-
-    So are several slips of any kind, which may leave a word as it was: `II`, a letter less and one
-    twice.
-    """
-    several = noise.kind == "typo" and noise.places > 1
-    return noise.kind == "homoglyph" or (noise.share is None and not several)
+_ALL = -1  # as many slips as fit
 
 
 class _Instances(NamedTuple):
@@ -50,6 +43,8 @@ class _Instances(NamedTuple):
         offsets: int64 (units + 1,): the instances of each unit.
         unit_keys: uint64 (units,): the texts of the units.
         bases: uint64: what decisions of each name have in common.
+        points: uint32: the code points of the batch.
+        foreign: bool: which of them are letters outside ASCII.
     """
 
     places: NDArray[np.int64]
@@ -58,12 +53,25 @@ class _Instances(NamedTuple):
     offsets: NDArray[np.int64]
     unit_keys: NDArray[np.uint64]
     bases: NDArray[np.uint64]
+    points: NDArray[np.uint32]
+    foreign: NDArray[np.bool_]
 
 
 def unit_offsets(matches: Matches) -> NDArray[np.int64]:
     """Where the matches of each unit begin, and the end of the last; they are of one rule."""
     heads = np.flatnonzero(np.diff(matches.rows, prepend=-1))
     return np.append(heads, len(matches)).astype(np.int64)
+
+
+def first_characters(tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
+    """The first character of each match in its row; of an insertion, where it goes."""
+    firsts, lasts = tokens.row_offsets[matches.rows], tokens.row_offsets[matches.rows + 1]
+    here = firsts + matches.starts
+    places = np.zeros(len(matches), np.int64)
+    inside, behind = here < lasts, (here >= lasts) & (firsts < lasts)
+    places[inside] = tokens.starts[here[inside]]
+    places[behind] = tokens.ends[lasts[behind] - 1]
+    return places
 
 
 def unit_keys(tokens: Tokens, rows: NDArray[np.integer]) -> NDArray[np.uint64]:
@@ -103,7 +111,8 @@ def noisy_columns(
     begin = text_offsets[matches.rows]
     offsets = unit_offsets(matches)
     first_kind = [noise.kind] if noise.kind == "homoglyph" else list(TYPING_KINDS)
-    names = ["rate share", "rate", f"{noise.kind} share", noise.kind, "key letter", *first_kind]
+    kind = noise.kind
+    names = ["rate share", "rate", f"{kind} share", kind, "key letter", "typo kind", *first_kind]
     found = _Instances(
         places,
         begin + places,
@@ -111,15 +120,14 @@ def noisy_columns(
         offsets,
         unit_keys(tokens, matches.rows[offsets[:-1]]),
         bases(names, draw),
+        points,
+        _foreign(points),
     )
     expect(len(points))
-    tried = np.ones(len(matches), np.bool_)
-    if rate is not None:
-        able = _able(noise, points, tokens, matches, found)
-        order = (found.places, found.offsets, found.unit_keys, found.bases)
-        tried = kernels.try_instances(rate, able, *order)
-    new = _written(noise, tried, points, found)
-    texts = _texts(noise, new, tokens, matches, found, draw=draw)
+    batch = _Batch(noise, tokens, matches, found, draw)
+    tried, able = batch.tried(rate)
+    new = batch.written(tried, able)
+    texts = batch.texts(new, able)
     unable = int((new.become == kernels.UNABLE).sum())
     if unable:
         unrenderable[rule] += unable
@@ -165,90 +173,148 @@ class _New(NamedTuple):
     bounds: NDArray[np.int64]
 
 
-def _able(
-    noise: Noise,
-    points: NDArray[np.uint32],
-    tokens: Tokens,
-    matches: Matches,
-    found: _Instances,
-) -> NDArray[np.bool_]:
-    """Whether anything in each instance can change."""
+class _Batch(NamedTuple):
+    """One function in all instances of a rule."""
 
-    def count(flags: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-        sums = np.zeros(len(points) + 1, np.int64)
-        np.cumsum(flags, out=sums[1:])
-        counts: NDArray[np.int64] = sums[ends] - sums[found.starts]
-        return counts
+    noise: Noise
+    tokens: Tokens
+    matches: Matches
+    found: _Instances
+    draw: Draw
 
-    if noise.kind == "homoglyph":
-        table, _ = _look_alike_tables()
-        known = np.minimum(points, len(table) - 1)
-        return count(table[known] != 0, found.ends) > 0
-    small = points | np.uint32(32)
-    letters = (small > 96) & (small < 123) & (points < 128)
-    if noise.kind == "swap":
-        pairs = np.zeros(len(points), np.bool_)
-        pairs[:-1] = letters[:-1] & letters[1:] & (small[:-1] != small[1:])
-        able = count(pairs, found.ends - 1) > 0
-    else:
-        able = count(letters, found.ends) > (noise.kind == "drop")
-    for at in np.flatnonzero(count(points > 127, found.ends)).tolist():
-        able[at] = has_place(noise, _text(tokens, matches, found, at))
-    return able
+    def tried(self, rate: int | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which instances are looked at, and whether anything in those can change."""
+        found = self.found
+        tried = np.ones(len(self.matches), np.bool_)
+        if rate is None and (self.noise.share is None or self.noise.kind == "homoglyph"):
+            return tried, tried
+        able = self._has_place()
+        order = (found.places, found.offsets, found.unit_keys, found.bases)
+        asked = ~able
+        while True:
+            if rate is not None:
+                tried = kernels.try_instances(rate, able, *order)
+            new = tried & ~asked
+            if not self._may_cancel or not new.any():
+                return tried, able
+            able &= ~new | self._changes(new)
+            asked |= new
 
+    @property
+    def _may_cancel(self) -> bool:
+        """Whether slips may leave a word as it was: `II`, a letter less and one twice."""
+        several = self.noise.share is not None or self.noise.places > 1
+        return self.noise.kind == "typo" and several
 
-def _text(tokens: Tokens, matches: Matches, found: _Instances, at: int) -> str:
-    """The text of one instance."""
-    place = int(found.places[at])
-    size = int(found.ends[at] - found.starts[at])
-    row: str = tokens.texts[matches.rows[at]]
-    return row[place : place + size]
+    def _changes(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether all slips that a function may make change an instance, of those chosen."""
+        if self.noise.share is not None:
+            return self._replace(noise=Noise(self.noise.kind, _ALL))._changes(chosen)
+        new = self.written(chosen, chosen)
+        changed: NDArray[np.bool_] = new.become == kernels.CHANGED
+        changed[list(self._plain_texts(new, chosen))] = True
+        return changed
 
+    def _has_place(self) -> NDArray[np.bool_]:
+        """Whether anything in each instance can change, at one place at least."""
+        found, points = self.found, self.found.points
 
-def _written(
-    noise: Noise, tried: NDArray[np.bool_], points: NDArray[np.uint32], found: _Instances
-) -> _New:
-    """What the instances become, by the kernels."""
-    where = (found.places, found.starts, found.ends, found.offsets)
-    keys = (found.unit_keys, found.bases)
-    if noise.kind == "homoglyph":
-        new = points.copy()
-        share, count = noise.share or 0, noise.places
-        tables = _look_alike_tables()
-        become = kernels.look_alike(share, count, tried, *where, new, *tables, *keys)
-        return _New(become, new, np.zeros(0, np.int64))
-    kind = kernels.TYPO if noise.kind == "typo" else TYPING_KINDS.index(noise.kind)
-    return _New(*kernels.misspell(kind, noise.places, tried, *where, points, _key_table(), *keys))
+        def count(flags: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+            sums = np.zeros(len(points) + 1, np.int64)
+            np.cumsum(flags, out=sums[1:])
+            counts: NDArray[np.int64] = sums[ends] - sums[found.starts]
+            return counts
 
-
-def _texts(
-    noise: Noise,
-    new: _New,
-    tokens: Tokens,
-    matches: Matches,
-    found: _Instances,
-    *,
-    draw: Draw,
-) -> dict[int, str]:
-    """The new texts of the instances that change; what kernels leave is written here."""
-    at_all = np.flatnonzero(new.become == kernels.CHANGED)
-    points = new.points
-    if noise.kind == "homoglyph":
-        lows, highs = found.starts[at_all], found.ends[at_all]
-    else:
-        lows, highs = new.bounds[at_all], new.bounds[at_all + 1]
-        points = points[: new.bounds[-1]]
-    written = points.tobytes().decode("utf-32-le", "surrogatepass")
-    bounds = zip(lows.tolist(), highs.tolist(), strict=True)
-    texts = {at: written[low:high] for at, (low, high) in zip(at_all.tolist(), bounds, strict=True)}
-    for at in np.flatnonzero(new.become == kernels.PLAIN).tolist():
-        given = Given(int(found.places[at]), _text(tokens, matches, found, at))
-        text = changed(noise, given, tokens.texts[matches.rows[at]], draw)
-        if text is None:
-            new.become[at] = kernels.UNABLE
+        if self.noise.kind == "homoglyph":
+            table, _ = _look_alike_tables()
+            known = np.minimum(points, len(table) - 1)
+            return count(table[known] != 0, found.ends) > 0
+        small = points | np.uint32(32)
+        letters = (small > 96) & (small < 123) & (points < 128)
+        if self.noise.kind == "swap":
+            pairs = np.zeros(len(points), np.bool_)
+            pairs[:-1] = letters[:-1] & letters[1:] & (small[:-1] != small[1:])
+            able = count(pairs, found.ends - 1) > 0
         else:
-            texts[at] = text
-    return texts
+            able = count(letters, found.ends) > (self.noise.kind == "drop")
+        for at in np.flatnonzero(count(found.foreign, found.ends)).tolist():
+            able[at] = has_place(self.noise, self._text(at))
+        return able
+
+    def _text(self, at: int) -> str:
+        """The text of one instance."""
+        found = self.found
+        place = int(found.places[at])
+        size = int(found.ends[at] - found.starts[at])
+        row: str = self.tokens.texts[self.matches.rows[at]]
+        return row[place : place + size]
+
+    def written(self, tried: NDArray[np.bool_], able: NDArray[np.bool_]) -> _New:
+        """What the instances become, by the kernels."""
+        noise, found = self.noise, self.found
+        where = (found.places, found.starts, found.ends, found.offsets)
+        keys = (found.unit_keys, found.bases)
+        if noise.kind == "homoglyph":
+            new = found.points.copy()
+            share, count = noise.share or 0, noise.places
+            tables = _look_alike_tables()
+            become = kernels.look_alike(share, count, tried, *where, new, *tables, *keys)
+            return _New(become, new, np.zeros(0, np.int64))
+        kind = kernels.TYPO if noise.kind == "typo" else TYPING_KINDS.index(noise.kind)
+        letters = (found.points, found.foreign, _key_table())
+        if noise.share is None:
+            count = 0 if noise.places == _ALL else noise.places
+            return _New(*kernels.misspell(kind, count, tried, *where, *letters, *keys))
+        share = noise.share
+        return _New(*kernels.misspell_share(kind, share, tried, able, *where, *letters, *keys))
+
+    def texts(self, new: _New, able: NDArray[np.bool_]) -> dict[int, str]:
+        """The new texts of the instances that change; what kernels leave is written here."""
+        at_all = np.flatnonzero(new.become == kernels.CHANGED)
+        points = new.points
+        if self.noise.kind == "homoglyph":
+            lows, highs = self.found.starts[at_all], self.found.ends[at_all]
+        else:
+            lows, highs = new.bounds[at_all], new.bounds[at_all + 1]
+            points = points[: new.bounds[-1]]
+        written = points.tobytes().decode("utf-32-le", "surrogatepass")
+        bounds = zip(lows.tolist(), highs.tolist(), strict=True)
+        places = zip(at_all.tolist(), bounds, strict=True)
+        return {at: written[low:high] for at, (low, high) in places} | self._plain_texts(new, able)
+
+    def _plain_texts(self, new: _New, able: NDArray[np.bool_]) -> dict[int, str]:
+        """New texts of instances that kernels leave; those that cannot change are marked so."""
+        texts: dict[int, str] = {}
+        units: dict[int, list[int]] = {}
+        for at in np.flatnonzero(new.become == kernels.PLAIN).tolist():
+            units.setdefault(int(self.matches.rows[at]), []).append(at)
+        noise = self.noise
+        for row, instances in units.items():
+            unit = self.tokens.texts[row]
+            given = {at: Given(int(self.found.places[at]), self._text(at)) for at in instances}
+            if noise.share is not None:
+                written = shared(noise, noise.share, list(given.values()), unit, self.draw)
+            for at, (place, text) in given.items():
+                if noise.share is not None:
+                    become: str | None = written[place]
+                else:
+                    count = len(text) if noise.places == _ALL else noise.places
+                    slips = Noise(noise.kind, count)
+                    become = changed(slips, Given(place, text), unit, self.draw)
+                if become is not None and become != text and able[at]:
+                    texts[at] = become
+                elif noise.share is None or not able[at]:
+                    new.become[at] = kernels.UNABLE
+        return texts
+
+
+def _foreign(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Which code points are letters outside ASCII."""
+    flags = points > 127
+    if flags.any():
+        kinds, places = np.unique(points[flags], return_inverse=True)
+        flags[flags] = np.array([chr(kind).isalpha() for kind in kinds.tolist()])[places]
+    return flags
 
 
 def _columns(

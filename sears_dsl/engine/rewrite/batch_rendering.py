@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
 from sears_dsl.engine.noise.kernels import try_instances
 from sears_dsl.engine.rewrite.batch_noise import (
     bases,
-    has_kernel,
+    first_characters,
     look_up_together,
     noisy_columns,
     unit_keys,
@@ -38,7 +38,7 @@ from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_un
 from sears_dsl.engine.rewrite.slots import unchanged, write_formats
 from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
 from sears_dsl.engine.rewrite.templates import Forms, RenderingTemplate, RenderingTemplates
-from sears_dsl.engine.rewrite.unit_rendering import UnitRenderer
+from sears_dsl.engine.rewrite.unit_rendering import Found, UnitRenderer
 from sears_dsl.engine.rewrite.windows import (
     Characters,
     begin_sentences,
@@ -46,7 +46,7 @@ from sears_dsl.engine.rewrite.windows import (
     describe_windows,
     neighbours,
 )
-from sears_dsl.language.check_noise import draws, only_rated
+from sears_dsl.language.check_noise import draws, draws_text
 from sears_dsl.language.rule import Rule, RuleScope, TagCopy, Text
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import compiles
@@ -57,6 +57,15 @@ _KINDS = frozenset({Text, TagCopy})
 # What becomes of a match, told by its form: nothing, since the text stays or since an inflection
 # is missing; new text in the place of the old; or an edit that depends on the row around it.
 _SILENT, _MISSING, _REPLACED, _PLACED = range(4)
+
+
+class _Run(NamedTuple):
+    """What holds for all matches that are rewritten together; see `Rendering.rewrites`."""
+
+    protected: Protected | None
+    unrenderable: Counter[int]
+    extent: Extent | None
+    drawing: Drawing
 
 
 class Rendering:
@@ -124,9 +133,10 @@ class Rendering:
         """
         if not len(matches):
             return RewriteColumns.of([])
+        run = _Run(protected, unrenderable, extent, drawing)
         drawn = self._drawn[matches.rules]
         if not drawn.any():
-            return self._undrawn(tokens, matches, protected, unrenderable, extent)
+            return self._undrawn(tokens, matches, run)
         look_up_together(self._rules, tokens, matches.select(drawn), drawing.sources)
         parts: list[RewriteColumns] = []
         left = drawn.copy()
@@ -136,7 +146,7 @@ class Rendering:
                 some = matches.select(own)
                 tree, _ = self._rules[rule]
                 noise = in_place(tree)
-                if noise is not None and has_kernel(noise):
+                if noise is not None:
                     draw = self._unit_renderer(rule).draw(drawing)
                     rate = tree.metadata.rate
                     part = noisy_columns(
@@ -144,13 +154,13 @@ class Rendering:
                     )
                     parts.append(part)
                     left[own] = False
-                elif only_rated(tree):
-                    taken, other = self._rated(tokens, some, protected, drawing, unrenderable)
+                elif not draws_text(tree):
+                    taken, other = self._rated(tokens, some, run)
                     drawn[own[taken]] = False
                     left[own[~other]] = False
         rest = matches.select(left)
-        parts.append(self._undrawn(tokens, matches.select(~drawn), protected, unrenderable, extent))
-        found = self._unit_by_unit(tokens, rest, protected, unrenderable, extent, drawing=drawing)
+        parts.append(self._undrawn(tokens, matches.select(~drawn), run))
+        found = self._unit_by_unit(tokens, rest, run)
         both = RewriteColumns.merged([*parts, RewriteColumns.of(found)])
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
 
@@ -173,21 +183,20 @@ class Rendering:
         return drawn
 
     def _rated(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        protected: Protected | None,
-        drawing: Drawing,
-        unrenderable: Counter[int],
+        self, tokens: Tokens, matches: Matches, run: _Run
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which matches of a rule the rate takes, where nothing but the rate is drawn.
+        """Which matches of a rule are taken, by its rate if it has one, where no text is drawn.
 
         Returns:
             Those, and those of units in which an edit might touch what is protected: these are left
             to the plain way.
         """
         rule = int(matches.rules[0])
-        outcomes = self._forms(tokens, matches).outcomes
+        rate = self._rules[rule][0].metadata.rate
+        if rate is None:
+            return np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
+        protected, drawing = run.protected, run.drawing
+        outcomes = self._forms(tokens, matches, drawing).outcomes
         offsets = unit_offsets(matches)
         able = outcomes == _REPLACED
         other = np.zeros(len(matches), np.bool_)
@@ -195,61 +204,45 @@ class Rendering:
             row = int(matches.rows[at])
             other[at] = protected is not None and len(protected[row]) > 0
             edit = self._unit_renderer(rule).alone(
-                tokens.texts[row], tokens.view(row), self.binding(tokens, matches, at)
+                tokens.texts[row], tokens.view(row), self.binding(tokens, matches, at), drawing
             )
             able[at] = isinstance(edit, Edit)
         other = np.repeat(np.logical_or.reduceat(other, offsets[:-1]), np.diff(offsets))
-        base = tokens.row_offsets[matches.rows]
-        inside = np.minimum(base + matches.starts, len(tokens.starts) - 1)
-        places = tokens.starts[inside].astype(np.int64)
         tried = try_instances(
-            self._rules[rule][0].metadata.rate,
+            rate,
             able,
-            places,
+            first_characters(tokens, matches),
             offsets,
             unit_keys(tokens, matches.rows[offsets[:-1]]),
             bases(["rate share", "rate"], self._unit_renderer(rule).draw(drawing)),
         )
         passed_over = int((tried & ~able & ~other).sum())
         if passed_over:
-            unrenderable[rule] += passed_over
+            run.unrenderable[rule] += passed_over
         return tried & able & ~other, other
 
-    def _unit_by_unit(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        protected: Protected | None,
-        unrenderable: Counter[int],
-        extent: Extent | None,
-        *,
-        drawing: Drawing,
-    ) -> list[Rewrite]:
+    def _unit_by_unit(self, tokens: Tokens, matches: Matches, run: _Run) -> list[Rewrite]:
         """Rewrites of rules that draw: each unit by itself."""
         found: list[Rewrite] = []
-        for row, rule, bindings in self._instances(tokens, matches, protected, extent):
+        for row, rule, instances in self._instances(tokens, matches, run):
             text = tokens.texts[row]
             edits, missing = self._unit_renderer(rule).edits(
                 text,
                 tokens.view(row),
-                bindings,
-                first=extent == "first",
-                protected=() if protected is None else protected[row],
-                drawing=drawing,
+                instances,
+                first=run.extent == "first",
+                protected=() if run.protected is None else run.protected[row],
+                drawing=run.drawing,
             )
             if missing:
-                unrenderable[rule] += sum(each.is_counted for each in missing)
+                run.unrenderable[rule] += sum(each.is_counted for each in missing)
             if edits:
                 found.append(Rewrite(rule, row, text, apply_edits(text, edits), tuple(edits)))
         return found
 
     def _instances(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        protected: Protected | None,
-        extent: Extent | None,
-    ) -> Iterator[tuple[int, int, list[Binding]]]:
+        self, tokens: Tokens, matches: Matches, run: _Run
+    ) -> Iterator[tuple[int, int, list[Found]]]:
         """Row and rule of each unit that has matches, and the instances there.
 
         Where something is protected, those that overlap are among them.
@@ -258,26 +251,38 @@ class Rendering:
         pairs = zip(matches.rows.tolist(), matches.rules.tolist(), strict=True)
         for index, pair in enumerate(pairs):
             groups.setdefault(pair, []).append(index)
-        if extent is None or protected is None:
+        protected = run.protected
+        if run.extent is None or protected is None:
             wide: set[int] = set()
         else:
             wide = {row for row, _ in groups if protected[row]}
         for (row, rule), indices in groups.items():
             if row not in wide:
-                yield row, rule, [self.binding(tokens, matches, index) for index in indices]
+                yield row, rule, self._found(tokens, matches, indices)
         if not wide:
             return
         rows = sorted(wide)
         part = tokens.select(rows)
         spans = [() if protected is None else protected[row] for row in rows]
         every = search(self._program, part, extent="every", protected=spans)
-        others: dict[tuple[int, int], list[Binding]] = {}
+        others: dict[tuple[int, int], list[int]] = {}
         for index in np.lexsort((every.variants, every.starts)).tolist():
             at = (rows[int(every.rows[index])], int(every.rules[index]))
             if at in groups:
-                others.setdefault(at, []).append(self.binding(part, every, index))
-        for (row, rule), bindings in others.items():
-            yield row, rule, bindings
+                others.setdefault(at, []).append(index)
+        for (row, rule), indices in others.items():
+            yield row, rule, self._found(part, every, indices)
+
+    def _found(self, tokens: Tokens, matches: Matches, indices: list[int]) -> list[Found]:
+        """Matches as instances, each with its own binding once it is asked for."""
+        some = matches.select(np.array(indices, np.int64))
+        columns = (some.starts, some.ends, first_characters(tokens, some))
+        return [
+            Found(start, end, place, partial(self.binding, tokens, matches, index))
+            for index, start, end, place in zip(
+                indices, *(column.tolist() for column in columns), strict=True
+            )
+        ]
 
     def _unit_renderer(self, rule: int) -> UnitRenderer:
         renderer = self._unit_renderers.get(rule)
@@ -292,39 +297,27 @@ class Rendering:
             renderer = self._renderers[rule] = Renderer(*self._rules[rule])
         return renderer
 
-    def _undrawn(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        protected: Protected | None,
-        unrenderable: Counter[int],
-        extent: Extent | None,
-    ) -> RewriteColumns:
+    def _undrawn(self, tokens: Tokens, matches: Matches, run: _Run) -> RewriteColumns:
         """Rewrites of rules whose new text depends on their instances alone."""
         if not len(matches):
             return RewriteColumns.of([])
-        forms = self._forms(tokens, matches)
+        protected = run.protected
+        forms = self._forms(tokens, matches, run.drawing)
         missing = forms.outcomes == _MISSING
         edits = _Edits(tokens, matches, forms, protected)
         elsewhere: list[Rewrite] = []
         if protected is not None and any(protected):
             touching = edits.touching(protected)
             edits.there[touching] = False
-            if extent is not None and len(touching):
+            if run.extent is not None and len(touching):
                 anew = np.isin(matches.rows, matches.rows[touching])
                 edits.there[anew] = missing[anew] = False
-                some = matches.select(anew)
-                elsewhere = self._elsewhere(tokens, some, protected, extent, unrenderable)
-        unrenderable.update(matches.rules[missing].tolist())
+                elsewhere = self._elsewhere(tokens, matches.select(anew), protected, run)
+        run.unrenderable.update(matches.rules[missing].tolist())
         return RewriteColumns.merged([edits.columns(), RewriteColumns.of(elsewhere)])
 
     def _elsewhere(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        protected: Protected,
-        extent: Extent,
-        unrenderable: Counter[int],
+        self, tokens: Tokens, matches: Matches, protected: Protected, run: _Run
     ) -> list[Rewrite]:
         """Rewrites of rows in which an edit would touch what is protected.
 
@@ -348,10 +341,11 @@ class Rendering:
                 text,
                 part.view(place),
                 [self.binding(part, every, index) for index in indices],
-                first=extent == "first",
+                first=run.extent == "first",
                 protected=spans[place],
+                drawing=run.drawing,
             )
-            unrenderable[rule] += sum(each.is_counted for each in missing)
+            run.unrenderable[rule] += sum(each.is_counted for each in missing)
             if edits:
                 new = apply_edits(text, edits)
                 found.append(Rewrite(rule, rows[place], text, new, tuple(edits)))
@@ -359,7 +353,7 @@ class Rendering:
 
     # ------------------------------------------------------------ inside
 
-    def _forms(self, tokens: Tokens, matches: Matches) -> Forms:
+    def _forms(self, tokens: Tokens, matches: Matches, drawing: Drawing) -> Forms:
         """What the matches become, each form of them written once."""
         windows = self._templates.windows(matches, tokens.row_offsets)
         characters = characters_of(tokens.texts)
@@ -382,10 +376,11 @@ class Rendering:
         arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends)
         described = describe_windows(keys, opens, some.rows, lows, highs, *arrays, *characters)
         numbers, examples = number_sequences(*described)
-        forms = [
-            self._form(self._templates[keys[example]], tokens, some, example, texts)
-            for example in examples.tolist()
-        ]
+        forms: list[tuple[int, int, int, int]] = []
+        for example in examples.tolist():
+            template = self._templates[keys[example]]
+            new = self._written(template, tokens, some, example, drawing)
+            forms.append(self._form(template, tokens, some, example, new=new, texts=texts))
         become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
         outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
         outcomes[rest[self._reaching(tokens, some, become, characters)]] = _PLACED
@@ -413,10 +408,11 @@ class Rendering:
         tokens: Tokens,
         matches: Matches,
         example: int,
+        *,
+        new: str | Unrendered,
         texts: dict[str, int],
     ) -> tuple[int, int, int, int]:
         """What matches become that look like the example: outcome, number of its text, edges."""
-        new = self._written(template, tokens, matches, example)
         if isinstance(new, Unrendered):
             return (_MISSING if new.is_counted else _SILENT), -1, 0, 0
         left = right = ALONE
@@ -430,7 +426,12 @@ class Rendering:
         return outcome, texts.setdefault(new, len(texts)), left, right
 
     def _written(
-        self, template: RenderingTemplate, tokens: Tokens, matches: Matches, index: int
+        self,
+        template: RenderingTemplate,
+        tokens: Tokens,
+        matches: Matches,
+        index: int,
+        drawing: Drawing,
     ) -> str | Unrendered:
         """The new text of one match."""
         row, start = int(matches.rows[index]), int(matches.starts[index])
@@ -445,7 +446,7 @@ class Rendering:
                 self.predicates,
                 lambda position: types[int(type_ids[first + position])],
             )
-        return template.renderer.new_text(tokens.texts[row], tokens.view(row), binding)
+        return template.renderer.new_text(tokens.texts[row], tokens.view(row), binding, drawing)
 
 
 def _names_of(rule: Rule, whole: TokenRange) -> dict[str, TokenRange]:

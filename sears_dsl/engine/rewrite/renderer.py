@@ -70,6 +70,8 @@ PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[Par
 """From a rule, its scope and the punctuation that it keeps to the functions of its pieces."""
 
 Rendered: TypeAlias = Edit | Unrendered
+NewText: TypeAlias = Callable[[Binding], str | Unrendered]
+"""What takes the place of the span of an instance, as `Renderer.new_text` gives it."""
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
 ALONE, TOUCHED, WORD = 0, 1, 2
@@ -195,6 +197,22 @@ class Renderer:
             drawing: what noise is made from.
         """
         new = self.new_text(text, tokens, binding, drawing)
+        return self.render_new(
+            text, tokens, binding, new, before=before, following=following, protected=protected
+        )
+
+    def render_new(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        binding: Binding,
+        new: str | Unrendered,
+        *,
+        before: Sequence[Edit] = (),
+        following: int | None = None,
+        protected: Spans = (),
+    ) -> Rendered:
+        """The edit that one instance makes whose new text is known; see `render`."""
         if isinstance(new, Unrendered):
             return new
         barrier = len(text)
@@ -395,6 +413,7 @@ def render_untouching(
     first: bool = False,
     protected: Spans = (),
     drawing: Drawing = UNDRAWN,
+    new_text: NewText | None = None,
 ) -> tuple[list[Edit], list[Unrendered]]:
     """The edits of those instances of a row that touch no protected span.
 
@@ -406,7 +425,10 @@ def render_untouching(
         first: whether one is wanted, or all that do not overlap.
         protected: spans of characters that stay as they are.
         drawing: what noise is made from.
+        new_text: gives the new text of an instance; None: the renderer writes it.
     """
+    if new_text is None:
+        new_text = lambda binding: renderer.new_text(text, tokens, binding, drawing)  # noqa: E731
     left = list(instances)
     while True:
         chosen: list[Binding] = []
@@ -419,15 +441,15 @@ def render_untouching(
         missing: list[Unrendered] = []
         followings = [*(each.start for each in chosen[1:]), None]
         for binding, following in zip(chosen, followings, strict=False):
-            rendered = renderer.render(
-                text, tokens, binding,
-                before=edits, following=following, protected=protected, drawing=drawing,
+            rendered = renderer.render_new(
+                text, tokens, binding, new_text(binding),
+                before=edits, following=following, protected=protected,
             )  # fmt: skip
             if isinstance(rendered, Unrendered):
                 missing.append(rendered)
                 continue
-            step = SpanMap([rendered])
-            if any(start < end and step.touching(start, end) for start, end in protected):
+            step = SpanMap([rendered]) if protected else None
+            if step and any(start < end and step.touching(start, end) for start, end in protected):
                 place = (binding.start, binding.end)
                 left = [each for each in left if (each.start, each.end) != place]
                 break

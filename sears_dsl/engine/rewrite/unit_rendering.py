@@ -5,8 +5,8 @@ of other instances are missing. Always holds: without a rate the first instance 
 rewritten, as of every rule; under a rate all are looked at in the order of their numbers until the
 share of them is rewritten, and an instance in which nothing can change is passed over and counted;
 a share of characters is one of all the text that the function is given in the unit, instances that
-were passed over among it. Costs two renderings of each instance
-that is looked at; of all of them where spans are protected.
+were passed over among it. Costs a rendering of each instance that is looked at, of all of them
+where spans are protected; another one where a function has a share.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from sears_dsl.engine.matches import Binding, Edit
+from sears_dsl.engine.matches import Binding, Edit, TokenRange
 from sears_dsl.engine.noise.characters import Given, shared
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
 from sears_dsl.engine.rewrite.pieces import (
@@ -26,7 +26,7 @@ from sears_dsl.engine.rewrite.pieces import (
     Unrendered,
     shared_calls,
 )
-from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
+from sears_dsl.engine.rewrite.renderer import NewText, Rendered, Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.tagging.tokens import Token
 
@@ -34,21 +34,43 @@ Spans: TypeAlias = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
+class Found:
+    """An instance, and how it lies on its tokens; under a rate most are never asked.
+
+    Attributes:
+        start: its first token.
+        end: one past its last.
+        place: its first character in the unit; of an insertion, where it goes.
+        bind: gives its elements.
+    """
+
+    start: int
+    end: int
+    place: int
+    bind: Callable[[], Binding]
+
+    @cached_property
+    def binding(self) -> Binding:
+        """Its elements."""
+        return self.bind()
+
+
+@dataclass(frozen=True)
 class _Possible:
     """An instance that may be rewritten.
 
     Attributes:
-        binding: its elements.
+        found: where it is.
         render: what an instance becomes alone where all that can change does.
     """
 
-    binding: Binding
+    found: Found
     render: Callable[[Binding], Rendered]
 
     @cached_property
     def rendered(self) -> Rendered:
         """What it becomes so; under a rate most instances are never asked."""
-        return self.render(self.binding)
+        return self.render(self.found.binding)
 
 
 class UnitRenderer:
@@ -66,15 +88,17 @@ class UnitRenderer:
         """The draw of the run with the seed of the rule."""
         return self._renderer.drawing(drawing).draw
 
-    def alone(self, text: str, tokens: Sequence[Token], binding: Binding) -> Rendered:
+    def alone(
+        self, text: str, tokens: Sequence[Token], binding: Binding, drawing: Drawing
+    ) -> Rendered:
         """What an instance becomes as if it were the only one."""
-        return self._renderer.render(text, tokens, binding)
+        return self._renderer.render(text, tokens, binding, drawing=drawing)
 
     def edits(
         self,
         text: str,
         tokens: Sequence[Token],
-        instances: Sequence[Binding],
+        instances: Sequence[Found],
         *,
         first: bool,
         protected: Spans = (),
@@ -93,69 +117,82 @@ class UnitRenderer:
         rate = self._renderer.rule.metadata.rate
         if rate is None and not self._shared:
             return render_untouching(
-                self._renderer, text, tokens, instances,
+                self._renderer, text, tokens, [each.binding for each in instances],
                 first=first, protected=protected, drawing=drawing,
             )  # fmt: skip
-        possible = self._possible(text, tokens, instances, protected, drawing)
+        # What an instance becomes alone it becomes among others too, unless they share something.
+        written = self._remembering(text, tokens, replace(drawing, shared=None))
+        possible = self._possible(text, tokens, instances, protected, written)
         if rate is not None:
-            tried = self._until_enough(rate, text, tokens, possible, drawing)
+            tried = self._until_enough(rate, text, possible, drawing)
         else:
             tried = possible[:1] if first else possible
         missing = [each.rendered for each in tried if isinstance(each.rendered, Unrendered)]
         if rate is not None:
             unchanged = Unrendered.UNCHANGED
             missing = [Unrendered.PASSED_OVER if why is unchanged else why for why in missing]
-        tried.sort(key=lambda each: each.binding.start)
+        tried.sort(key=lambda each: each.found.start)
         if self._shared:
-            drawing = self._with_shares(text, tokens, [each.binding for each in tried], drawing)
-        able = [each.binding for each in tried if isinstance(each.rendered, Edit)]
+            drawing = self._with_shares(text, tokens, [each.found for each in tried], drawing)
+        able = [each.found.binding for each in tried if isinstance(each.rendered, Edit)]
         edits, _ = render_untouching(
             self._renderer, text, tokens, able,
             first=False, protected=protected, drawing=drawing,
+            new_text=None if self._shared else written,
         )  # fmt: skip
         return edits, missing
+
+    def _remembering(self, text: str, tokens: Sequence[Token], drawing: Drawing) -> NewText:
+        """The new text of an instance, written once."""
+        known: dict[TokenRange, str | Unrendered] = {}
+
+        def new_text(binding: Binding) -> str | Unrendered:
+            place = TokenRange(binding.start, binding.end)
+            if place not in known:
+                known[place] = self._renderer.new_text(text, tokens, binding, drawing)
+            return known[place]
+
+        return new_text
 
     def _possible(
         self,
         text: str,
         tokens: Sequence[Token],
-        instances: Sequence[Binding],
+        instances: Sequence[Found],
         protected: Spans,
-        drawing: Drawing,
+        new_text: NewText,
     ) -> list[_Possible]:
         """The instances that do not overlap, leftmost first, and would touch nothing protected."""
-        probe = replace(drawing, shared=None)
 
         def render(binding: Binding) -> Rendered:
-            return self._renderer.render(text, tokens, binding, protected=protected, drawing=probe)
+            new = new_text(binding)
+            return self._renderer.render_new(text, tokens, binding, new, protected=protected)
 
         left = list(instances)
         while True:
             possible: list[_Possible] = []
-            for binding in left:
-                last = possible[-1].binding if possible else None
-                if last is not None and binding.start < max(last.end, last.start + 1):
+            for found in left:
+                last = possible[-1].found if possible else None
+                if last is not None and found.start < max(last.end, last.start + 1):
                     continue
-                possible.append(_Possible(binding, render))
+                possible.append(_Possible(found, render))
             touching = next((each for each in possible if _touches(each, protected)), None)
             if touching is None:
                 return possible
-            place = (touching.binding.start, touching.binding.end)
+            place = (touching.found.start, touching.found.end)
             left = [each for each in left if (each.start, each.end) != place]
 
     def _until_enough(
         self,
         rate: int,
         text: str,
-        tokens: Sequence[Token],
         possible: Sequence[_Possible],
         drawing: Drawing,
     ) -> list[_Possible]:
         """Instances in the order of their numbers, until a share of all can be rewritten."""
         draw = self._renderer.drawing(drawing).draw
         left = how_many(rate, len(possible), number(draw, "rate share", text))
-        places = [Instance(text, tokens, each.binding).place for each in possible]
-        ranks = numbers(draw, "rate", text, [(place, 0) for place in places])
+        ranks = numbers(draw, "rate", text, [(each.found.place, 0) for each in possible])
         tried: list[_Possible] = []
         for _, at in sorted(zip(ranks, range(len(possible)), strict=True)):
             if not left:
@@ -165,14 +202,14 @@ class UnitRenderer:
         return tried
 
     def _with_shares(
-        self, text: str, tokens: Sequence[Token], tried: Sequence[Binding], drawing: Drawing
+        self, text: str, tokens: Sequence[Token], tried: Sequence[Found], drawing: Drawing
     ) -> Drawing:
         """The drawing with what each function changes of all the text that it is given."""
         draw = self._renderer.drawing(drawing).draw
         known: dict[tuple[int, int], dict[int, str]] = {}
         seeded = Drawing(draw, drawing.sources, known)
         for call in self._shared:
-            instances = [Instance(text, tokens, binding, seeded) for binding in tried]
+            instances = [Instance(text, tokens, each.binding, seeded) for each in tried]
             texts = [(instance.place, call.given(instance)) for instance in instances]
             given = [Given(place, new) for place, new in texts if isinstance(new, str)]
             known[call.key] = shared(call.noise, call.noise.share or 0, given, text, draw)

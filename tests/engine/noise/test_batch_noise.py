@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.noise_speed import noise_called
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.reference import rewrite
@@ -25,11 +26,12 @@ from sears_dsl.tagging.pinned import PinnedTagger
 TAGGER = PinnedTagger({})
 FUNCTIONS = (
     "homoglyph", "homoglyph(2)", "homoglyph(30%)", "homoglyph(100%)", "homoglyph(0.5%)", "swap",
-    "swap(3)", "drop", "drop(9)", "double", "double(2)", "key", "key(2)", "typo",
+    "swap(3)", "drop", "drop(9)", "double", "double(2)", "key", "key(2)", "typo", "typo(2)",
+    "typo(9)", "typo(30%)", "typo(100%)", "swap(40%)", "drop(100%)", "double(25%)", "key(0.5%)",
 )  # fmt: skip
 WORDS = (
     "wonderful", "film", "a", "I", "aa", "Aa", "naïve", "ß", "İstanbul", "K", "42", ".", "!",
-    "don't", "😀", "e\u0301", "ǆ", "xk", "PPO", "ﬁ",
+    "don't", "😀", "e\u0301", "ǆ", "xk", "PPO", "ﬁ", "II", "ee", "–",
 )  # fmt: skip
 texts = st.lists(
     st.tuples(st.sampled_from(WORDS), st.sampled_from((" ", "  ", "", "\r\n"))), max_size=9
@@ -89,19 +91,44 @@ def test_rates_take_as_many_as_the_definition_says_and_more_take_those_too(size:
         before = taken
 
 
+def test_rules_without_draws_run_no_code_of_noise() -> None:
+    texts = ["It is a good movie .", "", "Good good people ."]
+    plain = compile_rules([parse("movie -> film\n(is|was) -> $1\ngood -> <>")], tagger=TAGGER)
+    assert noise_called(plain, texts) == set()
+    rated = compile_rules([parse("movie -> film\n  rate: 100%")], tagger=TAGGER)
+    assert noise_called(rated, texts) != set()
+
+
 def test_compiled_or_plain_noise_is_the_same() -> None:
     code = """
 from sears_dsl import parse
-rules = parse('''_ -> $1.homoglyph(25%)
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise.sources import Sources
+class Near:
+    identity = "near"
+    def nearest(self, words):
+        known = {"film": "movie", "people": "folk", "good": "goods", "it": "that"}
+        return [known.get(word) for word in words]
+rules = compile_rules([parse('''_ -> $1.homoglyph(25%)
   rate: 100%
 /[a-z]+/i -> $1.typo(2)
   rate: 40%
+/[A-Zb-z]+/ -> $1.typo(30%)
+  rate: 60%
+_ -> $1.swap(20%)
 /[a-z]+/ -> $1.upper
   rate: 40%
 (a|the) x:_ -> $x.swap $1
 <unit> -> "I think" $0.uncap
   rate: 40%
-''').compile()
+/[a-z]+/i -> $1.neighbor
+  rate: 60%
+(a|the|wonderful) x:_ -> $x.neighbor.cap $1
+/[a-z]+/i -> $1.typo.homoglyph
+  rate: 60%
+<> -> indeed / _ __
+  rate: 70%
+''')], sources=Sources(vectors=Near()))
 texts = ["The wonderful film of (naïve) people, isn't it?", "", "It is a good movie ."] * 3
 done = rules.apply(texts, seed=5, scope="all", protected=[[(4, 9)], [], [(3, 5)]] * 3)
 print([(each.row, each.rule, ascii(each.text)) for each in done], sorted(done.unrenderable.items()))
