@@ -475,16 +475,36 @@ def window(text: str, edits: Sequence[Edit], *, around: int | None = WINDOW) -> 
         text: the original.
         edits: what is replaced, in order.
         around: characters kept on each side; None for all.
+
+    Where a space comes or goes at the end of a word, the word is shown too: else nobody would
+    see it.
+
+    Example:
+        >>> window("I'll come.", [Edit(1, 4, "'ll", " will")])
+        "[I'll → I will] come."
     """
+    edits = [_with_words(text, edit) for edit in edits]
     first, last = edits[0].start, edits[-1].end
     low = 0 if around is None else max(0, first - around)
     high = len(text) if around is None else min(len(text), last + around)
     shown, place = "", low
     for edit in edits:
-        shown += text[place : edit.start] + f"[{text[edit.start : edit.end]} → {edit.new}]"
+        shown += text[place : edit.start] + f"[{edit.old} → {edit.new}]"
         place = edit.end
     whole = ("… " if low else "") + shown + text[place:high] + (" …" if high < len(text) else "")
     return re.sub(r"\s+", " ", whole)
+
+
+def _with_words(text: str, edit: Edit) -> Edit:
+    """The edit with the words that a space of it parts or joins."""
+    start, end, old, new = edit
+    if old[:1].isspace() != new[:1].isspace():
+        before = re.search(r"[\w'’]*$", text[:start])
+        start = before.start() if before else start
+    if old[-1:].isspace() != new[-1:].isspace():
+        after = re.match(r"[\w'’]*", text[end:])
+        end += after.end() if after else 0
+    return Edit(start, end, text[start:end], text[start : edit.start] + new + text[edit.end : end])
 
 
 def write_sheet(systems: Sequence[str], folder: Path) -> None:

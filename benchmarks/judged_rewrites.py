@@ -6,11 +6,11 @@ row of the file is an original and its rewrite, the change of words, the kind of
 first (grammar, meaning, nonword, style), the part (``fit`` or ``report``, by a hash of the change,
 so that no change is in both) and the set: ``base`` are changes as the search proposes them, drawn
 by lot; ``enriched`` were written by hand so that half are good; ``hard`` are those that an early
-judge found nearly good or better. The file `READ` has changes that translations propose, two to
-twelve rewrites of each: ``kept`` those that a first look at their words kept, ``left`` a sample of
-the others. Sentences that may not be passed on are named by their SHA-256
-(``sha256:…``), their rewrite by what is replaced (``start:end:new``); they are found again in the
-public data, and left out where it is absent.
+judge found nearly good or better. The file `READ` has changes that translations propose, and some
+that shipped rules make, two to eighty rewrites of each: ``kept`` those that a first look at their
+words kept, ``left`` a sample of the others. Sentences that may not be passed on are named by their
+SHA-256 (``sha256:…``), their rewrite by what is replaced (``start:end:new``); they are found again
+in the public data, and left out where it is absent.
 
 Bias: one reading each, by the makers of the project, and of `READ` by language models; both saw
 which words were changed.
@@ -119,6 +119,7 @@ def _graded(content: str) -> Iterator[str]:
 _SOURCES: dict[str, tuple[str, str, Callable[[str], Iterator[str]]]] = {
     "imdb": ("sentiment/imdb.tsv", "utf-8", _of_lines(lambda line: line.split("\t", 1)[-1])),
     "sst": ("sst2/stsa.binary.train", "utf-8", _of_lines(lambda line: line.split(" ", 1)[-1])),
+    "sst-dev": ("sst2/stsa.binary.dev", "utf-8", _of_lines(lambda line: line.split(" ", 1)[-1])),
     "squad": ("squad/dev-v1.1.json", "utf-8", _questions),
     "squad-q": ("squad/train-v1.1-part.json", "utf-8", _questions),
     "squad-p": ("squad/train-v1.1-part.json", "utf-8", _paragraphs),

@@ -45,6 +45,10 @@ def test_a_change_that_one_row_proposes_is_left() -> None:
     assert alone(*pairs, rows=2) == ["a film", "the film"]
 
 
+def test_another_tokenization_of_the_same_text_is_no_rewording() -> None:
+    assert alone(("a film -rrb- b", ["a film - rrb - b"]), ("it's b", ["it 's b"])) == []
+
+
 def test_a_long_change_is_left() -> None:
     assert alone(("a b c d e", ["v w x y e"])) == []
     assert alone(("a b c d e", ["v w x y e"]), longest=4) == ["v w x y e"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.cli.screen.console import counted
@@ -419,7 +419,8 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
         case "text":
             places = each.judged.places if each.judged else each.changed
             return f"{rule}: acts in {counted(places, 'text')}, too few to judge it"
-    low = percent(each.judged.low) if each.judged else "0%"
+    # Rounded down: what fails by a hair is not told to have reached what is wanted.
+    low = percent(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
     asked = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
     wanted = percent(1 - discovery.settings.delta)
     return (
@@ -472,8 +473,8 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
         # Beyond that most readers would turn the rule down.
         if 2 * share > 1 and delta < 1:
             yield (
-                f"--delta {delta:g} would let {rule} pass, of whose rewrites some "
-                f"{percent(1 - share)} change the meaning"
+                f"--delta {delta:g} would let {rule} pass, of whose rewrites readers may refuse "
+                f"{percent(delta)}"
             )
 
 
