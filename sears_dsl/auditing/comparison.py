@@ -10,7 +10,7 @@ compared is listed with the reason. Costs a look at the rows of each rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -169,8 +169,16 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
         worst_accuracy=worst,
         worse=any(each.outcome == "worse" for each in rules)
         or any(_fell(each) for each in (accuracy, worst) if each is not None),
-        summary=tuple(_summary(rules, accuracy, worst)),
+        summary=(*_summary(rules, accuracy, worst), *compared_draws([first, second])),
     )
+
+
+def compared_draws(audits: Sequence[AuditDocument]) -> Iterator[str]:
+    """What is compared where an audit has several draws: a line, or none."""
+    draws = [each.draws for each in audits]
+    if max(draws) > 1:
+        told = ", ".join(map(str, draws))
+        yield f"draws of noise in each audit: {told}; the first draw of each is what is compared"
 
 
 def _check(first: AuditDocument, second: AuditDocument) -> None:

@@ -17,7 +17,13 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
-from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RateChange, compare
+from sears_dsl.auditing.comparison import (
+    ComparisonDocument,
+    Paired,
+    RateChange,
+    compare,
+    compared_draws,
+)
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
 from sears_dsl.auditing.shares import Share, told
 from sears_dsl.auditing.verdicts import JudgementOutcome
@@ -193,7 +199,11 @@ def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
         models=models,
         rules=tuple(rules),
         worse=any(each.outcome == "worse" for each in contrasts.values()),
-        summary=(*_verdicts(audits), *_summary(models, rules)),
+        summary=(
+            *_verdicts(audits),
+            *_summary(models, rules),
+            *compared_draws(list(audits.values())),
+        ),
         confidences=tuple(_confidences(audits.values())),
     )
 

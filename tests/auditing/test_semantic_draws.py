@@ -11,6 +11,7 @@ import pytest
 from command_line import call
 
 import sears_dsl as sears
+from sears_dsl.auditing.grid import grid
 
 RULES = "set NEW = fine | nice | fun\nrule drawn: good -> @NEW\nrule fixed: movie -> film\n"
 ROWS = [(f"a good movie no {number}", "positive") for number in range(40)]
@@ -56,6 +57,17 @@ def test_rows_are_locally_robust_by_what_all_draws_write(draws: int) -> None:
     assert drawn.rates == pytest.approx(rates.tolist())
     assert (drawn.mean, drawn.worst) == (pytest.approx(rates.mean()), rates.max())
     assert drawn.any_draw.count == int(wrong.any(axis=0).sum())
+
+
+def test_a_comparison_says_which_draws_are_compared() -> None:
+    rules = sears.parse(RULES)
+    one, three = (sears.audit(predict, ROWS, rules, scorer=None, draws=draws) for draws in (1, 3))
+    said = "draws of noise in each audit: 1, 3; the first draw of each is what is compared"
+    both = sears.compare(one, three).document
+    assert said in both.summary
+    assert all(each.failures.only_first == each.failures.only_second == 0 for each in both.rules)
+    assert said in grid({"one": one.document, "three": three.document}).summary
+    assert not any("draws" in line for line in sears.compare(one, one).document.summary)
 
 
 def test_the_command_says_mean_and_worst(tmp_path: Path) -> None:
