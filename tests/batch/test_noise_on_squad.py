@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sears_dsl.batch.files import apply_file
 from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise.draws import Draw, chosen
 from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
@@ -46,6 +48,15 @@ def test_a_quarter_of_a_paragraph_is_a_quarter(tagger: FastTagger) -> None:
     assert round(100 * sum(one != other for one, other in pairs) / characters, 3) == 24.999
     table = lookalikes()
     assert all(one == other or table[other] == one for one, other in pairs), "it can be mapped back"
+    picked = words = 0
+    for text in texts:
+        places = [(word.start(), 0) for word in _WORDS.finditer(text)]
+        few, more, most = (
+            chosen(places, text, share, "rate", Draw()) for share in (100_000, 250_000, 500_000)
+        )
+        assert set(few) <= set(more) <= set(most)
+        picked, words = picked + len(more), words + len(places)
+    assert round(100 * picked / words, 2) == 25.03
     taken: set[tuple[int, int]] = set()
     texts = texts[:80]
     words = sum(map(len, map(_WORDS.findall, texts)))
@@ -56,6 +67,13 @@ def test_a_quarter_of_a_paragraph_is_a_quarter(tagger: FastTagger) -> None:
         assert taken <= places
         assert abs(len(places) / words - rate / 100) < 0.01
         taken = places
+
+
+def test_more_than_half_of_the_characters_have_a_look_alike() -> None:
+    kinds = Counter("".join(contexts(json.loads(DEV.read_text("utf-8")))))
+    able = sum(count for kind, count in kinds.items() if kind in lookalikes())
+    characters = sum(count for kind, count in kinds.items() if not kind.isspace())
+    assert round(100 * able / characters, 2) == 56.66
 
 
 @pytest.mark.parametrize("unit", ["text", "sentence"])

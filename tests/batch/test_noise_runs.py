@@ -59,6 +59,13 @@ def test_processes_batches_and_order_change_nothing(tmp_path: Path, mode: Any) -
     turned.write_text("".join(json.dumps(row) + "\n" for row in ROWS[::-1]), "utf-8")
     other = written(request(tmp_path, "four.jsonl", mode=mode, input=str(turned)))
     assert sorted(other.splitlines()) == sorted(expected.splitlines())
+    lines = (tmp_path / "in.jsonl").read_text("utf-8").splitlines(keepends=True)
+    halves = b""
+    for number, half in enumerate((lines[:40], lines[40:])):
+        part = tmp_path / f"half{number}.jsonl"
+        part.write_text("".join(half), "utf-8")
+        halves += written(request(tmp_path, f"five{number}.jsonl", mode=mode, input=str(part)))
+    assert halves == expected
     assert not all(str(json.loads(line)).isascii() for line in expected.splitlines())
 
 

@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import DataError
 
-_ADVICE = "save_word2vec_format writes the same vectors as text, which is read too"
+_ADVICE = (
+    "of a whole model save the vectors, `model.wv.save(FILE)`; of FastText as text, "
+    "`model.wv.save_word2vec_format(FILE)`, which is read too"
+)
 # What arrays are made of, by the names of numpy 1 and 2.
 _ARRAYS = {
     (module, name)
