@@ -206,9 +206,10 @@ def _round(
     taken: list[_Going] = []
     for places, tokens in prepare([row.text for row in going]):
         rows = [going[place] for place in places]
-        protected = [row.protected for row in rows]
+        spans = [row.protected for row in rows]
+        protected = spans if any(spans) else None
         matches = search(program, tokens, extent=scope, protected=protected, jobs=jobs, again=True)
-        next_rules = np.array([row.next_rule for row in rows])
+        next_rules = np.fromiter((row.next_rule for row in rows), np.int32, len(rows))
         left = matches.select(matches.rules >= next_rules[matches.rows])
         while len(left):
             # The next rule of each row that has not changed yet.
@@ -216,7 +217,7 @@ def _round(
             is_first = left.rules == left.rules[heads][np.cumsum(heads) - 1]
             firsts = left.select(is_first)
             done = None
-            if not any(protected):
+            if protected is None:
                 done = few_matches.rewrites(tokens, firsts, unrenderable)
             if done is None:
                 columns = rendering.rewrites(
@@ -230,5 +231,7 @@ def _round(
                 done = columns.rewrites(0, len(columns))
             changed = [rewrite.row for rewrite in done if rows[rewrite.row].take(rewrite)]
             taken += [rows[row] for row in changed]
-            left = left.select(~is_first & ~np.isin(left.rows, changed))
+            stays = np.ones(len(rows), np.bool_)
+            stays[changed] = False
+            left = left.select(~is_first & stays[left.rows])
     return [row for row in taken if row.next_rule < rules]

@@ -21,13 +21,12 @@ from sears_dsl.engine.rewrite.casing import begins_sentence
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, Written
 from sears_dsl.language.rule import Inflected, Reference
 from sears_dsl.tagging.tokens import Token, Tokens, TokenType
 
 # More are rendered sooner by arrays.
 _FEW = 48
-# So many texts are remembered; then all are forgotten.
-_MOST_WRITTEN = 1 << 16
 
 
 class _Way(NamedTuple):
@@ -44,20 +43,6 @@ class _Way(NamedTuple):
     variant: Variant | None
     left: int
     right: int
-
-
-class _Written(NamedTuple):
-    """What instances become that look alike.
-
-    Attributes:
-        new: the new text.
-        left: when the left edge of it needs more than its place; see `Renderer.edges`.
-        right: the same of the right edge.
-    """
-
-    new: str | Unrendered
-    left: int = ALONE
-    right: int = ALONE
 
 
 class _Row(NamedTuple):
@@ -84,7 +69,7 @@ class FewMatches:
     def __init__(self, rendering: Rendering) -> None:
         self._rendering = rendering
         self._ways: dict[tuple[int, int], _Way] = {}
-        self._written: dict[tuple[object, ...], _Written] = {}
+        self._written: dict[tuple[object, ...], Written] = {}
 
     def rewrites(
         self, tokens: Tokens, matches: Matches, unrenderable: Counter[int]
@@ -162,7 +147,7 @@ class FewMatches:
         written = self._written.get(look)
         if written is None:
             written = self._write(row, way, start, end)
-            if len(self._written) >= _MOST_WRITTEN:
+            if len(self._written) >= MOST_WRITTEN:
                 self._written.clear()
             self._written[look] = written
         new, left, right = written
@@ -181,14 +166,14 @@ class FewMatches:
             return way.renderer.placed(text, first, last, new, previous=previous, around=around)
         return Edit(first, last, text[first:last], new)
 
-    def _write(self, row: _Row, way: _Way, start: int, end: int) -> _Written:
+    def _write(self, row: _Row, way: _Way, start: int, end: int) -> Written:
         """What an instance becomes, and all that look like it."""
         binding = self._binding(row, way, start, end)
         new = way.renderer.new_text(row.text, row.tokens, binding)
         if start == end or isinstance(new, Unrendered):
-            return _Written(new)
+            return Written(new)
         old = row.text[row.starts[start] : row.ends[end - 1]]
-        return _Written(new, *way.renderer.edges(old, new))
+        return Written(new, *way.renderer.edges(old, new))
 
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
         if way.variant is None:

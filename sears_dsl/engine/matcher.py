@@ -474,9 +474,13 @@ class Matcher:
             with self._alone:
                 tiers = self._prefilter.tiers(texts, finder=self._finder()).tolist()
         for tier in (TOKENS, TAGS):
-            rows = [row for row, needed in enumerate(tiers) if needed == tier]
-            if rows:
-                chosen = texts if len(rows) == len(texts) else [texts[row] for row in rows]
+            count = tiers.count(tier)
+            if count:
+                every = count == len(texts)
+                rows = list(range(count))
+                if not every:
+                    rows = [row for row, needed in enumerate(tiers) if needed == tier]
+                chosen = texts if every else [texts[row] for row in rows]
                 with self._alone:
                     tagger = self.tagger
                     if tier == TOKENS:

@@ -83,6 +83,8 @@ def test_shared_rendering_is_rendering_one_by_one(
 ) -> None:
     part = _compilable(part)
     matcher = compile_rules([part], tagger=TAGGER)
+    before = TAGGER.tag(rows[1::2])  # another batch, of which new texts are remembered
+    matcher.rewrites(before, matcher.find(before))
     tokens = TAGGER.tag(rows)
     done = matcher.rewrites(tokens, matcher.find(tokens, scope=scope))
     expected, unrenderable = _one_by_one(part, tokens, scope)
@@ -114,6 +116,15 @@ def test_what_is_copied_differs_where_the_gap_does() -> None:
     done = _applied(rules, rows=[*gaps, *gaps])
     expected = [text.replace("film", "was") for text in gaps]
     assert done.texts == [*expected, *expected]
+
+
+def test_what_other_batches_left_is_told_apart_as_within_one() -> None:
+    rules = "DET NOUN -> $2 or $1\n!good film -> so $1\n[lemma=be] NOUN -> was $2"
+    rows = ["a movie", "A movie", "a  movie", "It is. a movie", '"a movie"', "a film", "is film"]
+    matcher = compile_rules([parse(rules)], tagger=TAGGER)
+    for row in [*rows, *rows[::-1]]:
+        many = [row] * 60  # so many are rendered by arrays
+        assert list(matcher.apply(many)) == list(_applied(rules, rows=many))
 
 
 def test_kept_punctuation_touches_what_it_touched() -> None:

@@ -2,10 +2,11 @@
 
 In: compiled rules, tokens and the `Matches` found in them. Out: `Binding`s, and rewrites as
 columns. Always holds: a rewrite differs from its original and touches no protected span. New text
-is written once for all matches that look alike to their rule (`templates`, `windows`): 33,000 of
-900 rules in 5,000 sentences need some 4,000 texts. What depends on more of the row, the white space
-around a deletion, glue or insertion, is worked out match by match. Costs a hash of its tokens a
-match; some Python work for each form, and for each match of those three.
+is written once for all matches that look alike to their rule (`templates`, `windows`), here or in
+batches before: 33,000 of 900 rules in 5,000 sentences need some 4,000 texts. What depends on more
+of the row, the white space around a deletion, glue or insertion, is worked out match by match.
+Costs a hash of its tokens a match; some Python work for each form, and for each match of those
+three.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered, in_pla
 from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
 from sears_dsl.engine.rewrite.slots import unchanged, write_formats
 from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
-from sears_dsl.engine.rewrite.templates import Forms, RenderingTemplate, RenderingTemplates
+from sears_dsl.engine.rewrite.templates import Forms, Look, RenderingTemplates
 from sears_dsl.engine.rewrite.unit_rendering import Found, UnitRenderer
 from sears_dsl.engine.rewrite.windows import (
     Characters,
@@ -376,11 +377,10 @@ class Rendering:
         arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends)
         described = describe_windows(keys, opens, some.rows, lows, highs, *arrays, *characters)
         numbers, examples = number_sequences(*described)
-        forms: list[tuple[int, int, int, int]] = []
-        for example in examples.tolist():
-            template = self._templates[keys[example]]
-            new = self._written(template, tokens, some, example, drawing)
-            forms.append(self._form(template, tokens, some, example, new=new, texts=texts))
+        heads = described[0][described[1][examples]]
+        columns = (examples, heads, lows[examples], highs[examples])
+        looks = map(Look, *(column.tolist() for column in columns))
+        forms = [self._form(tokens, some, look, texts, drawing) for look in looks]
         become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
         outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
         outcomes[rest[self._reaching(tokens, some, become, characters)]] = _PLACED
@@ -404,49 +404,20 @@ class Rendering:
 
     def _form(
         self,
-        template: RenderingTemplate,
         tokens: Tokens,
         matches: Matches,
-        example: int,
-        *,
-        new: str | Unrendered,
+        look: Look,
         texts: dict[str, int],
+        drawing: Drawing,
     ) -> tuple[int, int, int, int]:
-        """What matches become that look like the example: outcome, number of its text, edges."""
+        """What matches become that look like this: outcome, number of its text, edges."""
+        drawn = self.draws(matches.rules[look.example])
+        written = self._templates.written(tokens, matches, look, drawing if drawn else None)
+        new, left, right = written
         if isinstance(new, Unrendered):
             return (_MISSING if new.is_counted else _SILENT), -1, 0, 0
-        left = right = ALONE
-        if matches.starts[example] < matches.ends[example]:
-            row = int(matches.rows[example])
-            base = int(tokens.row_offsets[row])
-            start = tokens.starts[base + matches.starts[example]]
-            end = tokens.ends[base + matches.ends[example] - 1]
-            left, right = template.renderer.edges(tokens.texts[row][start:end], new)
         outcome = _PLACED if left == ALONE else _REPLACED
         return outcome, texts.setdefault(new, len(texts)), left, right
-
-    def _written(
-        self,
-        template: RenderingTemplate,
-        tokens: Tokens,
-        matches: Matches,
-        index: int,
-        drawing: Drawing,
-    ) -> str | Unrendered:
-        """The new text of one match."""
-        row, start = int(matches.rows[index]), int(matches.starts[index])
-        if template.variant is None:
-            binding = Binding(start, int(matches.ends[index]), (), {}, {})
-        else:
-            first = int(tokens.row_offsets[row])
-            types, type_ids = tokens.types, tokens.type_ids
-            binding = bind(
-                template.variant,
-                start,
-                self.predicates,
-                lambda position: types[int(type_ids[first + position])],
-            )
-        return template.renderer.new_text(tokens.texts[row], tokens.view(row), binding, drawing)
 
 
 def _names_of(rule: Rule, whole: TokenRange) -> dict[str, TokenRange]:

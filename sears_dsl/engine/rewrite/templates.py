@@ -24,10 +24,12 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import LEFT
 from sears_dsl.engine.compile.plain_rules import PlainRules
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.compile.variants import Split, Variant, expand
-from sears_dsl.engine.matches import Matches
-from sears_dsl.engine.rewrite.renderer import Renderer, follows_case
+from sears_dsl.engine.compile.variants import Split, Variant, bind, expand
+from sears_dsl.engine.matches import Binding, Matches
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
+from sears_dsl.engine.rewrite.renderer import ALONE, Renderer, follows_case
 from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of
+from sears_dsl.engine.rewrite.windows import HEAD_BITS
 from sears_dsl.language.rule import (
     Inflected,
     Reference,
@@ -37,6 +39,10 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.growing import Growing
+from sears_dsl.tagging.tokens import Tokens
+
+MOST_WRITTEN = 1 << 16
+"""So many new texts are remembered; then all are forgotten."""
 
 # Bits of `_head`.
 _REPAIRS, _CASED = 1, 2
@@ -88,6 +94,36 @@ class RenderingTemplate:
         return self._variants()[self._order] if self.renderer.needs_binding else None
 
 
+class Written(NamedTuple):
+    """What instances become that look alike.
+
+    Attributes:
+        new: the new text.
+        left: when the left edge of it needs more than its place; see `Renderer.edges`.
+        right: the same of the right edge.
+    """
+
+    new: str | Unrendered
+    left: int = ALONE
+    right: int = ALONE
+
+
+class Look(NamedTuple):
+    """How matches look that become the same.
+
+    Attributes:
+        example: one of them.
+        head: what their windows are told by beside tokens; see `describe_windows`.
+        low: the first token of its window, counted in the batch.
+        high: one past the last.
+    """
+
+    example: int
+    head: int
+    low: int
+    high: int
+
+
 class Windows(NamedTuple):
     """What rendering may read of each match.
 
@@ -127,6 +163,7 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
         self.cased = Growing(np.zeros(0, np.bool_))
+        self._texts: dict[tuple[object, ...], Written] = {}
         self._variants: dict[int, Sequence[Variant]] = {}
         self._plain = PlainRules()
         self._written: dict[bytes, int] = {}  # what plain rules write → their template
@@ -184,6 +221,46 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
             lows[wide] -= arrays.variants[variants, LEFT]
             highs[wide] = lows[wide] + self._widths[variants]
         return Windows(numbers, lows, highs)
+
+    def written(
+        self, tokens: Tokens, matches: Matches, look: Look, drawing: Drawing | None
+    ) -> Written:
+        """What matches become that look alike, worked out once for all batches.
+
+        Args:
+            tokens: the rows.
+            matches: found in them.
+            look: which of them.
+            drawing: what noise is made from, for rules that draw: theirs is not remembered.
+        """
+        example, head, low, high = look
+        row, start = int(matches.rows[example]), int(matches.starts[example])
+        text, kinds = tokens.texts[row], tokens.type_ids[low:high].tolist()
+        between = text[tokens.starts[low] : tokens.ends[high - 1]] if low < high else ""
+        seen = (head, between, *map(tokens.types.__getitem__, kinds))
+        written = self._texts.get(seen) if drawing is None else None
+        if written is None:
+            template = self[head >> HEAD_BITS]
+            first, end = int(tokens.row_offsets[row]), int(matches.ends[example])
+            binding = Binding(start, end, ())
+            if template.variant is not None:
+                types, ids = tokens.types, tokens.type_ids
+                binding = bind(
+                    template.variant,
+                    start,
+                    self._program.predicates,
+                    lambda position: types[int(ids[first + position])],
+                )
+            view, made_from = tokens.view(row), drawing or UNDRAWN
+            written = Written(template.renderer.new_text(text, view, binding, made_from))
+            if start < end and isinstance(written.new, str):
+                old = text[tokens.starts[first + start] : tokens.ends[first + end - 1]]
+                written = Written(written.new, *template.renderer.edges(old, written.new))
+            if len(self._texts) >= MOST_WRITTEN:
+                self._texts.clear()
+            if drawing is None:
+                self._texts[seen] = written
+        return written
 
     # ------------------------------------------------------------ inside
 

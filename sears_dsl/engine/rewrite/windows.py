@@ -18,6 +18,9 @@ from sears_dsl.engine.rewrite.casing import CLOSING, OPENING, STOPS
 from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer, UInt32Array
 from sears_dsl.runtime.kernels import kernel
 
+HEAD_BITS = 3
+"""A sequence begins with the key of its window, and so many bits below it."""
+
 _SPACES = (133, 160, 5760, 8232, 8233, 8239, 8287, 12288)
 _OPENING, _CLOSING, _STOPS = (tuple(map(ord, marks)) for marks in (OPENING, CLOSING, STOPS))
 
@@ -171,7 +174,7 @@ def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are m
         row, low, high = rows[window], lows[window], highs[window]
         before = touches(low, row, row_offsets, starts, ends)
         after = touches(high, row, row_offsets, starts, ends)
-        values[at] = 8 * keys[window] + 4 * opens[window] + 2 * before + after
+        values[at] = (keys[window] << HEAD_BITS) + 4 * opens[window] + 2 * before + after
         at += 1
         for token in range(low, high):
             values[at] = type_ids[token]

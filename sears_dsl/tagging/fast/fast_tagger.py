@@ -241,10 +241,17 @@ class _Seen(TokenTypes):
     def __len__(self) -> int:
         return len(self._codes)
 
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self.members()[index]
+        return self._of.type(int(self._codes[index]))
+
     def keys(self) -> tuple[object, Iterable[Hashable]]:
         return self._of.name, self._codes.tolist()
 
     def has_word(self, among: Container[str]) -> bool:
+        if len(self._codes) <= _FEW_TOKENS:
+            return any(text in among for text, _, _ in self.members())
         return self._of.has_word(self._codes, among)
 
     def take(self, places: NDArray[np.integer]) -> TokenTypes:
