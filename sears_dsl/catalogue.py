@@ -14,7 +14,7 @@ from pathlib import Path
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.sentences import Sentences
 from sears_dsl.language.loader import load as load_file
-from sears_dsl.language.printer import print_rule, print_template, template_ids
+from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
 from sears_dsl.language.rule import Rule, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.resources import resource_folder
@@ -139,8 +139,9 @@ def ruleset_page(name: str, ruleset: Ruleset) -> str:
 
 
 def _rule_section(rule_id: str, rule: Rule) -> str:
-    lines = [f"## {rule_id}", "", "```sears", print_rule(rule), "```"]
     metadata = rule.metadata
+    effects = [f"  {line}" for line in effect_lines(metadata)]
+    lines = [f"## {rule_id}", "", "```sears", print_rule(rule), *effects, "```"]
     if metadata.why:
         lines += ["", metadata.why]
     if metadata.tags:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from command_line import call
 
 from sears_dsl.catalogue import find_rule_files, load_rulesets
 from sears_dsl.errors import UsageError
@@ -18,6 +20,18 @@ def test_rejected_rules_are_checked_with_their_folder_but_not_applied(tmp_path: 
     assert [ruleset.path for ruleset in load_rulesets([str(tmp_path)])] == [str(kept)]
     assert len(load_rulesets([str(tmp_path), str(rejected)])) == 2
     assert [ruleset.path for ruleset in load_rulesets([str(rejected)])] == [str(rejected)]
+
+
+def test_rules_are_shown_with_what_decides_what_they_do(tmp_path: Path) -> None:
+    lines = ["/[a-z]+/ -> $1.typo", "expect: flip", "rate: 25%", "seed: 3"]
+    (tmp_path / "a.sear").write_text("\n  ".join([*lines, 'why: "slips"']) + "\n", "utf-8")
+    told = call("rules", "a.sear", folder=tmp_path).stdout
+    [rule] = json.loads(call("rules", "a.sear", "--json", folder=tmp_path).stdout)[0]["rules"]
+    assert [rule["rule"], *rule["metadata"]] == lines
+    assert all(line in told for line in lines)
+    assert call("rules", "a.sear", "--pages", "pages", folder=tmp_path).returncode == 0
+    [page] = [file for file in (tmp_path / "pages").glob("*.md") if file.stem != "README"]
+    assert "\n  ".join(lines) in page.read_text("utf-8")
 
 
 def test_an_empty_name_stands_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,13 +95,20 @@ def chain_findings(rulesets: Sequence[RuleSource]) -> list[Diagnostic]:
         >>> rules = Ruleset.from_rules([noise, Rule(word, (Text("film"),))])
         >>> [finding.code for finding in chain_findings([rules])]
         ['W620']
+        >>> twice = Ruleset.from_rules([noise, Rule(word, (Reference(1, (Noise("swap"),)),))])
+        >>> [finding.help.split(";")[0] for finding in chain_findings([twice])]
+        ['it puts noise on noise']
     """
     noise: Rule | None = None
     for ruleset in rulesets:
         for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
             if noise is not None and not _reads_anything(rule):
                 message = f"rule {name} comes after rules that change characters"
-                advice = "it sees changed words; put the noise last"
+                advice = (
+                    "it puts noise on noise; for one kind alone take a file with its rule"
+                    if _changes_characters(rule)
+                    else "it sees changed words; put the noise last"
+                )
                 return [Diagnostic("W620", message, help=advice, path=ruleset.path)]
             if _changes_characters(rule):
                 noise = rule

@@ -363,6 +363,16 @@ def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
         yield "test", f"test {quote(test.text)} => {expected}"
 
 
+def effect_lines(metadata: Metadata) -> list[str]:
+    """The lines that decide what a rule does beside its own: ``expect``, ``rate``, ``seed``.
+
+    Example:
+        >>> effect_lines(Metadata(rate=250_000, seed=7))
+        ['rate: 25%', 'seed: 7']
+    """
+    return [text for key, text in _metadata(metadata) if key in {"expect", "rate", "seed"}]
+
+
 def template_ids(templates: Sequence[Template]) -> tuple[str, ...]:
     """The ids of templates: the declared names, or ``t-`` and ten digits of the canonical text."""
     return tuple(

@@ -49,7 +49,7 @@ def rules_command(
 
 
 def _as_dict(name: str, ruleset: Ruleset) -> dict[str, object]:
-    from sears_dsl.language.printer import print_rule, print_template, template_ids
+    from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
 
     return {
         "name": name,
@@ -59,6 +59,7 @@ def _as_dict(name: str, ruleset: Ruleset) -> dict[str, object]:
             {
                 "id": rule_id,
                 "rule": print_rule(rule),
+                "metadata": effect_lines(rule.metadata),
                 "tags": list(rule.metadata.tags),
                 "why": rule.metadata.why,
                 "tests": [[test.text, test.expected] for test in rule.metadata.tests],
@@ -109,7 +110,7 @@ def _print_rules(name: str, ruleset: Ruleset) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sears_dsl.language.printer import print_rule, print_template, template_ids
+    from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
 
     out = console()
     counts = [counted(len(ruleset.rules), "rule")]
@@ -118,7 +119,8 @@ def _print_rules(name: str, ruleset: Ruleset) -> None:
     out.print(f"[bold]{name}[/bold] {ruleset.version}, {', '.join(counts)}")
     table = Table("id", "rule", box=None, pad_edge=False)
     for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
-        table.add_row(Text(rule_id), Text(print_rule(rule)))
+        lines = [print_rule(rule), *(f"  {line}" for line in effect_lines(rule.metadata))]
+        table.add_row(Text(rule_id), Text("\n".join(lines)))
     names = template_ids(ruleset.templates)
     for template_id, template in zip(names, ruleset.templates, strict=True):
         table.add_row(Text(template_id), Text(print_template(template)))
