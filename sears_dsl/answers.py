@@ -280,6 +280,8 @@ def carried_back(
         '[[2, 7, "LOC"]]'
         >>> carried_back('[[8, 13, "LOC"]]', "In Paris.", "It's in Paris.", comparison="entities")
         '[[3, 8, "LOC"]]'
+        >>> carried_back('[[3, 8, "LOC"]]', "In Paris?", "In Paris", comparison="entities")
+        '[[3, 8, "LOC"]]'
         >>> carried_back('[[0, 3, "LOC"]]', "New York City", "NYC", comparison="entities")
         '[[0, 13, "LOC"]]'
     """
@@ -328,8 +330,7 @@ def _place_before(
             first = start + old_end - new_end
         elif new_start <= start:
             first = old_start
-        if new_end <= end:
-            last = end + old_end - new_end
-        elif new_start < end:
-            last = old_end
+        # What begins where it ends stands behind it, a deletion too.
+        if new_start < end:
+            last = end + old_end - new_end if new_end <= end else old_end
     return first, last

@@ -56,7 +56,7 @@ class RayWorkers(Closing):
         count: how many workers, of one core each; None for as many as there are cores.
 
     Raises:
-        UsageError: Ray is not installed, or there is no cluster at this address.
+        UsageError: Ray is not installed or does not start, or there is no cluster at this address.
     """
 
     def __init__(self, *, address: str | None = None, count: int | None = None) -> None:
@@ -78,14 +78,22 @@ class RayWorkers(Closing):
         quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
         if address is None:
             count = count or usable_cores()
-            self._ray.init(
-                address="local",
-                num_cpus=count,
-                object_store_memory=_STORE,
-                include_dashboard=False,
-                _node_ip_address="127.0.0.1",
-                **quiet,
-            )
+            try:
+                self._ray.init(
+                    address="local",
+                    num_cpus=count,
+                    object_store_memory=_STORE,
+                    include_dashboard=False,
+                    _node_ip_address="127.0.0.1",
+                    **quiet,
+                )
+            # Ray says by a plain Exception that its own processes were too slow to start.
+            except Exception as error:
+                raise UsageError(
+                    f"Ray did not start on this machine: {error}",
+                    help="it gives up after half a minute: try again when less is running, or "
+                    "leave --engine out; nothing was written",
+                ) from error
         else:
             try:
                 self._ray.init(address=address, **quiet)

@@ -1,0 +1,48 @@
+"""Pairs, several labels and names of real rows, through the command that the benchmark prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import call
+
+from benchmarks import tasks
+from benchmarks.record import DATA
+
+CONLLU = """\
+# text = Al-Zaman visits New York.
+1	Al	Al	PROPN	NNP	_	4	nsubj	_	SpaceAfter=No
+2	-	-	PUNCT	HYPH	_	1	punct	_	SpaceAfter=No
+3	Zaman	Zaman	PROPN	NNP	_	1	flat	_	_
+4	visits	visit	VERB	VBZ	_	0	root	_	_
+5-6	New	_	_	_	_	_	_	_	_
+5	New	New	PROPN	NNP	_	4	obj	_	_
+6	York	York	PROPN	NNP	_	5	flat	_	SpaceAfter=No
+7	.	.	PUNCT	.	_	4	punct	_	_
+
+"""
+
+
+def test_names_are_runs_of_proper_nouns_with_their_places() -> None:
+    [(text, places)] = tasks.read_names(CONLLU.splitlines(keepends=True))
+    assert [text[start:end] for start, end, _ in places] == ["Al", "Zaman", "New York"]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the public data is not beside this checkout")
+@pytest.mark.parametrize(("name", "answers"), [("sick", 60), ("trec", 30), ("names", 30)])
+def test_the_command_of_a_task_counts_its_rows(
+    name: str, answers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "FOLDER", tmp_path)
+    tasks._question_models.cache_clear()
+    (tmp_path / name).mkdir()
+    tasks.TASKS[name].make(tmp_path / name, 30)
+    done = call(*tasks.command(name), "--quiet", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    audit = json.loads((tmp_path / name / "audit" / "audit.json").read_text("utf-8"))
+    right = audit["together"]["accuracy"]["before"]
+    assert answers <= right["total"] < 2 * answers
+    assert right["count"] > 0.3 * right["total"]
+    assert sum(rule["right"] for rule in audit["rules"]) > 0
