@@ -118,7 +118,7 @@ WORKS = (
         "import sears_dsl as sears\nrules = sears.parse("
         + repr(
             "".join(f"set {name} = {' | '.join(words)}\n" for name, words in _FILLERS.items())
-            + 'template "{who} thought that the {what} was {how} ."\n'
+            + 'template "{who} thought that the {what} was {how} ."\n  label: positive\n'
         )
         + ")",
         "    return sears.generate(rules).columns['text']",
