@@ -53,7 +53,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.meaning.scorer import PAPER_TAU, Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.paraphrasing.remembered import Found, ParaphraseSource
+from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource
 from sears_dsl.paraphrasing.team import Recipe, load_team
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.tagging.loading import load_tagger
@@ -89,9 +89,9 @@ class Remembering:
     """Paraphrases of an earlier run are not searched again; their time is counted once."""
 
     paraphraser: ParaphraseSource
-    known: dict[str, Sequence[Found]] = field(default_factory=dict)
+    known: dict[str, Sequence[FoundParaphrase]] = field(default_factory=dict)
 
-    def paraphrase(self, sentences: Sequence[str]) -> list[Sequence[Found]]:
+    def paraphrase(self, sentences: Sequence[str]) -> list[Sequence[FoundParaphrase]]:
         """The paraphrases of each sentence."""
         missing = [text for text in sentences if text not in self.known]
         self.known.update(zip(missing, self.paraphraser.paraphrase(missing), strict=True))

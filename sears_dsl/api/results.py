@@ -2,7 +2,7 @@
 
 In: columns. Out: a pandas DataFrame, HTML, axes of matplotlib. Always holds: everything that comes
 from rules, rows and models is escaped in HTML; pandas and matplotlib are imported when they are
-asked for. Costs what they cost.
+asked for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """From effects to the document of an audit: everything counted, judged and explained.
 
 In: effects, gates, slicings, and who took part. Out: `AuditDocument`. Always holds: the same
-effects give the same document; whatever makes the numbers worth less is said in its notes. Costs
-little beside the effects.
+effects give the same document; whatever makes the numbers worth less is said in its notes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from sears_dsl.auditing.document import (
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.per_row import written
 from sears_dsl.auditing.robustness import column_accuracies, robustness
-from sears_dsl.auditing.shares import share_of, told
+from sears_dsl.auditing.shares import percent, share_of
 from sears_dsl.auditing.slicing.computed import Computed
 from sears_dsl.auditing.slicing.slices import SliceResult, slice_results, slicings
 from sears_dsl.auditing.template_answers import (
@@ -416,8 +415,9 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         )
     if not gates.any_limit:
         notes.append(
-            f"No limit is set: q tells whether a rule fails on more than {told(gates.tolerated)} "
-            f"of its rows, the share of rows of which a discovered rule may change the meaning."
+            f"No limit is set: q tells whether a rule fails on more than "
+            f"{percent(gates.tolerated)} of its rows, the share of rows of which a "
+            f"discovered rule may change the meaning."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
     if worse:
@@ -489,6 +489,6 @@ def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:
         shown = ", ".join(unsure[:_SHOWN]) + (", …" if len(unsure) > _SHOWN else "")
         rules = "1 rule keeps" if len(unsure) == 1 else f"{len(unsure):,} rules keep"
         yield (
-            f"{rules} the meaning of clearly fewer than {told(EQUIVALENT)} of the rows, by the "
+            f"{rules} the meaning of clearly fewer than {percent(EQUIVALENT)} of the rows, by the "
             f"scorer: {shown}. A flip on a row whose meaning changed may be a right answer."
         )

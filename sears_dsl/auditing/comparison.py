@@ -5,7 +5,7 @@ are compared, so that a model is not called better for having other rows right; 
 McNemar's exact test on these pairs, and all of them, the rules and the accuracies, are one family
 after Holm: whatever else changed, anything is called worse by mistake in at most one of twenty
 comparisons; what rules do together is compared over those that both audits have; what cannot be
-compared is listed with the reason. Costs a look at the rows of each rule.
+compared is listed with the reason.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from sears_dsl.auditing.document import AuditDocument, RuleRecord
-from sears_dsl.auditing.shares import told
+from sears_dsl.auditing.shares import percent
 from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import holm_values, mcnemar_exact, paired_difference_interval, q_values
@@ -69,7 +69,7 @@ class Paired:
         return self.second / self.rows if self.rows else None
 
     @property
-    def told(self) -> str:
+    def in_points(self) -> str:
         """The difference in points with its interval."""
         if not self.rows:
             return "–"
@@ -311,7 +311,7 @@ def _summary(
     for name, paired in (("accuracy", accuracy), ("accuracy against the worst rule", worst)):
         if paired is not None:
             lines.append(
-                f"{name}: {told(paired.first_rate)} → {told(paired.second_rate)}, "
-                f"difference {paired.told} points, p = {paired.adjusted_p_value:.2g} (Holm)"
+                f"{name}: {percent(paired.first_rate)} → {percent(paired.second_rate)}, "
+                f"difference {paired.in_points} points, p = {paired.adjusted_p_value:.2g} (Holm)"
             )
     return lines

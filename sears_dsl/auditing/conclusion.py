@@ -2,7 +2,7 @@
 
 In: the document of an audit. Out: a sentence for people who read nothing else. Always holds: it
 claims no more than the verdict and q allow; rules that were tested on too few rows are counted and
-never called good. Costs a look at each rule.
+never called good.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sears_dsl.auditing.document import AuditDocument, RuleRecord
-from sears_dsl.auditing.shares import told
+from sears_dsl.auditing.shares import percent
 from sears_dsl.auditing.verdicts import CERTAIN, JudgementOutcome
 
 
@@ -54,7 +54,7 @@ def _nothing_judged(document: AuditDocument) -> str:
     most = max((each.judgement.failures.total for each in document.rules), default=0)
     if not document.rules and document.together.accuracy is not None:
         right = document.together.accuracy.before
-        return f"No rule took part; the model has {told(right.rate)} of the rows right."
+        return f"No rule took part; the model has {percent(right.rate)} of the rows right."
     if not most:
         return (
             "Nothing can be said about the model: no rule changes a row that tells whether it does "
@@ -80,7 +80,7 @@ def _failures(document: AuditDocument, judged: Sequence[RuleRecord]) -> str:
     if document.verdict.all_rules == "failed":
         return (
             f"all rules together flip more rows than they may, {whole.count:,} of {whole.total:,} "
-            f"({told(whole.rate)})"
+            f"({percent(whole.rate)})"
         )
     return _of_robustness(document, "failed") or "what was demanded could not be judged"
 
@@ -118,13 +118,13 @@ def _than(records: Sequence[RuleRecord], *, one: bool) -> str:
     own = "its" if one else "the"
     if len(limits) > 1:
         return f"more of {own} tested rows than allowed"
-    return f"more than {told(limits.pop())} of {own} tested rows"
+    return f"more than {percent(limits.pop())} of {own} tested rows"
 
 
 def _worst(records: Sequence[RuleRecord]) -> str:
     worst = max(records, key=lambda each: (each.judgement.failures.rate or 0.0, each.id))
     failures = worst.judgement.failures
-    share = f"{failures.count:,} of {failures.total:,}, {told(failures.rate)}"
+    share = f"{failures.count:,} of {failures.total:,}, {percent(failures.rate)}"
     return f"{', most of all' if len(records) > 1 else ':'} {worst.name}, {share}"
 
 

@@ -2,7 +2,7 @@
 
 In: effects, a judgement for each rule, what the rules do together, gates. Out: a `Verdict`. Always
 holds: a gate of which nothing could be judged is never passed, whatever became of the other gates;
-something failed only if a reason says what. Costs nothing to speak of.
+something failed only if a reason says what.
 """
 
 from __future__ import annotations

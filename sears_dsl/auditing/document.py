@@ -1,10 +1,9 @@
 """An audit as one JSON document: everything that the reports show, and what a comparison needs.
 
 In: the JSON file of an audit. Out: `AuditDocument`, checked field by field. Always holds: the
-reports are made of it alone, so that all of them say the same; whatever decided the result is in
-it and nothing else is, no date and no path of ours, so that the same audit writes the same bytes;
-what was not given is null, never 0. Rows are counted from 1, as in the file. Costs nothing to
-speak of.
+reports are made of it alone, so that all of them say the same; whatever decided the result is in it
+and nothing else is, no date and no path of ours, so that the same audit writes the same bytes; what
+was not given is null, never 0. Rows are counted from 1, as in the file.
 
 For each rule the rows that it changes and what became of them stand in two strings, so that a
 comparison of two audits can be paired: ``rows`` has their numbers, ``outcomes`` a letter each:

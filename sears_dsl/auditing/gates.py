@@ -3,7 +3,7 @@
 In: limits, for all rules or for some. Out: `Gates`, which knows the limit of each rule. Always
 holds: the most particular limit counts (the rule's own, then its tags, then its severity, then that
 for all); a limit that no rule and no template takes is an error, since a gate that gates nothing
-looks like one that holds. Costs nothing.
+looks like one that holds.
 """
 
 from __future__ import annotations

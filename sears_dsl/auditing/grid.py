@@ -2,10 +2,9 @@
 
 In: audits by name. Out: `GridDocument`. Always holds: every cell is the failure rate on the rows
 that its own audit tested; how sure a model is stands there where it says so, and is never 0 where
-it does not; a model is compared with the first on the rows that both tested, as two audits are;
-all these tests, of all models, rules and accuracies, are one family after Holm, so that anything in
-a grid is called worse or better by mistake in at most one of twenty grids. Costs a comparison a
-model.
+it does not; a model is compared with the first on the rows that both tested, as two audits are; all
+these tests, of all models, rules and accuracies, are one family after Holm, so that anything in a
+grid is called worse or better by mistake in at most one of twenty grids.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from sears_dsl.auditing.comparison import (
     compared_draws,
 )
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
-from sears_dsl.auditing.shares import Share, told
+from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import holm_values, q_values
@@ -308,7 +307,7 @@ def _summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator
         if contrast is not None:
             paired = contrast.paired
             sentence += (
-                f"; accuracy {told(paired.first_rate)} → {told(paired.second_rate)}, "
+                f"; accuracy {percent(paired.first_rate)} → {percent(paired.second_rate)}, "
                 f"p = {paired.adjusted_p_value:.2g} (Holm)"
             )
         yield sentence

@@ -1,7 +1,7 @@
 """Numbers of rows as one string of a document: short to write, and to read again row by row.
 
 In: a number for each row, or None. Out: a string. Always holds: what is not known is written as a
-dash and read as None, never 0; where nothing is known the string is empty. Costs nothing.
+dash and read as None, never 0; where nothing is known the string is empty.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 In: effects, and what is tolerated. Out: `Robustness`. Always holds: a rewrite counts as right when
 the answer is what its rule expects, whatever the model said before, so that rules which change the
 label take part like those that keep it; rows on which the model is wrong take part too; with few
-rows nothing is judged. Costs a bootstrap a record.
+rows nothing is judged.
 """
 
 from __future__ import annotations
@@ -491,25 +491,25 @@ def _at_least(
     if gate.demand == "local":
         told = (
             f"{local.count:,} of {_counted(record)} are robust each by itself at τ = "
-            f"{100 * record.tolerance:g}%, {percent(local.rate)} (95% {percent(local.low)} to "
-            f"{percent(local.high)})"
+            f"{100 * record.tolerance:g}%, {tenths(local.rate)} (95% {tenths(local.low)} to "
+            f"{tenths(local.high)})"
         )
         value = {"rate": local.rate, "evidence": local.high, "proof": local.low}[judge_by]
     elif gate.demand == "mean":
         of = "template" if record.of_templates else "rule"
-        value, told = record.mean, f"accuracy is {percent(record.mean)} in the mean over {of}s"
+        value, told = record.mean, f"accuracy is {tenths(record.mean)} in the mean over {of}s"
     elif gate.demand == "above-constant" and record.constant and record.after is not None:
         constant = record.constant
         value = record.after - constant.rate
         told = (
-            f"accuracy is {percent(record.after)}, {100 * value:+.1f} points from the "
-            f"{percent(constant.rate)} of always answering {constant.answer!r}"
+            f"accuracy is {tenths(record.after)}, {100 * value:+.1f} points from the "
+            f"{tenths(constant.rate)} of always answering {constant.answer!r}"
         )
     elif gate.demand == "above-constant":
         return "not judged", "no constant answer is known: answers are free"
     else:
         value = record.after_corrected
-        told = f"accuracy is {percent(value)} where a guess is worth 0"
+        told = f"accuracy is {tenths(value)} where a guess is worth 0"
     if value is None:
         return "not judged", "what a guess is worth is not known: answers are free, or of one label"
     wanted = f"{told}; at least {100 * gate.rate:g}% is wanted"
@@ -534,11 +534,11 @@ def in_words(record: RobustnessRecord) -> str:
     by = f"{points(record.gap)} points (95% {points(record.low)} to {points(record.high)})"
     if record.of_templates:
         return (
-            f"accuracy is {percent(record.after)} on {_counted(record)}, {by} from "
-            f"{percent(record.before)}"
+            f"accuracy is {tenths(record.after)} on {_counted(record)}, {by} from "
+            f"{tenths(record.before)}"
         )
     return (
-        f"accuracy goes from {percent(record.before)} to {percent(record.after)} on "
+        f"accuracy goes from {tenths(record.before)} to {tenths(record.after)} on "
         f"{_counted(record)}, by {by}"
     )
 
@@ -548,11 +548,11 @@ def _counted(record: RobustnessRecord) -> str:
     return f"1 {noun}" if record.rows == 1 else f"{record.rows:,} {noun}s"
 
 
-def percent(rate: float | None) -> str:
+def tenths(rate: float | None) -> str:
     """A rate with a tenth of a per cent; a dash where there is none.
 
     Example:
-        >>> percent(0.59615), percent(None)
+        >>> tenths(0.59615), tenths(None)
         ('59.6%', '–')
     """
     return "–" if rate is None else f"{100 * rate:.1f}%"

@@ -1,7 +1,7 @@
 """A share with what it is worth: so many of so many, and the interval that this leaves.
 
 In: counts. Out: `Share`. Always holds: of nothing there is no rate (None, never 0), and the
-interval of nothing is all that is possible. Costs nothing.
+interval of nothing is all that is possible.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def share_of(count: int, total: int) -> Share:
     return Share(count, total, count / total if total else None, float(low), float(high))
 
 
-def told(rate: float | None) -> str:
+def percent(rate: float | None) -> str:
     """A rate for people: whole per cents, tenths near the ends; a dash where there is none.
 
     Example:
-        >>> told(0.237), told(0.004), told(0.0004), told(0.0), told(None)
-        ('24%', '0.4%', '0.04%', '0%', '–')
+        >>> [percent(each) for each in (0.237, 0.004, 0.0004, 0.0, None)]
+        ['24%', '0.4%', '0.04%', '0%', '–']
     """
     if rate is None:
         return "–"

@@ -3,8 +3,7 @@
 In: sentences with their labels, which of them the model has right, and the rows of data beside
 them, if there are any. Out: `RobustnessRecord`s like those of rules, and a `FillerGrid`. Always
 holds: p is the accuracy on the rows of data, and that of a perfect model where there are none; p′
-is the accuracy on the sentences; nothing that a set writes is left out of the grid. Costs a pass
-over the sentences.
+is the accuracy on the sentences; nothing that a set writes is left out of the grid.
 
 After E. La Malfa and M. Kwiatkowska, "The King is Naked" (AAAI 2022): p is the accuracy on a test
 set, p′ that on sentences with a phenomenon, which templates write.

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from sears_dsl.auditing.gates import Gates, JudgeBy
-from sears_dsl.auditing.shares import Share, share_of, told
+from sears_dsl.auditing.shares import Share, percent, share_of
 from sears_dsl.effects.rule_effects import RuleEffect
 from sears_dsl.language.rule import Template
 from sears_dsl.statistics import binomial_tail, q_values
@@ -136,7 +136,7 @@ def judge_share(
             else ("it changes no row")
         )
         return "not judged", f"nothing to test on: {why}"
-    counted = f"{share.count:,} of {share.total:,} fail ({told(share.rate)})"
+    counted = f"{share.count:,} of {share.total:,} fail ({percent(share.rate)})"
     if share.total < support:
         rows = "row" if share.total == 1 else "rows"
         return (
@@ -147,12 +147,15 @@ def judge_share(
     if limit is None:
         return "measured", "no limit is set"
     if certain:
-        return "failed", f"{counted}, clearly above {told(limit)}"
+        return "failed", f"{counted}, clearly above {percent(limit)}"
     if judge_by == "proof":
         if share.high > limit:
-            return "failed", f"{counted}; it may be {told(share.high)}, above {told(limit)}"
-        return "passed", f"{counted}, surely at most {told(limit)}"
+            return (
+                "failed",
+                f"{counted}; it may be {percent(share.high)}, above {percent(limit)}",
+            )
+        return "passed", f"{counted}, surely at most {percent(limit)}"
     if share.rate <= limit:
-        return "passed", f"{counted}, at most {told(limit)}"
-    doubt = f"{counted}, above {told(limit)}, though it may be chance"
+        return "passed", f"{counted}, at most {percent(limit)}"
+    doubt = f"{counted}, above {percent(limit)}, though it may be chance"
     return ("failed" if judge_by == "rate" else "passed"), doubt

@@ -1,7 +1,7 @@
 """Rules applied to a dataset in memory: the other half of ``sears.apply``.
 
 In: a dataset (or a path) and a matcher. Out: a dataset of the same kind. Always holds: the same
-records and rewrites as `apply_file` gives for the same rows. Costs the records, in memory.
+records and rewrites as `apply_file` gives for the same rows.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 In: a `Batch` and a `Plan`. Out: the texts of its columns, and what is protected in them;
 `mode_each` and `mode_chain` do the work, as pure functions. Always holds: their result depends on
 the batch alone, not on batches before it or on workers; a null is passed through; a protected span
-is never changed. Costs a look at every value of the columns in question.
+is never changed.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: a share, a seed, a text. Out: yes or no. Always holds: the text alone decides, not its row, its
 file or the texts beside it, so equal texts decide alike and any order, part or number of processes
-gives the same; what a share takes, every greater share takes too. Costs a hash of the text.
+gives the same; what a share takes, every greater share takes too.
 """
 
 from __future__ import annotations

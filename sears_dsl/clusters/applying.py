@@ -3,7 +3,7 @@
 In: what `apply_file` is asked, with folders for files. Out: a folder and a report. Always holds:
 each file is what `apply_file` makes of its part, byte for byte; a worker compiles the rules once;
 batches that a killed worker had finished are not done again, where parts lie on a disk that all
-reach. Costs what `apply_file` costs, and a start of each worker.
+reach.
 """
 
 from __future__ import annotations

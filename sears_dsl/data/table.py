@@ -1,7 +1,7 @@
 r"""A dataset with all of its columns in memory: what augmentation adds rows to.
 
-In: a file or rows in memory. Out: a `Table`. Always holds: all columns are equally long; a key
-that a JSON row lacks is null there; values keep their types. Costs the memory of the rows.
+In: a file or rows in memory. Out: a `Table`. Always holds: all columns are equally long; a key that
+a JSON row lacks is null there; values keep their types.
 """
 
 from __future__ import annotations

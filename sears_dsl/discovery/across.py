@@ -3,7 +3,7 @@
 In: what rules cover, and which of the models each of these flips makes fail. Out: `Coverage` again,
 not of rows but of rows and models. Always holds: what is maximized stays a sum over such places of
 the best that a selected rule has there, so that all that is said of `select` holds; a place counts
-S of its flip, times what its rule is worth. Costs a pass over the flips.
+S of its flip, times what its rule is worth.
 
 With M models, of which a rule r flips f(r, m) rows in model m:
 

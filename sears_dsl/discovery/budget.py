@@ -2,7 +2,7 @@
 
 In: seconds, a clock. Out: `Budget`. Always holds: a stage that begins may take its share of the
 time that is then left, so that what one stage saves is there for those after it, and none is left
-without; without a limit a stage may go on for ever. Costs a look at the clock a question.
+without; without a limit a stage may go on for ever.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A row is a rule, from the moment in which it is proposed. Proposing gives rules,
 and how many rows they are in; judging on text gives verdicts, and narrowed forms in the place of
 rules; applying gives what they make of rows; asking gives what the model says of that, and which
 pass. Always holds: each column speaks of the same rules in the same order; a stage that leaves
-rules out takes them out of all columns. Costs what the stages cost.
+rules out takes them out of all columns.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NOT_ASKED = Answers(_NO_FLAGS, _NO_FLAGS, _NO_FLAGS, cut=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateRule:
     """A row of the table: what is known of a rule before it is applied.
 
     Attributes:
@@ -67,7 +67,7 @@ class Candidates:
         passed: int64: those that flip and keep the meaning, by position, once that is known.
     """
 
-    rows: tuple[Candidate, ...]
+    rows: tuple[CandidateRule, ...]
     applications: Applications = _NOWHERE
     answers: Answers = _NOT_ASKED
     passed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -75,7 +75,7 @@ class Candidates:
     @classmethod
     def of(cls, rules: Sequence[Rule]) -> Candidates:
         """Rules of which nothing is known."""
-        return cls(tuple(map(Candidate, rules)))
+        return cls(tuple(map(CandidateRule, rules)))
 
     def __len__(self) -> int:
         return len(self.rows)

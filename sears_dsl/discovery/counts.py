@@ -1,7 +1,7 @@
 """What a run counts and shows: plain records that the result and its manifest share.
 
 In: numbers and sentences. Out: `Flip`, `TextVerdict`, `HeldOut`, `Closest`, `Funnel`. Always holds:
-values alone, so that a manifest is read without loading the engine. Costs nothing.
+values alone, so that a manifest is read without loading the engine.
 """
 
 from __future__ import annotations

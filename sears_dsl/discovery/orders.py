@@ -5,7 +5,7 @@ asked about, which of them pass, and what was counted. Meaning first: a rule has
 on much text before the model is asked about it, so a few questions a row do; known rules are tried
 before all others. The paper's order: all paraphrases and all candidates are asked about, and those
 that flip are filtered by S on the rows. Always holds: where meaning comes first the limit of
-questions leaves something for the held-out rows. Costs the scores, and the questions.
+questions leaves something for the held-out rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.adversaries import Adversaries, one_of_each_row
-from sears_dsl.discovery.candidates import Candidate, Candidates
+from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import Closest
 from sears_dsl.discovery.filtering.corpus import Corpus
 from sears_dsl.discovery.filtering.meaning import RuleJudgements, judge_rules
@@ -185,7 +185,7 @@ def _known_rules(search: Search) -> Candidates:
         return Candidates(())
     return Candidates(
         tuple(
-            Candidate(known.rules[each], source=known.sources[each], scope=known.scopes[each],
+            CandidateRule(known.rules[each], source=known.sources[each], scope=known.scopes[each],
                       name=known.ids[each])
             for each in np.flatnonzero(known.writable).tolist()
         )

@@ -3,7 +3,7 @@
 In: the rows, the model, a source of paraphrases, a scorer, a tagger, settings; text, known rules.
 Out: right rows, paraphrases, adversaries, each stage in its time and within the limit of questions.
 Always holds: what is scored or paraphrased is in the journal; the model is asked through one
-counter. Costs what the stages cost.
+counter.
 """
 
 from __future__ import annotations

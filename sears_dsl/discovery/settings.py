@@ -1,6 +1,6 @@
 """What a person may choose about discovery; the defaults are the paper's where it names one.
 
-In: numbers. Out: `Settings`. Always holds: they mean something. Costs nothing.
+In: numbers. Out: `Settings`. Always holds: they mean something.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The model as it is asked: one count of questions, one memory, one way to tell how far it is.
 
 In: rows. Out: labels, or answers that say how sure the model is. Always holds: a distinct row is a
-question once, whether its answer is remembered from elsewhere or not; there are never more than
-the limit; what was answered before a failure is kept. Discovery, audits and vetting ask through
-this alone. Costs a prediction a question.
+question once, whether its answer is remembered from elsewhere or not; there are never more than the
+limit; what was answered before a failure is kept. Discovery, audits and vetting ask through this
+alone.
 """
 
 from __future__ import annotations

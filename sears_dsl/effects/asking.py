@@ -4,8 +4,7 @@ In: applications of rules, the right rows, a way to ask that may be limited. Out
 holds: each distinct rewrite is asked about once; a rule is asked about in an order of the rows that
 has nothing to do with what they say, and only the rows before the first one that was not asked
 about count, so that its rate is that of a sample drawn by lot. A rule is left as soon as it cannot
-flip ``minimum_flips`` rows any more, or surely flips more rarely than a paraphrase does. Costs the
-questions.
+flip ``minimum_flips`` rows any more, or surely flips more rarely than a paraphrase does.
 """
 
 from __future__ import annotations

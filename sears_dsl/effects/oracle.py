@@ -5,7 +5,7 @@
 In: rewrites and the rows that they were made of, or sentences of templates. Out: those that are
 kept, and how many of each rule are rejected. Always holds: an oracle sees every rewrite before the
 model sees any; one that answers something else than yes or no for each is an error, and so is one
-that keeps none. Costs what the oracle costs.
+that keeps none.
 
 After E. La Malfa and M. Kwiatkowska, "The King is Naked" (AAAI 2022), definitions 3 and 4: an
 oracle solves the task and rejects what is no instance of it; a rule generates only what it keeps.

@@ -1,9 +1,9 @@
 """Which rows a model has right, and whether its answer to a rewritten one is a flip.
 
-In: labelled rows and a model. Out: `RightRows`. Always holds: a row is right when its answer is
-one of its labels, under the comparison of its field (labels exactly, answers normalized as SQuAD
-does); where the data has no labels, what the model says of the untouched row counts as right. A
-flip is a right row that is not right after the rewrite. Costs one prediction a row.
+In: labelled rows and a model. Out: `RightRows`. Always holds: a row is right when its answer is one
+of its labels, under the comparison of its field (labels exactly, answers normalized as SQuAD does);
+where the data has no labels, what the model says of the untouched row counts as right. A flip is a
+right row that is not right after the rewrite.
 """
 
 from __future__ import annotations

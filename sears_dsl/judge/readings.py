@@ -2,7 +2,7 @@
 
 In: the changes of rewrites. Out: for each rewrite how much more, or less, readers accept its
 changes than the evidence about the place says. Always holds: a change that nobody read has 0, with
-the spread of all changes; the more readings, the smaller the spread. Costs a look-up a change.
+the spread of all changes; the more readings, the smaller the spread.
 
 Why. What a judge has wrong about *just → merely* it has wrong in every text: of sixty such rewrites
 it accepted 58, readers 3 of 20. So the log-odds of a rewrite are taken as

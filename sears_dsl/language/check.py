@@ -1,10 +1,9 @@
 """Rules → what is wrong with what they mean.
 
-In: a rule (parsed or built) and its `RuleScope`. Out: `Diagnostic`s, all of them at once, with
-the places of the tree; whoever knows the file adds path and source line. Always holds: a rule
-without findings can be compiled, but for what only the tokenizer or the inflection tables know.
-Codes E2 are about names, E3 about meaning; grammar/README.md explains each. Costs a walk over
-the tree.
+In: a rule (parsed or built) and its `RuleScope`. Out: `Diagnostic`s, all of them at once, with the
+places of the tree; whoever knows the file adds path and source line. Always holds: a rule without
+findings can be compiled, but for what only the tokenizer or the inflection tables know. Codes E2
+are about names, E3 about meaning; grammar/README.md explains each.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: a rule and its `RuleScope`. Out: diagnostics, by their codes: E325 (`<unit>` beside something),
 E327 (a function that needs one token, or a whole unit), W619 (a share of one instance). What needs
-the table of look-alikes is told when a rule is compiled. Costs a walk over the tree.
+the table of look-alikes is told when a rule is compiled.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 In: a template and the ruleset around it. Out: `Diagnostic`s with the places of the tree; whoever
 knows the file adds path and line. Always holds: a template without errors has a label, finds its
-sets, and writes at most a million sentences, those of a file at most five million together. Costs a
-walk over slots and their sets.
+sets, and writes at most a million sentences, those of a file at most five million together.
 """
 
 from __future__ import annotations

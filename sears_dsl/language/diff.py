@@ -2,7 +2,7 @@
 
 In: two rulesets. Out: a `RulesetDiff`. Always holds: every rule and template of either version is
 in exactly one of added, removed, changed, renamed or unchanged; it is found again by its id, else
-by its canonical text. Costs linear time in the number of rules.
+by its canonical text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What can be counted about a rule without any text: lengths, variants, tags, sameness.
 
 In: elements or a rule. Out: numbers. Always holds: counts are exact for tokens as written (a word
-that the tokenizer splits counts as one here). Costs a walk over the tree.
+that the tokenizer splits counts as one here).
 """
 
 from __future__ import annotations

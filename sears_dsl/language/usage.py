@@ -1,7 +1,7 @@
 """What a ruleset uses of its sets, what it writes of them and cannot, and which tests it lacks.
 
 In: the rules, sets and imports of a file without errors. Out: warnings, and E330 for members that
-are to be written and have no text. Costs a walk over the trees.
+are to be written and have no text.
 """
 
 from __future__ import annotations

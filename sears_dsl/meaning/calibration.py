@@ -1,9 +1,8 @@
 """How well a score agrees with people, and the threshold τ that their judgements ask for.
 
 In: scores of pairs, and for each pair whether people call it equivalent. Out: τ, the receiver
-operating characteristic (ROC) with its area, precision and recall at τ, with intervals. What
-always holds: results do not depend on the order of the pairs; nothing is drawn at random. Cost:
-one sort.
+operating characteristic (ROC) with its area, precision and recall at τ, with intervals. What always
+holds: results do not depend on the order of the pairs; nothing is drawn at random.
 
 τ is chosen as in "Semantically Equivalent Adversarial Rules for Debugging NLP Models" (ACL 2018,
 section 2): the value that minimizes the entropy of the two sides into which it splits the

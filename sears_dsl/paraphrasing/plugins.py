@@ -37,7 +37,7 @@ from sears_dsl.models.objects import is_object_name, listed, load_object, object
 from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
 from sears_dsl.paraphrasing.remembered import (
     BoundedSource,
-    Found,
+    FoundParaphrase,
     ParaphraseSource,
     StreamingSource,
 )
@@ -49,7 +49,7 @@ PARAPHRASERS, SCORERS = "sears.paraphrasers", "sears.scorers"
 
 AnyParaphraser: TypeAlias = (
     ParaphraseSource
-    | Callable[[Sequence[str]], Iterable[Iterable[Found | str]]]
+    | Callable[[Sequence[str]], Iterable[Iterable[FoundParaphrase | str]]]
     | Mapping[str, Sequence[str]]
     | str
     | Path
@@ -193,7 +193,7 @@ class OwnParaphraser:
 
     def __init__(
         self,
-        function: Callable[[Sequence[str]], Iterable[Iterable[Found | str]]],
+        function: Callable[[Sequence[str]], Iterable[Iterable[FoundParaphrase | str]]],
         *,
         name: str,
         identity: str | None = None,

@@ -36,7 +36,7 @@ _PAIRS = 1024
 _SENTENCES = 64
 
 
-class Found(Protocol):
+class FoundParaphrase(Protocol):
     """A paraphrase as a source of paraphrases gives it."""
 
     @property
@@ -47,7 +47,7 @@ class Found(Protocol):
 class ParaphraseSource(Protocol):
     """Something that rewords sentences."""
 
-    def paraphrase(self, sentences: Sequence[str]) -> Sequence[Sequence[Found | str]]:
+    def paraphrase(self, sentences: Sequence[str]) -> Sequence[Sequence[FoundParaphrase | str]]:
         """The paraphrases of each sentence, best first: texts, or objects with a ``text``."""
 
 
@@ -57,7 +57,7 @@ class ConstrainedSource(Protocol):
 
     def paraphrase_without(
         self, sentences: Sequence[tuple[str, tuple[str, ...]]]
-    ) -> Sequence[Sequence[Found | str]]:
+    ) -> Sequence[Sequence[FoundParaphrase | str]]:
         """The paraphrases of each sentence, best first, that lack the words beside it."""
 
 
@@ -75,7 +75,7 @@ class StreamingSource(ParaphraseSource, Protocol):
 
     def paraphrase_each(
         self, groups: Iterable[Sequence[str]]
-    ) -> Iterator[Sequence[Sequence[Found]]]:
+    ) -> Iterator[Sequence[Sequence[FoundParaphrase]]]:
         """The paraphrases of each group, in order; a group is drawn when there is room for it."""
 
 
@@ -215,7 +215,7 @@ def remembered_paraphrases(
 
     if on_portion is not None:
         on_portion(len(known), len(distinct))
-    answered: Iterator[Sequence[Sequence[Found | str]]]
+    answered: Iterator[Sequence[Sequence[FoundParaphrase | str]]]
     if isinstance(source, StreamingSource):
         answered = iter(source.paraphrase_each(wanted()))
     else:
@@ -287,7 +287,7 @@ def _has_word(text: str, words: Sequence[str]) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
 
 
-def _text_of(found: Found | str) -> str:
+def _text_of(found: FoundParaphrase | str) -> str:
     text = found if isinstance(found, str) else getattr(found, "text", None)
     if not isinstance(text, str):
         raise UsageError(

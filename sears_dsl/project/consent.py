@@ -2,7 +2,7 @@
 
 In: a project and one of its models. Out: whether the user agreed to it. Always holds: consent is
 for one file in one place, one model as it is written, and the request map that it names, byte for
-byte; it lies among the user's own files, where no project comes to. Costs a look at one file.
+byte; it lies among the user's own files, where no project comes to.
 """
 
 from __future__ import annotations

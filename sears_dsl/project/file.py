@@ -2,8 +2,7 @@
 
 In: a folder. Out: `Project`, checked field by field, or None where there is no file. Always holds:
 reading it runs nothing, imports nothing and opens no path that it names; paths in it are relative
-to its folder; every mistake in it is told at once. Costs reading one small file, and pydantic where
-there is one.
+to its folder; every mistake in it is told at once.
 """
 
 from __future__ import annotations

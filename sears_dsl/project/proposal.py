@@ -1,7 +1,7 @@
 """A first project file, proposed from what lies in a folder and in a file of rows.
 
 In: columns of rows; what a person chose. Out: which columns hold text and labels, most likely; the
-text of a ``sears.toml``. Costs a look at each value.
+text of a ``sears.toml``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ the same rows with all rules applied in order. Always holds: rules keep the labe
 the texts of a share, each of which decides for itself, and full those of all; both has the rows as
 they are and all rows rewritten, so it trains on twice the rows and is not to be compared directly;
 vote trains nothing more: the models of none, half and full of the same seed vote. What was answered
-is kept in the journal. Costs a training for each amount and seed.
+is kept in the journal.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 3.2.

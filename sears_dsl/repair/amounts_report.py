@@ -2,7 +2,7 @@
 
 In: `Amounts`, and who took part. Out: JSON with a format and a version, and Markdown with a row an
 amount. Always holds: every number of the Markdown is in the JSON; no date and no path of a work
-folder is in either, so that the same run writes the same bytes. Costs nothing to speak of.
+folder is in either, so that the same run writes the same bytes.
 """
 
 from __future__ import annotations

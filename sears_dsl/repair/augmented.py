@@ -2,10 +2,9 @@
 
 In: a `Table`, an `Expansion` of it, an `Amount` and a seed. Out: `Augmented`. Always holds: the
 rows that were there come first, untouched and in order; a new row differs from its source in the
-text, in what points into it, in the label where the rule says so, and in the id where there is
-one; ids stay distinct; a
-label keeps the type of its column. With provenance every row says which row and which rule of
-which ruleset it comes from. Costs a copy of the table's columns.
+text, in what points into it, in the label where the rule says so, and in the id where there is one;
+ids stay distinct; a label keeps the type of its column. With provenance every row says which row
+and which rule of which ruleset it comes from.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 In: for each rewrite the rules that write it, an `Amount`, a seed. Out: pairs of a rewrite and the
 rule that it counts for. Always holds: a rewrite is chosen at most once; balanced, a rule gets at
 most one more than another that has some left; the same seed chooses the same; where less is there
-than is wanted, all of it is chosen. Costs a shuffle.
+than is wanted, all of it is chosen.
 """
 
 from __future__ import annotations

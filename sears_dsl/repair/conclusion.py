@@ -2,8 +2,7 @@
 
 In: a `Repair`, perhaps a `RepairGate`. Out: text, a `RepairVerdict`. Always holds: a demand of
 which the rows cannot tell whether it is met is neither passed nor failed, so that few rows never
-pass for want of evidence against them; the sentence claims what the 95% intervals allow. Costs
-nothing.
+pass for want of evidence against them; the sentence claims what the 95% intervals allow.
 
 That validation gets no worse is a test of non-inferiority: the upper end of the interval of its
 change lies at or below a margin. A change that is not significant would prove nothing, since it

@@ -1,11 +1,11 @@
 """What accepted rules make of rows: every distinct rewrite, with the label that it should have.
 
 In: compiled rules, texts and their labels. Out: an `Expansion`. Always holds: each rule is applied
-by itself to the untouched row; an equal text of an equal row is there once, with all the rules
-that write it; its label is the row's own (`expect: same`), the one that the rule names (`expect:
+by itself to the untouched row; an equal text of an equal row is there once, with all the rules that
+write it; its label is the row's own (`expect: same`), the one that the rule names (`expect:
 label`), or, where there are two labels, the other one (`expect: flip`). Rewrites whose label cannot
 be known are left out and counted with the reason, and so are those that touch a span or that an
-oracle rejects. Costs one run of the engine.
+oracle rejects.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ In: rule files, held-out rows. Out: what a reader has to know, or an error. Alwa
 `sears discover` found are known by the manifest beside their file, which `sears vetted` copies as
 it is; rows are known by their content, with their labels or without, all of them together: a part
 of the rows of a run is not recognized. What a rule file holds now takes no part, since a rule that
-was edited or left out does not make the others come from elsewhere. Costs reading the manifests.
+was edited or left out does not make the others come from elsewhere.
 """
 
 from __future__ import annotations

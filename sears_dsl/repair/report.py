@@ -3,7 +3,6 @@
 In: a `Repair`, or an `Augmented`, and who took part. Out: JSON with a format and a version, and
 Markdown whose table is the paper's Table 6. Always holds: every number of the Markdown is in the
 JSON; no date and no path of a work folder is in either, so that the same run writes the same bytes.
-Costs nothing to speak of.
 """
 
 from __future__ import annotations

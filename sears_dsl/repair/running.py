@@ -4,7 +4,7 @@
     rows, held-out rows ──▶ trainings with and without rewrites ──▶ `Repair`, `RepairParticipants`
 
 In: a `Table`, rulesets, a tagger, choices. Out: as above. Always holds: the same input under the
-same choices gives the same bytes. Costs what the trainings cost.
+same choices gives the same bytes.
 """
 
 from __future__ import annotations

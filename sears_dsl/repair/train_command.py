@@ -3,8 +3,7 @@
 In: the template of a command line with {train}, {model} and {seed}, and of a model's SPEC with
 {model}. Out: a `Trainer`. Always holds: no shell is involved, the template is cut into arguments
 before anything is filled in; a training that left a model which can be loaded is not repeated for
-the same rows, command and seed in the same folder; the folder keeps what the program printed. Costs
-what the program costs.
+the same rows, command and seed in the same folder; the folder keeps what the program printed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What holds a file, a database or processes, and lets go of it at the end of a ``with`` block.
 
 In: a class with a ``close``. Out: the same as a context manager. Always holds: leaving the block
-closes, whether or not something was raised, and swallows nothing. Costs nothing.
+closes, whether or not something was raised, and swallows nothing.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ In: a path, or text. Out: bytes, or what JSON says; a folder. Always holds: only
 read (a pipe would wait for ever, a device would never end), and no more of it than the bound; JSON
 that is nested too deeply is as wrong as JSON that does not close; nothing that stands in a document
 is imported, called or opened; a folder of our own leads nowhere else. Whoever asks tells what to do
-about it. Costs reading the file once.
+about it.
 """
 
 from __future__ import annotations

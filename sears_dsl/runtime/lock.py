@@ -2,8 +2,8 @@
 
 In: a file that is open. Out: whether it is ours now. Always holds: the system lets go of a lock
 when its holder closes the file or ends in any way, so that no lock outlives a killed process.
-Costs a system call. Windows and some network file systems have no such locks: there every caller
-is told that the file is its own.
+Windows and some network file systems have no such locks: there every caller is told that the file
+is its own.
 """
 
 from __future__ import annotations

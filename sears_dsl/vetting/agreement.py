@@ -2,7 +2,7 @@
 
 In: the categories that reviewers gave to the same items. Out: `Kappa`. Always holds: κ is 1 where
 all agree on items of more than one category, and is None where chance alone would give full
-agreement (there is one category) or there are no items; it is never made up. Costs a table.
+agreement (there is one category) or there are no items; it is never made up.
 
 Sources: Cohen, "A Coefficient of Agreement for Nominal Scales", 1960; Fleiss, "Measuring Nominal
 Scale Agreement Among Many Raters", 1971; the interval of Cohen's κ: Fleiss, Cohen, Everitt, "Large

@@ -1,7 +1,7 @@
 """The entries of a journal → what a reviewer holds now.
 
 In: entries in order. Out: `ReviewState`. Always holds: the same entries give the same state; an
-entry that was undone counts for nothing, as if it had never been made. Costs one pass.
+entry that was undone counts for nothing, as if it had never been made.
 
 Kinds of entries, by task:
 

@@ -4,7 +4,7 @@ In: journals about one ruleset. Out: a `ReviewOutcome` for each of its rules and
 `Agreement`. Always holds: each of them has exactly one outcome; without a majority of those who
 judged it a rule is disputed, and so is one that most keep but in different wordings, none of which
 has more voices than the others; what is disputed is not accepted; the order of the journals makes
-no difference. Costs a pass over the journals.
+no difference.
 """
 
 from __future__ import annotations

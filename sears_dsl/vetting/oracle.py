@@ -4,7 +4,7 @@ In: a journal, and the rules and templates that are audited. Out: `JournalOracle
 pair that was marked as differing is rejected whichever rule writes it, a sentence that was rejected
 whichever template writes it with that label, and so is all that a rejected rule or template writes;
 what nobody judged is kept; verdicts on rules and templates count only where the journal is about
-this version of them, since an id may by now mean another one. Costs a look-up a rewrite.
+this version of them, since an id may by now mean another one.
 """
 
 from __future__ import annotations

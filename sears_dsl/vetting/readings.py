@@ -2,7 +2,7 @@
 
 In: journals of ``sears vet``, of any rulesets. Out: `Reading`s. Always holds: the last word of a
 reviewer on a rewrite counts; a word on a rewrite itself goes before what follows from a verdict on
-its rule; reviewers who contradict each other both count, and that is told. Costs a pass.
+its rule; reviewers who contradict each other both count, and that is told.
 
 A verdict on a rule speaks of the rewrites that were shown with it: accepted ones are good, those of
 a rule that changes the meaning, is not grammatical or is nothing that people say are not. A
@@ -36,12 +36,12 @@ def read_readings(paths: Sequence[str | Path]) -> tuple[Reading, ...]:
     return tuple(found)
 
 
-def told(readings: Sequence[Reading]) -> str:
+def readings_in_words(readings: Sequence[Reading]) -> str:
     """A sentence about readings, and about those that contradict each other.
 
     Example:
         >>> ana = Reading("A film.", "A movie.", True)
-        >>> told([ana, ana._replace(accepted=False)])
+        >>> readings_in_words([ana, ana._replace(accepted=False)])
         '2 readings of your own count; about 1 rewrite they contradict each other, and both count'
     """
     verdicts: dict[tuple[str, str], set[bool]] = {}

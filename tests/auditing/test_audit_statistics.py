@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.auditing.shares import share_of, told
+from sears_dsl.auditing.shares import percent, share_of
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import (
     binomial_tail,
@@ -109,4 +109,4 @@ def test_false_discoveries_are_under_control() -> None:
      (0.999, "99.9%"), (1.0, "100%")],
 )  # fmt: skip
 def test_rates_are_told_with_the_digits_that_count(rate: float | None, words: str) -> None:
-    assert told(rate) == words
+    assert percent(rate) == words

@@ -19,7 +19,7 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
 from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
-from sears_dsl.vetting.readings import read_readings, told
+from sears_dsl.vetting.readings import read_readings, readings_in_words
 
 MOVIE, GOOD_MOVIE, GOOD, SHOUT, BOOK = range(5)
 
@@ -298,7 +298,9 @@ def test_journals_are_readings_for_the_next_search(
         Reading("A good tale.", "A fine tale.", True),
         Reading("A good tale.", "A fine tale.", False),
     )
-    assert told(readings).startswith("3 readings of your own count; about 1 rewrite they contra")
+    assert readings_in_words(readings).startswith(
+        "3 readings of your own count; about 1 rewrite they contra"
+    )
     assert PartsChoice(readings=readings).own().scorer is None
     with pytest.raises(UsageError, match="judge alone"):
         PartsChoice(readings=readings, scorer="meaning").own()

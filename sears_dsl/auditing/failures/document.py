@@ -2,7 +2,7 @@
 
 In: what was learned from audits. Out: `ErrorsDocument`, checked field by field. Always holds: the
 page and the Markdown are made of it alone; no date and no path is in it, so that the same audits
-and the same seed write the same bytes. Costs nothing to speak of.
+and the same seed write the same bytes.
 """
 
 from __future__ import annotations

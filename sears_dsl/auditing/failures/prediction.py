@@ -3,7 +3,7 @@
 In: audits by name, the rows that were audited or none. Out: `ErrorsDocument`. Always holds: the
 rows are those of the audits, by their hash, before anything is learned; what is computed of texts
 is taken where rows are given, readability where textstat is installed, and what is left out is
-said. Costs the learning.
+said.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: shares, limits, counts. Out: SVG as text. Always holds: a chart is drawn with classes that the
 page's style sheet colours, so that it follows light and dark; every chart has a label that says in
-words what it shows; no chart carries a number that is not also text on the page. Costs nothing.
+words what it shows; no chart carries a number that is not also text on the page.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sears_dsl.auditing.shares import Share, told
+from sears_dsl.auditing.shares import Share, percent
 
 WIDTH = 240
 _PAD = 8
@@ -73,7 +73,8 @@ def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
 def axis(scale: Scale) -> str:
     """The axis over a column of `interval_bar`s."""
     marks = "".join(
-        f'<text x="{scale.x(rate)}" y="12" text-anchor="{anchor}" class="tick">{told(rate)}</text>'
+        f'<text x="{scale.x(rate)}" y="12" text-anchor="{anchor}" class="tick">'
+        f"{percent(rate)}</text>"
         for rate, anchor in zip(scale.ticks, ("start", "middle", "end"), strict=True)
     )
     return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
@@ -104,8 +105,8 @@ def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind
             # An arrow: the interval goes on beyond the axis.
             parts.append(f'<path d="M{high - 1} {middle - 4}l5 4l-5 4z" class="beyond"/>')
         parts.append(f'<circle cx="{scale.x(share.rate)}" cy="{middle}" r="4.5" class="dot"/>')
-        words = f"{told(share.rate)}, 95% interval {told(share.low)} to {told(share.high)}"
-        words += "" if limit is None else f", limit {told(limit)}"
+        words = f"{percent(share.rate)}, 95% interval {percent(share.low)} to {percent(share.high)}"
+        words += "" if limit is None else f", limit {percent(limit)}"
     return (
         f'<svg class="bar {kind}" width="{WIDTH}" height="{_HEIGHT}" role="img" '
         f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'
@@ -231,10 +232,10 @@ def bars(entries: Sequence[tuple[str, float, Share | None]], *, label: str) -> s
                 f'class="whisker"/>'
             )
         parts.append(
-            f'<text x="{_BAR_WIDTH - 54}" y="{middle + 4}" class="value">{told(rate)}</text>'
+            f'<text x="{_BAR_WIDTH - 54}" y="{middle + 4}" class="value">{percent(rate)}</text>'
         )
     height = _BAR * len(entries)
-    words = ", ".join(f"{name} {told(rate)}" for name, rate, _ in entries)
+    words = ", ".join(f"{name} {percent(rate)}" for name, rate, _ in entries)
     return (
         f'<svg class="bars" viewBox="0 0 {_BAR_WIDTH} {height}" role="img" '
         f'aria-label="{html.escape(f"{label}: {words}")}">{"".join(parts)}</svg>'

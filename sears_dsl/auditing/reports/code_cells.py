@@ -1,7 +1,6 @@
 """Text and code in the cells of Markdown tables.
 
 In: text. Out: Markdown. Always holds: no bar and no backtick of the text ends the cell or the code.
-Costs nothing.
 """
 
 from __future__ import annotations

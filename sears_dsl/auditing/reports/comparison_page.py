@@ -1,7 +1,7 @@
 """A comparison of two audits, for a pull request and for a browser.
 
 In: `ComparisonDocument`. Out: Markdown; one self-contained HTML file. Always holds: every number is
-that of the document; text of rules stays text. Costs nothing to speak of.
+that of the document; text of rules stays text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleCompar
 from sears_dsl.auditing.reports.charts import comparison_axis, comparison_bar, difference_scale
 from sears_dsl.auditing.reports.code_cells import code_cell
 from sears_dsl.auditing.reports.sheet import chip, css_class, escaped, page_of, table
-from sears_dsl.auditing.shares import told
+from sears_dsl.auditing.shares import percent
 
 
 def comparison_markdown(comparison: ComparisonDocument) -> str:
@@ -42,7 +42,7 @@ def _line(each: RuleComparison) -> str:
     note = f" ({code_cell(each.note)})" if each.note else ""
     return (
         f"| {code_cell(each.rule)}<br>{code_cell(each.id)} | {found.rows:,} "
-        f"| {told(found.first_rate)} | {told(found.second_rate)} | {found.told} | {p} "
+        f"| {percent(found.first_rate)} | {percent(found.second_rate)} | {found.in_points} | {p} "
         f"| {each.outcome}{note} |"
     )
 
@@ -78,9 +78,9 @@ def comparison_page(comparison: ComparisonDocument) -> str:
         f'<tr><td class="rule"><span class="code">{escaped(each.rule)}</span>'
         f'<span class="id">{escaped(each.id)}{_note(each)}</span></td><td>{chip(each.outcome)}</td>'
         f"<td>{comparison_bar(each.failures, scale, kind=css_class(each.outcome))}</td>"
-        f'<td class="n">{escaped(each.failures.told)}</td>'
-        f'<td class="n">{told(each.failures.first_rate)}</td>'
-        f'<td class="n">{told(each.failures.second_rate)}</td>'
+        f'<td class="n">{escaped(each.failures.in_points)}</td>'
+        f'<td class="n">{percent(each.failures.first_rate)}</td>'
+        f'<td class="n">{percent(each.failures.second_rate)}</td>'
         f'<td class="n">{_probability(each.failures)}</td>'
         f'<td class="n">{each.failures.rows:,}</td></tr>'
         for each in comparison.rules
@@ -117,7 +117,7 @@ def _tile(name: str, paired: Paired) -> str:
     p_value = paired.adjusted_p_value if decides else paired.p_value
     p = "–" if p_value is None else f"{p_value:.2g}{' (Holm)' if decides else ''}"
     return (
-        f'<div class="card tile"><div class="value">{told(paired.first_rate)} → '
-        f'{told(paired.second_rate)}</div><div class="label">{escaped(name)}</div>'
-        f'<div class="note">{escaped(paired.told)} points, p = {p}</div></div>'
+        f'<div class="card tile"><div class="value">{percent(paired.first_rate)} → '
+        f'{percent(paired.second_rate)}</div><div class="label">{escaped(name)}</div>'
+        f'<div class="note">{escaped(paired.in_points)} points, p = {p}</div></div>'
     )

@@ -2,7 +2,7 @@
 
 In: the document of an audit. Out: a section of its page, and one of its Markdown. Always holds:
 every bar is a number in words beside it; a model that does not say how sure it is is said to be so,
-and nothing is drawn. Costs a look at each answer.
+and nothing is drawn.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 4.3 and Figure 2.
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
 from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped, table
-from sears_dsl.auditing.shares import told
+from sears_dsl.auditing.shares import percent
 
 #: Bars of a histogram, from 0 to 1.
 BINS = 10
@@ -52,7 +52,7 @@ def confidence_section(document: AuditDocument) -> Iterator[str]:
     )
     sure_from = _sure_from(document)
     heads = ("answers to", "wrong | right", ">right", ">mean", ">wrong", ">mean",
-             f">wrong and sure (≥ {told(sure_from)})", "counts")  # fmt: skip
+             f">wrong and sure (≥ {percent(sure_from)})", "counts")  # fmt: skip
     yield table(heads, [_row(each, sure_from) for each in found[:_MOST]], caption="Confidence")
     if len(found) > _MOST:
         yield f"<p>{len(found) - _MOST:,} more rules are in audit.json.</p>"
@@ -77,7 +77,7 @@ def _row(each: AnswerConfidence, sure_from: float) -> str:
         f'<span class="id">{escaped(each.id)}</span></td><td>{mirrored(wrong, right)}</td>'
         f'<td class="n">{len(each.right):,}</td><td class="n">{_mean(each.right)}</td>'
         f'<td class="n">{len(each.wrong):,}</td><td class="n">{_mean(each.wrong)}</td>'
-        f'<td class="n">{sure.count:,} ({told(sure.rate)})</td>'
+        f'<td class="n">{sure.count:,} ({percent(sure.rate)})</td>'
         f'<td><details class="small"><summary>by tenth</summary><ul class="facts-list">{counts}'
         "</ul></details></td></tr>"
     )
@@ -127,13 +127,15 @@ def confidence_markdown(document: AuditDocument) -> Iterator[str]:
         yield "Not given: the model does not say how sure it is."
         yield ""
         return
-    yield (f"| answers to | right | mean | wrong | mean | wrong and sure (≥ {told(sure_from)}) |")
+    yield (
+        f"| answers to | right | mean | wrong | mean | wrong and sure (≥ {percent(sure_from)}) |"
+    )
     yield "|---|---:|---:|---:|---:|---:|"
     for each in found[:_MOST]:
         name = f"{code_cell(each.name)}<br>{markdown_text(each.id)}" if each.id else each.name
         sure = each.sure_and_wrong(sure_from)
         yield (
             f"| {name} | {len(each.right):,} | {_mean(each.right)} | {len(each.wrong):,} "
-            f"| {_mean(each.wrong)} | {sure.count:,} ({told(sure.rate)}) |"
+            f"| {_mean(each.wrong)} | {sure.count:,} ({percent(sure.rate)}) |"
         )
     yield ""

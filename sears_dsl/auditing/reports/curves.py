@@ -2,7 +2,7 @@
 
 In: steps, or points. Out: SVG as text. Always holds: as of all charts, colours come from the page's
 style sheet, lines differ by more than colour, the label says what is shown, and every number is
-also text on the page. Costs nothing.
+also text on the page.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What predicts that a model fails, for a pull request and for a browser.
 
 In: `ErrorsDocument`. Out: Markdown; one self-contained HTML file. Always holds: every number is
-that of the document; names of features and their values stay text. Costs nothing to speak of.
+that of the document; names of features and their values stay text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sears_dsl.auditing.reports.charts import (
 from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
 from sears_dsl.auditing.reports.markdown import interval, number
 from sears_dsl.auditing.reports.sheet import escaped, page_of, table
-from sears_dsl.auditing.shares import told
+from sears_dsl.auditing.shares import percent
 
 
 def errors_markdown(document: ErrorsDocument) -> str:
@@ -36,7 +36,7 @@ def errors_markdown(document: ErrorsDocument) -> str:
         "|---|---|---:|---:|---:|",
         *(
             f"| {markdown_text(each.name)} | {code_cell(each.model)} | {each.answers:,} "
-            f"| {told(each.wrong.rate)} | {interval(each.wrong)} |"
+            f"| {percent(each.wrong.rate)} | {interval(each.wrong)} |"
             for each in document.audits
         ),
         "",
@@ -125,7 +125,7 @@ def _tiles(document: ErrorsDocument) -> str:
          f"± {majority.deviation:.3f} and ± {f1.deviation:.3f} over {len(f1.folds)} folds"),
         (f"{100 * over.mean:+.1f}", "points over the majority class",
          f"95% {100 * over.low:+.1f} to {100 * over.high:+.1f}"),
-        (told(document.wrong.rate), "of the answers are wrong",
+        (percent(document.wrong.rate), "of the answers are wrong",
          f"{document.wrong.count:,} of {document.wrong.total:,}"),
     )  # fmt: skip
     found = "".join(
@@ -148,7 +148,7 @@ def _by_feature(document: ErrorsDocument) -> Iterator[str]:
             f"<tr><td>{escaped(part.value)}</td>"
             f"<td>{interval_bar(part.wrong, scale, limit=document.wrong.rate)}</td>"
             f'<td class="n">{part.wrong.count:,} / {part.wrong.total:,}</td>'
-            f'<td class="n">{told(part.wrong.rate)}</td>'
+            f'<td class="n">{percent(part.wrong.rate)}</td>'
             f'<td class="n">{interval(part.wrong)}</td></tr>'
             for part in feature.parts
         ]
@@ -159,7 +159,7 @@ def _audits(document: ErrorsDocument) -> Iterator[str]:
     yield "<h2>Audits</h2>"
     rows = [
         f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
-        f'<td class="n">{each.answers:,}</td><td class="n">{told(each.wrong.rate)}</td>'
+        f'<td class="n">{each.answers:,}</td><td class="n">{percent(each.wrong.rate)}</td>'
         f'<td class="n">{interval(each.wrong)}</td></tr>'
         for each in document.audits
     ]

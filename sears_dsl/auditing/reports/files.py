@@ -1,7 +1,6 @@
 """The files of audits, comparisons, errors: page, Markdown, JSON, and JUnit for servers of CI.
 
-In: a document, a folder. Out: the files in it, each written whole or not at all. Costs some
-milliseconds.
+In: a document, a folder. Out: the files in it, each written whole or not at all.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: the document of an audit. Out: Markdown, HTML; nothing where no sentences of templates were
 asked about. Always holds: every shade is a number in its cell; the words that break most stand
-first; what is left out for its length is said, and stands in audit.json. Costs nothing to speak of.
+first; what is left out for its length is said, and stands in audit.json.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.reports.code_cells import code_cell
 from sears_dsl.auditing.reports.sheet import escaped, table
-from sears_dsl.auditing.shares import told
+from sears_dsl.auditing.shares import percent
 from sears_dsl.auditing.template_answers import FillerGrid, FillerRow
 
 # So many shades there are of one colour, from nothing to everything.
@@ -97,7 +97,7 @@ def _cell(row: FillerRow, place: int) -> str:
 
 
 def _rate(right: int, total: int) -> str:
-    return told(right / total)
+    return percent(right / total)
 
 
 def _shaded(right: int, total: int) -> str:

@@ -2,7 +2,7 @@
 
 In: `GridDocument`. Out: Markdown; one self-contained HTML file. Always holds: every shade is a
 number in its cell, and better or worse than the first a word in the table below; text of rules
-stays text. Costs nothing to speak of.
+stays text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel, MeanConfidence
 from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
 from sears_dsl.auditing.reports.sheet import chip, escaped, page_of, rate_with_interval, table
-from sears_dsl.auditing.shares import Share, told
+from sears_dsl.auditing.shares import Share, percent
 
 _WIDTH = 96
 _HEIGHT = 30
@@ -96,7 +96,7 @@ def _told(share: Share | None, contrast: Contrast | None) -> str:
     if share is None or share.rate is None:
         return "–"
     sign = "" if contrast is None else _SIGNS[contrast.outcome]
-    return f"{told(share.rate)} ({share.total:,}){' ' if sign else ''}{sign}"
+    return f"{percent(share.rate)} ({share.total:,}){' ' if sign else ''}{sign}"
 
 
 def grid_page(document: GridDocument) -> str:
@@ -151,7 +151,7 @@ def heat_map(document: GridDocument) -> str:
     words = "; ".join(
         f"{rule.rule}: "
         + ", ".join(
-            f"{model.name} {told(None if cell.failures is None else cell.failures.rate)}"
+            f"{model.name} {percent(None if cell.failures is None else cell.failures.rate)}"
             for model, cell in zip(document.models, rule.cells, strict=True)
         )
         for rule in document.rules
@@ -175,7 +175,7 @@ def _square(cell: Cell, column: int, y: int) -> str:
     return (
         f'<rect x="{x + 1}" y="{y + 1}" width="{_WIDTH - 2}" height="{_HEIGHT - 2}" rx="4" '
         f'class="heat heat{shade}"/><text x="{x + _WIDTH / 2}" y="{y + _HEIGHT / 2 + 4}" '
-        f'text-anchor="middle" class="count{strong}">{told(rate)} {sign}</text>'
+        f'text-anchor="middle" class="count{strong}">{percent(rate)} {sign}</text>'
     )
 
 
@@ -205,8 +205,9 @@ def _contrast(what: str, model: str, contrast: Contrast) -> str:
     return (
         f'<tr><td class="rule"><span class="code">{escaped(what)}</span></td>'
         f"<td>{escaped(model)}</td><td>{chip(contrast.outcome)}</td>"
-        f'<td class="n">{told(paired.first_rate)}</td><td class="n">{told(paired.second_rate)}</td>'
-        f'<td class="n">{escaped(paired.told)}</td>'
+        f'<td class="n">{percent(paired.first_rate)}</td>'
+        f'<td class="n">{percent(paired.second_rate)}</td>'
+        f'<td class="n">{escaped(paired.in_points)}</td>'
         f'<td class="n">{"–" if p is None else f"{p:.3f}"}</td>'
         f'<td class="n">{"–" if q is None else f"{q:.3f}"}</td>'
         f'<td class="n">{paired.rows:,}</td></tr>'

@@ -1,10 +1,9 @@
 """An audit for continuous integration: one test case a rule, as JUnit's XML.
 
 In: the document of an audit. Out: XML. A case is called by the rule's id and text, ``film: movie ->
-film``. Always holds: a rule that fails its gate is a ``failure``, a
-rule that could not be judged or of which nothing is demanded is ``skipped`` with the reason, never
-passed; the counts of the suite are those of its cases; characters that XML cannot hold are written
-as escapes. Costs nothing to speak of.
+film``. Always holds: a rule that fails its gate is a ``failure``, a rule that could not be judged
+or of which nothing is demanded is ``skipped`` with the reason, never passed; the counts of the
+suite are those of its cases; characters that XML cannot hold are written as escapes.
 """
 
 from __future__ import annotations

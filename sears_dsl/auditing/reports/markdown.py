@@ -1,7 +1,7 @@
 """An audit to read in a pull request: the decision, the rules, where it fails, what it rests on.
 
 In: the document of an audit. Out: Markdown. Always holds: nothing that a row or a rule says can
-break a table or become markup; every number is that of the document. Costs nothing to speak of.
+break a table or become markup; every number is that of the document.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sears_dsl.auditing.reports.robustness_parts import (
     rates_markdown,
     robustness_markdown,
 )
-from sears_dsl.auditing.shares import Share, told
+from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slicing.slices import SliceResult
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
@@ -67,7 +67,7 @@ def audit_summary(document: AuditDocument) -> str:
     """
     outcome = document.verdict.outcome
     records = [each for each in worst_first(document.rules) if each.changed]
-    told = [each for each in records if each.judgement.outcome != "passed"][:_RULES_IN_SUMMARY]
+    shown = [each for each in records if each.judgement.outcome != "passed"][:_RULES_IN_SUMMARY]
     lines = [
         f"### Robustness: {outcome}",
         "",
@@ -75,9 +75,9 @@ def audit_summary(document: AuditDocument) -> str:
         f"> {markdown_text(conclusion(document))}",
         "",
     ]
-    if told:
+    if shown:
         lines += ["| rule | verdict | fails | rate (95%) |", "|---|---|---:|---:|"]
-        for each in told:
+        for each in shown:
             failures = each.judgement.failures
             lines.append(
                 f"| {code_cell(each.rule)} | {_OUTCOMES[each.judgement.outcome]} "
@@ -91,7 +91,7 @@ def audit_summary(document: AuditDocument) -> str:
             f"{counts['not judged']:,} were not judged, {counts['measured']:,} had no limit.",
             "",
         ]
-    failed = [each.examples[0] for each in told if each.examples and each.examples[0].failed]
+    failed = [each.examples[0] for each in shown if each.examples and each.examples[0].failed]
     if failed:
         lines += ["<details><summary>Examples</summary>", ""]
         lines += [f"- {change_cell(each)}" for each in failed]
@@ -140,7 +140,7 @@ def _summary(document: AuditDocument) -> Iterator[str]:
         accuracy = whole.accuracy
         yield ""
         yield (
-            f"Accuracy: {number(accuracy.before)} before, {told(accuracy.mean)} with each row "
+            f"Accuracy: {number(accuracy.before)} before, {percent(accuracy.mean)} with each row "
             f"reworded by one of its rules at random, {number(accuracy.worst)} by the worst."
         )
 
@@ -171,7 +171,7 @@ def _rule(record: RuleRecord) -> str:
         "–" if judgement.q_value is None else f"{judgement.q_value:.2g}",
         f"{record.flips.count} / {record.flips.total}",
         "not given" if confidence is None else f"{confidence.change:+.2f}",
-        "not given" if meaning is None else told(meaning.at_tau.rate),
+        "not given" if meaning is None else percent(meaning.at_tau.rate),
         change_cell(record.examples[0]) if record.examples else "",
     )
     return f"| {' | '.join(cells)} |"
@@ -190,9 +190,9 @@ def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
     for each in known[:_SLICES_SHOWN]:
         yield (
             f"| {markdown_text(each.slicing)}: {markdown_text(each.value)} | {each.rows:,} "
-            f"| {'–' if each.accuracy is None else told(each.accuracy.rate)} "
-            f"| {'–' if each.worst is None else told(each.worst.rate)} "
-            f"| {each.flipped.count} / {each.flipped.total} ({told(each.flipped.rate)}) "
+            f"| {'–' if each.accuracy is None else percent(each.accuracy.rate)} "
+            f"| {'–' if each.worst is None else percent(each.worst.rate)} "
+            f"| {each.flipped.count} / {each.flipped.total} ({percent(each.flipped.rate)}) "
             f"| {each.q_value:.2g} |"
         )
     yield ""
@@ -213,7 +213,7 @@ def _parts(slices: tuple[SliceResult, ...]) -> Iterator[str]:
     for each, right in lowest_first(slices):
         name = f"{markdown_text(each.slicing)}: {markdown_text(each.value)}"
         yield (
-            f"| {name} | {right.count:,} | {right.total:,} | {told(right.rate)} "
+            f"| {name} | {right.count:,} | {right.total:,} | {percent(right.rate)} "
             f"({interval(right)}) |"
         )
     yield ""
@@ -240,17 +240,19 @@ def _called(text: Mapping[str, str], rule: str) -> str:
 
 def number(share: Share) -> str:
     """A share with what it counts."""
-    return f"{told(share.rate)} ({share.count:,} of {share.total:,})"
+    return f"{percent(share.rate)} ({share.count:,} of {share.total:,})"
 
 
 def interval(share: Share) -> str:
     """Its 95% interval; a dash where nothing was counted."""
-    return "–" if share.rate is None else f"{told(share.low)}–{told(share.high)}"
+    return "–" if share.rate is None else f"{percent(share.low)}–{percent(share.high)}"
 
 
 def _rated(share: Share) -> str:
     return (
-        "nothing to count" if share.rate is None else f"{told(share.rate)}, 95% {interval(share)}"
+        "nothing to count"
+        if share.rate is None
+        else f"{percent(share.rate)}, 95% {interval(share)}"
     )
 
 

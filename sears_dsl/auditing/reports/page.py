@@ -22,7 +22,7 @@ from sears_dsl.auditing.reports.robustness_parts import (
     robustness_section,
 )
 from sears_dsl.auditing.reports.sheet import css_class, escaped, page_of, rate_with_interval, table
-from sears_dsl.auditing.shares import Share, told
+from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slicing.slices import SliceResult
 from sears_dsl.auditing.verdicts import CERTAIN
 
@@ -126,7 +126,7 @@ def _tiles(document: AuditDocument) -> str:
         accuracy = whole.accuracy
         tiles.append(
             _tile(
-                f"{told(accuracy.before.rate)} → {told(accuracy.worst.rate)}",
+                f"{percent(accuracy.before.rate)} → {percent(accuracy.worst.rate)}",
                 "accuracy, and against the worst rule for each row",
                 f"{accuracy.before.count:,} and {accuracy.worst.count:,} of "
                 f"{accuracy.before.total:,} rows",
@@ -134,9 +134,10 @@ def _tiles(document: AuditDocument) -> str:
         )
     tiles.append(
         _tile(
-            told(whole.flipped.rate),
+            percent(whole.flipped.rate),
             "of the right rows that rules change are flipped by any rule",
-            f"{_counted(whole.flipped)}, 95% {told(whole.flipped.low)}–{told(whole.flipped.high)}",
+            f"{_counted(whole.flipped)}, 95% "
+            f"{percent(whole.flipped.low)}–{percent(whole.flipped.high)}",
         )
     )
     counts = document.verdict.counts
@@ -156,16 +157,16 @@ def _tiles_without_rules(document: AuditDocument) -> Iterator[str]:
     accuracy = document.together.accuracy
     if accuracy is not None:
         before = accuracy.before
-        note = f"{_counted(before)}, 95% {told(before.low)}–{told(before.high)}"
-        yield _tile(told(before.rate), "accuracy", note)
+        note = f"{_counted(before)}, 95% {percent(before.low)}–{percent(before.high)}"
+        yield _tile(percent(before.rate), "accuracy", note)
     for column in document.columns:
         label = f"accuracy in the mean over {column.values:,} values of {column.column}"
-        yield _tile(told(column.mean), label, "each counts alike, however many rows it has")
+        yield _tile(percent(column.mean), label, "each counts alike, however many rows it has")
         if column.constant is not None:
             constant = column.constant
-            beside = f"{told(constant.mean)} in that mean: a model that knows nothing"
+            beside = f"{percent(constant.mean)} in that mean: a model that knows nothing"
             label = f"for always answering “{constant.answer}”"
-            yield _tile(told(constant.rate), label, beside)
+            yield _tile(percent(constant.rate), label, beside)
 
 
 def _sure_tile(document: AuditDocument) -> str:
@@ -175,7 +176,7 @@ def _sure_tile(document: AuditDocument) -> str:
     return _tile(
         f"{sum(each.sure_flips for each in known):,}",
         "flips that the model is sure of",
-        f"confidence of at least {told(known[0].sure_from)} before and after, over all rules",
+        f"confidence of at least {percent(known[0].sure_from)} before and after, over all rules",
     )
 
 
@@ -203,8 +204,8 @@ def _summary(document: AuditDocument) -> str:
         sentences.append(
             f"Of the {flipped.total:,} rows among them that the model has right, "
             f"{flipped.count:,} get a wrong answer from at least one rewording "
-            f"({told(flipped.rate)}; between {told(flipped.low)} and {told(flipped.high)} at 95% "
-            f"confidence)."
+            f"({percent(flipped.rate)}; between {percent(flipped.low)} and {percent(flipped.high)} "
+            f"at 95% confidence)."
         )
     if whole.gained:
         sentences.append(f"{whole.gained:,} wrong rows become right under some rewording.")
@@ -289,7 +290,7 @@ def _slice(part: SliceResult, chart: str) -> str:
     return (
         f"<tr><td>{escaped(part.value)}</td><td>{chart}</td>"
         f'<td class="n">{part.flipped.count:,} / {part.flipped.total:,}</td>'
-        f'<td class="n">{told(part.flipped.rate)}</td><td class="n">{q}</td>'
+        f'<td class="n">{percent(part.flipped.rate)}</td><td class="n">{q}</td>'
         f'<td class="n">{part.rows:,}</td>'
         f'<td class="n">{_maybe(part.accuracy)}</td><td class="n">{_maybe(part.worst)}</td></tr>'
     )

@@ -2,7 +2,6 @@
 
 In: the records of rules. Out: HTML. Always holds: every row of the table leads to the details of
 its rule; changes are marked with ``del`` and ``ins``, so that they can be told without colour.
-Costs the examples.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from sears_dsl.auditing.reports.sheet import (
     table,
     visible,
 )
-from sears_dsl.auditing.shares import told
+from sears_dsl.auditing.shares import percent
 from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked
@@ -99,7 +98,7 @@ def _row(record: RuleRecord, place: int, scale: Scale) -> str:
         f"<td>{chip(judgement.outcome)}{_doubt(record)}</td>"
         f"<td>{interval_bar(failures, scale, limit=judgement.limit, kind=kind)}</td>"
         f'<td class="n">{failures.count:,} / {failures.total:,}</td>'
-        f'<td class="n">{told(failures.rate)}</td>'
+        f'<td class="n">{percent(failures.rate)}</td>'
         f'<td class="n">{_probability(judgement.q_value)}</td>'
         f'<td class="n">{_kept_meaning(record)}</td>'
         f'<td class="n">{"–" if sure is None else f"{sure.sure_flips:,}"}</td></tr>'
@@ -121,8 +120,8 @@ def _doubt(record: RuleRecord) -> str:
 def _kept_meaning(record: RuleRecord) -> str:
     """The share of its rewrites that keep the meaning, marked where it is clearly too small."""
     if record.meaning is None:
-        return told(None)
-    rate = told(record.meaning.at_tau.rate)
+        return percent(None)
+    rate = percent(record.meaning.at_tau.rate)
     if record.expect != "same" or not record.meaning.in_doubt:
         return rate
     return f'<span class="wrong">{rate}</span><span class="id">meaning changes</span>'
@@ -176,8 +175,8 @@ def _numbers(record: RuleRecord, document: AuditDocument) -> str:
         ("rows it changes", f"{record.changed:,}"),
         ("of these right before", f"{record.right:,}"),
         ("failure rate", rate_with_interval(judgement.failures)),
-        ("limit", "none" if judgement.limit is None else told(judgement.limit)),
-        (f"p, against {told(judgement.against)}", _probability(judgement.p_value)),
+        ("limit", "none" if judgement.limit is None else percent(judgement.limit)),
+        (f"p, against {percent(judgement.against)}", _probability(judgement.p_value)),
         ("q, over all rules", _probability(judgement.q_value)),
         ("flips", f"{record.flips.count:,} of {record.flips.total:,}"),
         ("flips that no other rule makes", f"{record.flips_alone:,}"),
@@ -196,7 +195,7 @@ def _numbers(record: RuleRecord, document: AuditDocument) -> str:
 
 
 def _ratio(count: int, total: int) -> str:
-    return told(count / total) if total else "–"
+    return percent(count / total) if total else "–"
 
 
 def _confidence(found: Confidence | None) -> list[tuple[str, str]]:
@@ -211,7 +210,7 @@ def _confidence(found: Confidence | None) -> list[tuple[str, str]]:
         ("mean confidence", f"{found.before:.2f} → {found.after:.2f}"),
         ("mean change of confidence", change),
         ("where the answer stays", kept),
-        (f"flips it is sure of (≥ {told(found.sure_from)})", f"{found.sure_flips:,}"),
+        (f"flips it is sure of (≥ {percent(found.sure_from)})", f"{found.sure_flips:,}"),
     ]
 
 

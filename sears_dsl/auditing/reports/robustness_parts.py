@@ -1,8 +1,8 @@
 """Semantic robustness in the reports: as Markdown, as a section of the page, as lines of text.
 
-In: the document of an audit. Out: Markdown, HTML, lines; nothing where robustness was not asked
-for and no column of words was sliced by. Always holds: every number is that of the document, and
-every number of a chart stands in a table. Costs nothing to speak of.
+In: the document of an audit. Out: Markdown, HTML, lines; nothing where robustness was not asked for
+and no column of words was sliced by. Always holds: every number is that of the document, and every
+number of a chart stands in a table.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sears_dsl.auditing.robustness import (
     ColumnAccuracy,
     RobustnessRecord,
     in_words,
-    percent,
     points,
+    tenths,
 )
 from sears_dsl.auditing.shares import share_of
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, RatePoint
 
 Quoted: TypeAlias = Callable[[str], str]
-Cell: TypeAlias = tuple[str, str]
+NumberCell: TypeAlias = tuple[str, str]
 
 _TAUS = (0.0, 0.05, 0.1, 0.2, 0.5)
 # audit.json has all of them.
@@ -127,7 +127,9 @@ def rates_section(document: AuditDocument) -> str:
 
 
 def _rules_markdown(
-    heads: Sequence[str], rules: Sequence[DrawnRule | RateCurve], cells: Sequence[Sequence[Cell]]
+    heads: Sequence[str],
+    rules: Sequence[DrawnRule | RateCurve],
+    cells: Sequence[Sequence[NumberCell]],
 ) -> Iterator[str]:
     """A table with a line a rule; of each cell a number, and what says what it is worth."""
     yield f"| {' | '.join(heads)} |"
@@ -143,7 +145,7 @@ def _rules_markdown(
 def _rules_table(
     heads: Sequence[str],
     rules: Sequence[DrawnRule | RateCurve],
-    cells: Sequence[Sequence[Cell]],
+    cells: Sequence[Sequence[NumberCell]],
     *,
     caption: str,
 ) -> str:
@@ -171,10 +173,10 @@ def _rates_heads(document: AuditDocument) -> tuple[str, ...]:
 def _rate_cell(point: RatePoint) -> tuple[str, str]:
     """The accuracy, and what says what it is worth."""
     share = point.accuracy
-    beside = f"({percent(share.low)}–{percent(share.high)})"
+    beside = f"({tenths(share.low)}–{tenths(share.high)})"
     if point.rate:
         beside += f" {point.changed:,} rows changed"
-    return percent(share.rate), beside
+    return tenths(share.rate), beside
 
 
 def _points_of(curve: RateCurve) -> list[tuple[float, float, float, float]]:
@@ -188,10 +190,10 @@ def _points_of(curve: RateCurve) -> list[tuple[float, float, float, float]]:
 def _draws_cells(drawn: DrawnRule) -> tuple[str, ...]:
     share = drawn.any_draw
     return (
-        percent(drawn.mean),
-        percent(drawn.worst),
-        ", ".join(map(percent, drawn.rates)),
-        f"{share.count:,} of {share.total:,} ({percent(share.low)}–{percent(share.high)})",
+        tenths(drawn.mean),
+        tenths(drawn.worst),
+        ", ".join(map(tenths, drawn.rates)),
+        f"{share.count:,} of {share.total:,} ({tenths(share.low)}–{tenths(share.high)})",
     )
 
 
@@ -248,7 +250,7 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
             sentence = f"{name} at τ = {100 * record.tolerance:g}%: {in_words(record)}"
             if record.rows and not record.of_templates:
                 sentence += (
-                    f"; smallest τ {percent(record.smallest_tau)}; locally robust "
+                    f"; smallest τ {tenths(record.smallest_tau)}; locally robust "
                     f"{record.local.count:,} of {record.rows:,} rows"
                 )
             yield record.verdict, sentence
@@ -256,14 +258,14 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
         yield (
             "",
             (
-                f"{each.id} over {document.draws} draws: fails {percent(each.mean)} of the rows in "
-                f"the mean, {percent(each.worst)} in the worst draw; {each.any_draw.count:,} of "
+                f"{each.id} over {document.draws} draws: fails {tenths(each.mean)} of the rows in "
+                f"the mean, {tenths(each.worst)} in the worst draw; {each.any_draw.count:,} of "
                 f"{each.any_draw.total:,} rows in any"
             ),
         )
     for curve in document.rates:
         over = ", ".join(
-            f"{percent(each.accuracy.rate)} at {100 * each.rate:g}%" for each in curve.points
+            f"{tenths(each.accuracy.rate)} at {100 * each.rate:g}%" for each in curve.points
         )
         yield "", f"{curve.id} over the rate of noise: accuracy {over}"
     for column in document.columns:
@@ -287,20 +289,20 @@ def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
         gap = (points(record.gap), f"({points(record.low)} to {points(record.high)})")
     return [
         (f"{record.rows:,}", ""),
-        (percent(record.before), _corrected(record.before_corrected)),
-        (percent(record.after), _corrected(record.after_corrected)),
+        (tenths(record.before), _corrected(record.before_corrected)),
+        (tenths(record.after), _corrected(record.after_corrected)),
         gap,
-        (percent(record.smallest_tau), ""),
-        (percent(record.pooled), f"[{percent(record.mean)}]"),
+        (tenths(record.smallest_tau), ""),
+        (tenths(record.pooled), f"[{tenths(record.mean)}]"),
         (
-            f"{local.count:,} of {local.total:,}, {percent(local.rate)}",
-            f"({percent(local.low)}–{percent(local.high)})",
+            f"{local.count:,} of {local.total:,}, {tenths(local.rate)}",
+            f"({tenths(local.low)}–{tenths(local.high)})",
         ),
         ("–", "")
         if constant is None
         else (
-            percent(constant.rate),
-            f"{quoted(constant.answer)} [{percent(constant.mean)}]",
+            tenths(constant.rate),
+            f"{quoted(constant.answer)} [{tenths(constant.mean)}]",
         ),
     ]
 
@@ -311,14 +313,14 @@ def _corrected(rate: float | None) -> str:
 
 def _column(column: ColumnAccuracy, quoted: Quoted) -> str:
     words = (
-        f"accuracy {percent(column.pooled.rate)} of all {column.pooled.total:,} rows "
-        f"(95% {percent(column.pooled.low)}–{percent(column.pooled.high)}), "
-        f"{percent(column.mean)} in the mean over its {column.values:,} values"
+        f"accuracy {tenths(column.pooled.rate)} of all {column.pooled.total:,} rows "
+        f"(95% {tenths(column.pooled.low)}–{tenths(column.pooled.high)}), "
+        f"{tenths(column.mean)} in the mean over its {column.values:,} values"
     )
     if column.constant is not None:
         words += (
             f"; always answering {quoted(column.constant.answer)} would score "
-            f"{percent(column.constant.rate)} and {percent(column.constant.mean)}"
+            f"{tenths(column.constant.rate)} and {tenths(column.constant.mean)}"
         )
     return words + "."
 
@@ -359,9 +361,9 @@ def _reading(document: AuditDocument) -> Iterator[str]:
         local = whole.local
         yield (
             f"A row is locally robust where the mean over its rewrites is at least p - τ: "
-            f"{local.count:,} of {local.total:,} rows ({percent(local.rate)}) for all rules "
+            f"{local.count:,} of {local.total:,} rows ({tenths(local.rate)}) for all rules "
             f"together. Globally robust would be all of them; that holds from τ = "
-            f"{percent(whole.smallest_tau_everywhere)} on."
+            f"{tenths(whole.smallest_tau_everywhere)} on."
         )
 
 
@@ -384,7 +386,7 @@ def _at_taus(record: RobustnessRecord) -> list[str]:
     found = []
     for tau in _TAUS:
         reached = [count for least, count in record.curve if least <= tau]
-        found.append(percent(share_of(reached[-1] if reached else 0, record.rows).rate))
+        found.append(tenths(share_of(reached[-1] if reached else 0, record.rows).rate))
     return found
 
 
@@ -399,7 +401,7 @@ def _row(record: RobustnessRecord, document: AuditDocument) -> str:
 
 
 def _curve_row(record: RobustnessRecord, document: AuditDocument) -> str:
-    last = percent(record.smallest_tau_everywhere)
+    last = tenths(record.smallest_tau_everywhere)
     cells = "".join(f'<td class="n">{each}</td>' for each in (*_at_taus(record), last))
     return f'<tr><td class="code">{escaped(_name(record, document))}</td>{cells}</tr>'
 

@@ -2,7 +2,7 @@
 
 In: a title and the body as HTML. Out: the file. Always holds: a content security policy lets in
 nothing but this style and this script, by their hashes, so that a page can be opened anywhere and
-asks nobody for anything; there is no attribute with style or script in it. Costs nothing.
+asks nobody for anything; there is no attribute with style or script in it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from sears_dsl.auditing.shares import Share, told
+from sears_dsl.auditing.shares import Share, percent
 
 _CLASSES = {
     "not judged": "unjudged",
@@ -106,10 +106,11 @@ def rate_with_interval(share: Share) -> str:
     """A rate and its interval, as HTML."""
     if share.rate is None:
         return '<span class="muted">nothing to count</span>'
-    return f'{told(share.rate)} <span class="muted">({told(share.low)}–{told(share.high)})</span>'
+    ends = f"({percent(share.low)}–{percent(share.high)})"
+    return f'{percent(share.rate)} <span class="muted">{ends}</span>'
 
 
 def answer(label: str, confidence: float | None, *, wrong: bool) -> str:
     """What a model says, with how sure it is where it says so."""
-    sure = "" if confidence is None else f' <span class="muted">{told(confidence)}</span>'
+    sure = "" if confidence is None else f' <span class="muted">{percent(confidence)}</span>'
     return f'<span class="{"wrong" if wrong else "right"}">{escaped(label)}</span>{sure}'

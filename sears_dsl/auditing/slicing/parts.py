@@ -2,7 +2,7 @@
 
 In: a value for each row. Out: the name of the part that each row is in. Always holds: a row is in
 one part; there are at most `MOST_PARTS` and those that stand for what is left over: rarer values
-are put together, never dropped. Costs a look at each value.
+are put together, never dropped.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ In: effects, and further columns of the data. Out: a `SliceResult` for each part
 slicing puts every row into exactly one part; parts beyond the largest are put together as
 "(other)", never dropped; p compares the flip rate of a part with that of the rest of its slicing
 (Fisher's exact test), and q controls false discoveries over all parts of all slicings, so that
-looking at many parts finds no more than there is. Costs an array of flags a part.
+looking at many parts finds no more than there is.
 """
 
 from __future__ import annotations

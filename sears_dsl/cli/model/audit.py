@@ -335,32 +335,32 @@ def _accuracy_by_template(document: AuditDocument) -> Table:
     from rich.text import Text
 
     from sears_dsl.auditing.reports.markdown import interval, lowest_first
-    from sears_dsl.auditing.shares import told
+    from sears_dsl.auditing.shares import percent
     from sears_dsl.auditing.template_answers import OF_SENTENCES
     from sears_dsl.generating.table import TEMPLATE
 
     table = Table("template", "right", "accuracy (95%)", box=None, pad_edge=False)
     parts = (each for each in document.slices if each.slicing in {TEMPLATE, OF_SENTENCES})
     for each, right in lowest_first(parts):
-        share = f"{told(right.rate)} ({interval(right)})"
+        share = f"{percent(right.rate)} ({interval(right)})"
         table.add_row(Text(each.value), f"{right.count:,} of {right.total:,}", share)
     return table
 
 
 def _together(document: AuditDocument) -> Iterator[str]:
     """What the rules do together."""
-    from sears_dsl.auditing.shares import told
+    from sears_dsl.auditing.shares import percent
 
     flipped = document.together.flipped
     yield (
         f"{flipped.count:,} of {counted(flipped.total, 'right row')} that rules change are flipped "
-        f"by any rule ({told(flipped.rate)})"
+        f"by any rule ({percent(flipped.rate)})"
     )
     accuracy = document.together.accuracy
     if accuracy is not None:
         yield (
-            f"accuracy {told(accuracy.before.rate)}; {told(accuracy.worst.rate)} against the worst "
-            f"rule for each row"
+            f"accuracy {percent(accuracy.before.rate)}; {percent(accuracy.worst.rate)} against "
+            f"the worst rule for each row"
         )
 
 
@@ -372,7 +372,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     from sears_dsl.auditing.conclusion import conclusion
     from sears_dsl.auditing.reports.markdown import interval, worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
-    from sears_dsl.auditing.shares import told
+    from sears_dsl.auditing.shares import percent
 
     out = console(stderr=True)
     table = Table("rule", "expects", "verdict", "fails", "rate (95%)", "q", "S ≥ τ", box=None,
@@ -386,9 +386,9 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
             Text(record.expect),
             Text(judgement.outcome, style=_STYLES[judgement.outcome]),
             f"{failures.count} of {failures.total}",
-            f"{told(failures.rate)} ({interval(failures)})",
+            f"{percent(failures.rate)} ({interval(failures)})",
             "–" if judgement.q_value is None else f"{judgement.q_value:.2g}",
-            "–" if record.meaning is None else told(record.meaning.at_tau.rate),
+            "–" if record.meaning is None else percent(record.meaning.at_tau.rate),
         )
     out.print(table if document.rules else _accuracy_by_template(document))
     if len(records) > _RULES_SHOWN:

@@ -84,7 +84,7 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sears_dsl.auditing.shares import told
+    from sears_dsl.auditing.shares import percent
 
     out = console(stderr=True)
     table = Table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "", box=None,
@@ -94,9 +94,9 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
         table.add_row(
             Text(record.rule),
             f"{change.rows:,}",
-            told(change.first_rate),
-            told(change.second_rate),
-            change.told,
+            percent(change.first_rate),
+            percent(change.second_rate),
+            change.in_points,
             "–" if change.adjusted_p_value is None else f"{change.adjusted_p_value:.2g}",
             Text(record.outcome, style=_CHANGES[record.outcome]),
         )
@@ -110,7 +110,7 @@ def print_grid(grid: GridDocument) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sears_dsl.auditing.shares import told
+    from sears_dsl.auditing.shares import percent
 
     out = console(stderr=True)
     table = Table("rule", box=None, pad_edge=False)
@@ -119,7 +119,7 @@ def print_grid(grid: GridDocument) -> None:
     for rule in grid.rules:
         cells = [
             Text(
-                told(None if each.failures is None else each.failures.rate),
+                percent(None if each.failures is None else each.failures.rate),
                 style=_CHANGES[each.against_first.outcome] if each.against_first else "",
             )
             for each in rule.cells

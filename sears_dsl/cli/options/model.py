@@ -315,9 +315,9 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
     choice.require_scorer()
     own = choice.own()
     if choice.readings:
-        from sears_dsl.vetting.readings import told
+        from sears_dsl.vetting.readings import readings_in_words
 
-        note(f"note: {told(choice.readings)}")
+        note(f"note: {readings_in_words(choice.readings)}")
     with asking(output, options, show=show) as asked:
         tell_of_protection(asked.data, note)
         check_rows(

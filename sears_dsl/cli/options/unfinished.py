@@ -4,7 +4,7 @@ In: the output and the options ``--resume`` and ``--restart``. Out: a folder tha
 until the end. Always holds: what an earlier run found out is removed only when this one has come to
 its end or the user said ``--restart``; two processes never work for one output; a folder in which
 nothing was found out does not stay; whatever ends a run early (Ctrl-C, a closed terminal, an error)
-says how to go on. Costs a few system calls.
+says how to go on.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: values of a run. Out: lines and tables on a console, plain where it is no terminal. Always
 holds: a run ends with rules, or with what was tried, what came closest and what would help, in
-numbers of this run; nothing is asked where nobody can answer. Costs nothing to speak of.
+numbers of this run; nothing is asked where nobody can answer.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.cli.screen.console import counted
-from sears_dsl.cli.screen.example_table import Example, table_lines
-from sears_dsl.discovery.result.report import percent
+from sears_dsl.cli.screen.example_table import RewrittenExample, table_lines
+from sears_dsl.discovery.result.report import rounded
 from sears_dsl.discovery.settings import HOLDOUT_FROM
 from sears_dsl.language.printer import print_rule
 from sears_dsl.paraphrasing.prompted import PAIRS_A_ROW
@@ -127,7 +127,7 @@ def _known_table(found: KnownFlips, rules: Sequence[int], width: int) -> Iterato
     for rule in rules:
         flips, changed = int(found.flips_of_rule[rule]), int(found.applications.changed[rule])
         source = found.known.sources[rule]
-        rate = percent(flips / changed)
+        rate = rounded(flips / changed)
         rows.append([_known_name(found, rule), source, f"{flips:,} of {changed:,}", rate])
         examples.append((*found.example(rule), ""))
     heads = ["known rule", "from", "flips", "rate"]
@@ -293,21 +293,21 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
         cells = [_cut(each.text), each.source or "new"]
         cells += _rate(each.flips, each.asked, each.interval)[: len(rate)]
         if each.judged is None:
-            cells.append(percent(each.at_tau / each.asked) if each.asked else "")
+            cells.append(rounded(each.at_tau / each.asked) if each.asked else "")
         else:
             cells.append(f"{each.judged.accepted:,} of {each.judged.sampled:,} on text")
         if held_out and each.held_out is not None:
             held = each.held_out
             cells += _rate(held.flips, held.changed, held.interval)[: len(rate)]
             if not narrow:
-                cells.append(percent(held.at_tau / held.changed) if held.changed else "")
+                cells.append(rounded(held.at_tau / held.changed) if held.changed else "")
         cells += map(str, each.flips_of_models)
         rows.append(cells)
         examples.append(_example(each))
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
 
 
-def _example(found: FoundRule) -> Example | None:
+def _example(found: FoundRule) -> RewrittenExample | None:
     """A row that the rule flips, and what becomes of the answer."""
     if not found.examples:
         return None
@@ -317,7 +317,7 @@ def _example(found: FoundRule) -> Example | None:
 
 def _rate(flips: int, asked: int, interval: tuple[float, float]) -> list[str]:
     low, high = interval
-    rate = f"{percent(flips / asked)} ({percent(low)}–{percent(high)})" if asked else ""
+    rate = f"{rounded(flips / asked)} ({rounded(low)}–{rounded(high)})" if asked else ""
     return [f"{flips:,} of {asked:,}", rate]
 
 
@@ -412,17 +412,17 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
             )
         case "rate":
             return (
-                f"{rule}: {read}, and it {flips} ({percent(each.flips / each.asked)}): surely more "
+                f"{rule}: {read}, and it {flips} ({rounded(each.flips / each.asked)}): surely more "
                 f"rarely than rewordings of these rows do in general "
-                f"({percent(discovery.base_rate)}), so that it is no bug of its own"
+                f"({rounded(discovery.base_rate)}), so that it is no bug of its own"
             )
         case "text":
             places = each.judged.places if each.judged else each.changed
             return f"{rule}: acts in {counted(places, 'text')}, too few to judge it"
     # Rounded down: what fails by a hair is not told to have reached what is wanted.
-    low = percent(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
+    low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
     asked = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
-    wanted = percent(1 - discovery.settings.delta)
+    wanted = rounded(1 - discovery.settings.delta)
     return (
         f"{rule}: {asked}{read}, which stands for at least {low} that readers accept; {wanted} "
         "are wanted"
@@ -474,7 +474,7 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
         if 2 * share > 1 and delta < 1:
             yield (
                 f"--delta {delta:g} would let {rule} pass, of whose rewrites readers may refuse "
-                f"{percent(delta)}"
+                f"{rounded(delta)}"
             )
 
 

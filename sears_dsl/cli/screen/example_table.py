@@ -1,8 +1,8 @@
 """Tables whose lines end with an example: beside the cells where there is room, below where not.
 
-In: cells and examples, the width of the screen. Out: lines. Always holds: no line is wider than
-the screen, but where its numbers alone are; columns stand below each other; of a long first cell
-the end is left out before anything else. Costs nothing to speak of.
+In: cells and examples, the width of the screen. Out: lines. Always holds: no line is wider than the
+screen, but where its numbers alone are; columns stand below each other; of a long first cell the
+end is left out before anything else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sears_dsl.engine.matches import Edit
 if TYPE_CHECKING:
     from rich.text import Text
 
-Example: TypeAlias = tuple[str, str, str]
+RewrittenExample: TypeAlias = tuple[str, str, str]
 """A text, what became of it, and what is said after it."""
 
 _GAP = 2
@@ -27,7 +27,7 @@ _LEAST_ROOM, _MOST_ROOM, _LEAST_FIRST = 40, 90, 20
 def table_lines(
     heads: Sequence[str],
     rows: Sequence[Sequence[str]],
-    examples: Sequence[Example | None],
+    examples: Sequence[RewrittenExample | None],
     *,
     width: int,
     right: Collection[int] = (),
@@ -73,7 +73,7 @@ def table_lines(
             found.append(" " * _GAP if place else "").append_text(part)
         return found
 
-    def shown(example: Example) -> Text:
+    def shown(example: RewrittenExample) -> Text:
         original, rewritten, after = example
         change = [Edit(0, len(original), original, rewritten)]
         found = excerpt(original, change, width=max(1, room - cell_len(after)))

@@ -28,7 +28,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.candidates import Candidate, Candidates
+from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.discovery.filtering.corpus import Corpus, Places
 from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
@@ -198,7 +198,7 @@ def judge_rules(
     )
 
 
-def _judged(candidate: Candidate, form: _Form) -> Candidate:
+def _judged(candidate: CandidateRule, form: _Form) -> CandidateRule:
     rule, verdict = form
     return replace(candidate, rule=rule, judged=verdict, narrowed=rule != candidate.rule)
 

@@ -2,7 +2,7 @@
 
 In: both texts with their tokens. Out: a `MinimalChange`, or None where the tokens are the same.
 Always holds: the tokens before and after the change have the same texts on both sides; no shorter
-run has that property from the left first. Costs one pass over the tokens.
+run has that property from the left first.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The consequent that writes a paraphrase, for an antecedent with some of its tokens generalized.
 
-In: a change in its row, the run of tokens that the antecedent is about, and which of them are
-named by a tag. Out: the pieces of the consequent. Always holds: a token that the antecedent
-generalizes is copied, by its bare tag where that means this token, else by its number; every
-other token is written as text. Costs a pass over the tokens of the antecedent.
+In: a change in its row, the run of tokens that the antecedent is about, and which of them are named
+by a tag. Out: the pieces of the consequent. Always holds: a token that the antecedent generalizes
+is copied, by its bare tag where that means this token, else by its number; every other token is
+written as text.
 
 The engine puts one space between words, none before a clitic, and keeps the spacing of copies
 and of kept punctuation; glue is written only where the paraphrase has less space than that.

@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sears_dsl.discovery.candidates import Candidate, Candidates
+from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.proposing.alignment import MinimalChange, minimal_change
 from sears_dsl.discovery.proposing.antecedents import Antecedents, TestSequence, Window
 from sears_dsl.discovery.proposing.consequents import ContextChange, consequent_of
@@ -247,7 +247,7 @@ class _Drafts:
                 by_text.setdefault(print_rule(draft.rule), draft)
         return Candidates(
             tuple(
-                Candidate(
+                CandidateRule(
                     draft.rule,
                     support=self._instances.support(draft.sequence),
                     sources=tuple(sorted(set(draft.sources))),

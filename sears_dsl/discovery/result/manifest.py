@@ -3,7 +3,7 @@
 In: the JSON file that stands beside a found ruleset. Out: `Manifest`, checked field by field.
 Always holds: whatever decided the result is in it (data, model, translation models and the bounds
 of their search, scorer, τ, δ, seed, budget, device, versions) and nothing else is, no date and no
-path, so that the same run writes the same bytes. Costs nothing to speak of.
+path, so that the same run writes the same bytes.
 """
 
 from __future__ import annotations

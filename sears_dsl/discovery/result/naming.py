@@ -3,7 +3,7 @@
 In: rules without ids. Out: an id each, as the language takes them. Always holds: ids are ASCII, no
 two are equal, and an id depends on its own rule alone. Only where rules differ in nothing but what
 an id does not show (capitals, punctuation), each of them that is more than it shows has a few
-digits of its text behind. Costs nothing to speak of.
+digits of its text behind.
 """
 
 from __future__ import annotations

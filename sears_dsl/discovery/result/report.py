@@ -64,11 +64,11 @@ class Participants:
     paraphraser: str | None = None
 
 
-def percent(share: float) -> str:
+def rounded(share: float) -> str:
     """A share for people.
 
     Example:
-        >>> percent(0.2307), percent(1.0)
+        >>> rounded(0.2307), rounded(1.0)
         ('23%', '100%')
     """
     return f"{100 * share:.0f}%"
@@ -139,9 +139,9 @@ def _why(found: FoundRule, tau: float) -> str:
         of = f"{found.asked} rows asked about, of {found.changed} right ones that it changes"
     said = (
         f"flips {found.flips} of {of} "
-        f"({percent(found.flips / max(1, found.asked))}, 95% {percent(low)} to {percent(high)}); "
-        f"S >= {tau:.3g} in {percent(found.at_tau / max(1, found.asked))} of them "
-        f"({percent(float(kept_low))} to {percent(float(kept_high))}), "
+        f"({rounded(found.flips / max(1, found.asked))}, 95% {rounded(low)} to {rounded(high)}); "
+        f"S >= {tau:.3g} in {rounded(found.at_tau / max(1, found.asked))} of them "
+        f"({rounded(float(kept_low))} to {rounded(float(kept_high))}), "
         f"mean S {found.mean_score:.2f}"
     )
     if found.judged is not None:
@@ -269,7 +269,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "A flip is a row that the model has right before the rule and wrong after it; *with S ≥ τ* "
         "is how many of the flips keep the meaning, as the score has it. Intervals are 95%, "
         "Wilson's. q is the false-discovery rate at which the rule would count as flipping more "
-        f"than a paraphrase that keeps the meaning does ({percent(manifest.base_rate)} of "
+        f"than a paraphrase that keeps the meaning does ({rounded(manifest.base_rate)} of "
         f"{manifest.base_rows:,} rows are flipped by one).",
         *_cautions(manifest),
         *_closest(discovery.closest, discovery.base_rate),
@@ -332,12 +332,12 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
         f"`{_escaped(record.rule)}`",
         record.source or "new",
         "" if judged is None else f"{judged.accepted} / {judged.sampled}",
-        "" if judged is None else percent(judged.low),
+        "" if judged is None else rounded(judged.low),
         f"{record.flips} / {record.asked}",
         _range(record.flip_interval),
         str(record.flips_at_tau),
         f"{record.q_value:.2g}",
-        percent(record.share_at_tau),
+        rounded(record.share_at_tau),
         _range(record.share_interval),
         f"{record.mean_score:.2f}",
         *map(str, record.flips_of_models),
@@ -392,7 +392,7 @@ def _closest(closest: Sequence[Closest], base_rate: float) -> list[str]:
     """Rules that were not found, and what they lacked."""
     if not closest:
         return []
-    rate = f"flips as often as rewordings do in general ({percent(base_rate)})"
+    rate = f"flips as often as rewordings do in general ({rounded(base_rate)})"
     lines = ["", "## What came closest", "", "| rule | lacks | accepted on text | flips / asked |"]
     lines += ["|---|---|---:|---:|"]
     for each in closest:
@@ -409,7 +409,7 @@ def _escaped(rule: str) -> str:
 
 def _range(interval: tuple[float, float]) -> str:
     low, high = interval
-    return f"{percent(low)}–{percent(high)}"
+    return f"{rounded(low)}–{rounded(high)}"
 
 
 def _cell(examples: Sequence[Flip]) -> str:

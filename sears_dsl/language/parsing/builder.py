@@ -1,10 +1,9 @@
 """Parse trees of single lines → nodes of the syntax tree.
 
 In: the tree that the grammar gives for one line (anything with `data` and `children`; leaves are
-strings with a `type` and positions). Out: a `Rule`, `SetDefinition` or one of the other
-statements. Always holds: nesting deeper than 20 is reported before it is followed; whatever is
-reported, a node comes out. Costs linear time in the length of the line. Consequents are built in
-consequent.py.
+strings with a `type` and positions). Out: a `Rule`, `SetDefinition` or one of the other statements.
+Always holds: nesting deeper than 20 is reported before it is followed; whatever is reported, a node
+comes out. Consequents are built in consequent.py.
 """
 
 from __future__ import annotations

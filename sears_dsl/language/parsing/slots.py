@@ -2,8 +2,7 @@
 
 In: the quoted string as it stands in the line, ``"This {CATEGORY} movie is {DEGREE?} {GOOD}."``.
 Out: the parts of a `Template`. Always holds: ``{{`` and ``}}`` are braces; what is no slot is
-reported with its place, and the rest is read; whether there is such a set is not asked here. Costs
-one look at each character.
+reported with its place, and the rest is read; whether there is such a set is not asked here.
 """
 
 from __future__ import annotations

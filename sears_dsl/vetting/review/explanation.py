@@ -1,8 +1,7 @@
 """A rule for people who do not know its language: in words, with every tag and sign explained.
 
 In: a rule and the ruleset around it. Out: a sentence, and a list of (sign, meaning). Always holds:
-every tag of the rule is in the list, each once, in the order of the rule. Costs a walk over the
-rule.
+every tag of the rule is in the list, each once, in the order of the rule.
 """
 
 from __future__ import annotations

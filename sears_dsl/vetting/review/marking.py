@@ -1,8 +1,7 @@
 """Two texts in one, with what changed between them marked.
 
 In: a text and what became of it. Out: pieces in order: kept, removed, inserted. Always holds: kept
-and removed pieces together are the first text, kept and inserted ones the second. Costs a
-comparison of their words.
+and removed pieces together are the first text, kept and inserted ones the second.
 """
 
 from __future__ import annotations

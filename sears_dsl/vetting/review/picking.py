@@ -2,7 +2,7 @@
 
 In: a file that ``sears adversaries --top 5`` wrote, or what rules make of rows. Out:
 `AdversaryChoice`s. Always holds: a sentence has one to five distinct adversaries, best scored
-first. Costs the reading of the file.
+first.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ In: requests. Out: the same requests, or a refusal with its reason. Always holds
 changed without the token; a request that names another host (DNS rebinding) or comes from another
 origin is refused before anything else is looked at; of no body more than `BODY_LIMIT` bytes are
 kept, whatever its header says; every answer forbids the browser to load anything from elsewhere, to
-frame the page and to keep it. Costs nothing to speak of.
+frame the page and to keep it.
 
 The first part of the path is the token: ``http://127.0.0.1:8765/TOKEN/``. The page names everything
 else by relative addresses, so that no cookie is needed, and other sites can neither guess nor send

@@ -3,7 +3,7 @@
 In: sessions, one a reviewer. Out: an ASGI application. Always holds: only the files listed here are
 served, so no path leads outside; questions change nothing; decisions are made one after another in
 one thread, the model is asked in another one, so that a slow model never keeps a decision waiting;
-every error is answered in JSON with what to do. Costs a thread each.
+every error is answered in JSON with what to do.
 
     GET  /, /vetting.css, /*.js       the page
     GET  /api/overview                where the reviewer stands

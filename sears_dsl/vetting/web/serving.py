@@ -1,7 +1,7 @@
 """A port of this machine, and a server on it until somebody ends it.
 
 In: an application. Out: nothing; it runs until Ctrl-C. Always holds: only the loopback interface
-listens; a port that is taken is said, with the next free one. Costs a thread.
+listens; a port that is taken is said, with the next free one.
 """
 
 from __future__ import annotations
