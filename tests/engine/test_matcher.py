@@ -274,10 +274,18 @@ def test_threads_that_fail_end_with_their_error() -> None:
 
 _MANY_NEGATIONS = """
 import resource
+from dataclasses import replace
 import sears_dsl as sears
+from sears_dsl.language.rule import Literal, Negation
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
-rules = "\\n".join(f"!w{number} movie -> film" for number in range(20_000))
-matcher = sears.parse(rules).compile(tagger=PinnedTagger())
+[rule] = sears.parse("!w movie -> film").rules
+negated, movie = rule.antecedent
+ruleset = Ruleset.from_rules([
+    replace(rule, antecedent=(replace(negated, body=Negation(Literal(f"w{number}"))), movie))
+    for number in range(20_000)
+])
+matcher = ruleset.compile(tagger=PinnedTagger())
 tokens = matcher.tagger.tokenize(["w7 movie", "a movie, w8 movie"])
 matcher.find(matcher.tagger.tokenize(["a b"]))  # what is to be compiled is compiled
 resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))
