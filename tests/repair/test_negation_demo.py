@@ -10,7 +10,17 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import sears_dsl
-from demo.negation import TAUGHT, UNSEEN, clear_rows, negated, new_rows, sentences, trained_on
+from demo.negation import (
+    TAUGHT,
+    UNSEEN,
+    clear_rows,
+    negatable,
+    negated,
+    new_rows,
+    one_judgement,
+    sentences,
+    trained_on,
+)
 from sears_dsl.rule_tests import run_tests
 
 ROWS = [
@@ -31,22 +41,29 @@ def test_sentences_that_are_asked_about_are_not_trained_on() -> None:
 
 
 def test_rules_that_are_asked_about_negate_what_says_one_thing_by_other_words() -> None:
-    taught = {(row["text"], row["label"]) for row in new_rows(ROWS, str(TAUGHT))}
-    assert taught == {
-        ("It is not a good film.", "negative"),
-        ("It is hardly a good film.", "negative"),
-        ("Hardly a dull film.", "positive"),
-        ("Anything but a dull film.", "positive"),
-        ("Nobody would say that it is a good film.", "negative"),
-        ("Nobody would say that it is a good film, but long.", "negative"),
-        ("Nobody would say that they are bad actors.", "positive"),
-    }
-    unseen = set(negated(ROWS))
+    added = new_rows(ROWS, str(TAUGHT), oracle=one_judgement)
+    taught = {(row["text"], row["label"]) for row in added}
+    assert ("It is by no means a good film.", "negative") in taught
+    assert ("Anything but a dull film.", "positive") in taught
+    assert ("Nobody would say that they are bad actors.", "positive") in taught
+    assert ("Nobody would say that a dull film.", "positive") not in taught
+    assert negatable(ROWS) == [ROWS[0], *ROWS[2:]]
+    unseen = negated(ROWS)
+    assert len(unseen) == 3  # one a sentence
     assert ("Not a dull film.", "positive") in unseen
-    assert ("They are not bad actors.", "positive") in unseen
-    assert ("It is never a good film.", "negative") in unseen
-    assert not taught & unseen
-    assert not any("but" in text for text, _ in unseen)
+    assert not taught & set(unseen)
+    assert not any("but long" in text for text, _ in [*taught, *unseen])
+
+
+def test_a_negation_is_rejected_where_it_negates_a_remark_or_half_of_what_is_said() -> None:
+    def kept(original: str, text: str) -> list[bool]:
+        return one_judgement([{"original": original, "text": text}])
+
+    assert kept("It is funny.", "It isn't funny.") == [True]
+    assert kept("A film that is funny.", "A film that is never funny.") == [False]
+    assert kept("Dull, and it is long.", "Dull, and it is not long.") == [False]
+    assert kept("It is funny, but long.", "It is not funny, but long.") == [False]
+    assert kept("A film.", "I doubt that a film.") == [False]
 
 
 @pytest.mark.parametrize("file", [TAUGHT, UNSEEN], ids=lambda file: file.stem)
