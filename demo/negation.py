@@ -30,6 +30,7 @@ import sears_dsl as sears
 from demo.discovery import HELD_OUT
 from demo.reviews import fetch, read_rated
 from sears_dsl.cli.screen.console import console
+from sears_dsl.judge.encoder import without_progress_bar
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.translation.model_files import known
 
@@ -97,7 +98,8 @@ class Reader:
             raise SystemExit("the sentence encoder is not installed: make demo brings it")
         folder = str(files.installed())
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        self._encoder: Any = AutoModel.from_pretrained(folder, local_files_only=True)
+        with without_progress_bar():
+            self._encoder: Any = AutoModel.from_pretrained(folder, local_files_only=True)
         self._encoder.encoder.layer = self._encoder.encoder.layer[:_LAYER]
         self._read: dict[str, torch.Tensor] = {}
 
