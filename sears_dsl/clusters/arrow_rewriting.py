@@ -102,9 +102,9 @@ class ArrowRewriter:
                 columns = RecordBatchColumns(record_batch.slice(first, _ROWS))
                 rows = columns.record_batch.num_rows
                 part, _ = task.run(self._matcher(), Batch(first, rows, columns, columns))
-                made = arrow.ipc.open_stream(part).read_all()
+                table = arrow.ipc.open_stream(part).read_all()
                 # A batch in which nothing changed knows no types.
-                yield from made.cast(schema).to_batches()
+                yield from table.cast(schema).to_batches()
 
     def _matcher(self) -> TextMatcher:
         if self._key not in _COMPILED:
@@ -121,8 +121,8 @@ class ArrowRewriter:
                 "records of mode each need ids, since a batch does not know its place",
                 help="name a column: id_column='…'",
             )
-        kept = kept_columns(self._keep, schema.names, plan.columns, ids)
-        whole = replace(plan, id_column=ids, keep=kept)
+        names = kept_columns(self._keep, schema.names, plan.columns, ids)
+        whole = replace(plan, id_column=ids, keep=names)
         pointed = (spec.text_column for spec in plan.spans)
         for name in dict.fromkeys([*whole.columns, *whole.needed, *pointed]):
             require_column(schema.names, name, where=where)

@@ -91,11 +91,11 @@ class AugmentPart:
                 seed=self.choices.seed,
             )
             self._opened = None if self.oracle is None else open_oracle(self.oracle, rulesets)
-        done, record = augment_table(
+        augmentation, record = augment_table(
             table, self._matcher, rulesets, columns=columns, tagger=self._matcher.tagger,
             choices=self.choices, oracle=self._opened, some=False,
         )  # fmt: skip
-        columns_now = done.written(only_new=self.choices.only_new)
+        columns_now = augmentation.written(only_new=self.choices.only_new)
         write_columns(columns_now, Path(output), format_of(output, reading=False))
         return record
 

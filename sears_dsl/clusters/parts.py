@@ -146,13 +146,13 @@ def apply_to_parts(
     left = [(name, part) for name, part in named.items() if name not in known]
     failed: list[PartFailure] = []
     outcomes = _in_order(named, known, workers.answers(one_part, left))
-    for done, outcome in enumerate(outcomes, start=1):
+    for number, outcome in enumerate(outcomes, start=1):
         if isinstance(outcome, PartFailure):
             failed.append(outcome)
             if len(failed) == _MOST_FAILED:
                 break
         else:
-            yield PartsDone(done, len(parts), outcome.record)
+            yield PartsDone(number, len(parts), outcome.record)
     _require_all(failed, output, len(parts))
 
 
@@ -178,12 +178,12 @@ def _require_all(failed: Sequence[PartFailure], output: Folder, parts: int) -> N
     """
     if not failed:
         return
-    told = "".join(f"\n  {each.message}" for each in failed[:_TOLD])
+    reasons = "".join(f"\n  {each.message}" for each in failed[:_TOLD])
     more = f"\n  and {len(failed) - _TOLD} more" if len(failed) > _TOLD else ""
     early = ", and the rest were not tried" if len(failed) == _MOST_FAILED else ""
     helps = list(dict.fromkeys(each.help for each in failed if each.help))[:1]
     raise DataError(
-        f"{len(failed)} of {parts} parts could not be done{early}:{told}{more}",
+        f"{len(failed)} of {parts} parts could not be done{early}:{reasons}{more}",
         help="; ".join([*helps, f"mend them, then --resume: what is done is kept in {output}"]),
     )
 
@@ -254,8 +254,8 @@ def _record_of(output: Folder, name: str, part: FolderFile) -> Mapping[str, Any]
         return None
     record = parse_json(content)
     same = [record["part"]["size"], record["part"]["modified"]] == [part.size, part.modified]
-    told: Mapping[str, Any] = record["done"]
-    return told if same else None
+    work_record: Mapping[str, Any] = record["done"]
+    return work_record if same else None
 
 
 def _schema_of(source: Folder, part: FolderFile, format_name: str | None) -> Mapping[str, str]:
@@ -325,23 +325,23 @@ class OnePart:
         try:
             if part.name != self.first:
                 self._require_schema(part)
-            with self.source.reading(part.name) as path, self.output.making(name) as made:
-                done = self._done(path, made, self.source.name_of(part.name))
+            with self.source.reading(part.name) as path, self.output.making(name) as target:
+                work_record = self._do_work(path, target, self.source.name_of(part.name))
             about = {"name": part.name, "size": part.size, "modified": part.modified}
-            record = {"part": about, "done": done}
+            record = {"part": about, "done": work_record}
             self.output.write(_record_name(name), json.dumps(record).encode())
         except SearsError as error:
             return PartFailure(name, error.message, error.help)
-        return PartDone(name, done)
+        return PartDone(name, work_record)
 
-    def _done(self, path: str, made: str, part: str) -> Mapping[str, Any]:
+    def _do_work(self, path: str, target: str, part: str) -> Mapping[str, Any]:
         """Do the work; what goes wrong is told with the name of the part.
 
         Raises:
             DataError: the part cannot be done.
         """
         try:
-            return self.work.do(path, made)
+            return self.work.do(path, target)
         except SearsError as error:
             message = error.message.replace(path, part)
             where = "" if part in message else f"{part}: "

@@ -128,7 +128,7 @@ class RayWorkers(Closing):
             {"number": number, "question": pickle.dumps(question)}
             for number, question in enumerate(questions)
         ]
-        done = data.from_items(rows, override_num_blocks=len(rows)).map(
+        dataset = data.from_items(rows, override_num_blocks=len(rows)).map(
             _Worker,
             fn_constructor_args=(pickle.dumps(work), tuple(sys.path), tries),
             compute=data.ActorPoolStrategy(
@@ -137,7 +137,7 @@ class RayWorkers(Closing):
             num_cpus=1,
         )
         try:
-            for row in done.iter_rows():
+            for row in dataset.iter_rows():
                 if row["answer"]:
                     yield pickle.loads(row["answer"])  # noqa: S301 - of our own workers
         except self._ray.exceptions.RayError as error:
@@ -223,11 +223,11 @@ def _require_head(address: str) -> None:
     """
     if address == "auto":
         return
-    asked = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     answered = False
     with suppress(subprocess.TimeoutExpired):
         answered = not subprocess.run(  # noqa: S603 - our own Python
-            asked, capture_output=True, timeout=_ANSWERS, check=False
+            command, capture_output=True, timeout=_ANSWERS, check=False
         ).returncode
     if not answered:
         raise _no_cluster(address, "what listens there is not the head of one")

@@ -56,16 +56,18 @@ class _ApplyPortion:
 
     def __call__(self, portion: _Portion) -> _Rewritten:
         matcher: TextMatcher = self.recipe.build()
-        done = matcher.apply(
+        rewrites = matcher.apply(
             portion.texts,
             scope=portion.scope,
             protected=portion.protected,
             unit=portion.unit,
             draw=portion.draw,
         )
-        columns = done.columns if isinstance(done, Rewrites) else RewriteColumns.of(done)
+        columns = (
+            rewrites.columns if isinstance(rewrites, Rewrites) else RewriteColumns.of(rewrites)
+        )
         columns = replace(columns, rows=(columns.rows + np.int32(portion.first)).astype(np.int32))
-        return _Rewritten(portion.first, columns, Counter(getattr(done, "unrenderable", {})))
+        return _Rewritten(portion.first, columns, Counter(getattr(rewrites, "unrenderable", {})))
 
 
 class RemoteMatcher(Matcher):
@@ -135,15 +137,15 @@ class RemoteMatcher(Matcher):
             )
             for first in range(0, len(texts), size)
         ]
-        done = sorted(self._workers.answers(self._work, portions), key=lambda each: each.first)
-        if len(done) < len(portions):
+        parts = sorted(self._workers.answers(self._work, portions), key=lambda each: each.first)
+        if len(parts) < len(portions):
             raise DataError(
-                f"{len(portions) - len(done)} of {len(portions)} portions of the rows did not come "
-                "back: every worker that had them died",
+                f"{len(portions) - len(parts)} of {len(portions)} portions of the rows did not "
+                "come back: every worker that had them died",
                 help="try fewer rows with --limit, or workers with more memory",
             )
         unrenderable: Counter[int] = Counter()
-        for each in done:
+        for each in parts:
             unrenderable.update(each.unrenderable)
-        columns = RewriteColumns.merged([each.columns for each in done])
+        columns = RewriteColumns.merged([each.columns for each in parts])
         return Rewrites(columns, rule_ids=lambda: self.rule_ids, unrenderable=unrenderable)

@@ -23,12 +23,12 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
         >>> print(template_findings(rules)[0].message)
         a template writes the same sentence twice: 2 of 9
     """
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     for template in ruleset.templates:
         try:
             sentences = Sentences(template, ruleset)
         except RuleSyntaxError as error:
-            found += error.diagnostics
+            findings += error.diagnostics
             continue
         repeated = len(sentences) - len(sentences.distinct)
         if repeated:
@@ -37,12 +37,12 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
                 f"a template writes the same sentence twice: {repeated:,} of {len(sentences):,}",
                 help="each is generated once; take a slot that may be empty only once, or name it",
             )
-            found.append(of_template(finding, template, ruleset))
+            findings.append(of_template(finding, template, ruleset))
         if sentences.may_be_blank:
             finding = Diagnostic(
                 "W623",
                 "a template writes an empty sentence",
                 help="write words around its slots, or let one slot always have a word",
             )
-            found.append(of_template(finding, template, ruleset))
-    return found
+            findings.append(of_template(finding, template, ruleset))
+    return findings

@@ -63,10 +63,10 @@ def written_member(
 
 
 def _noisy(text: str, noise: Noise, unit: str, draw: Draw) -> str:
-    given = Given(0, text)
+    instance = Given(0, text)
     if noise.share is not None:
-        return shared(noise, noise.share, [given], unit, draw)[0]
-    return changed(noise, given, unit, draw) or text
+        return shared(noise, noise.share, [instance], unit, draw)[0]
+    return changed(noise, instance, unit, draw) or text
 
 
 def member_findings(template: Template, ruleset: Ruleset) -> list[Diagnostic]:
@@ -85,13 +85,13 @@ def member_findings(template: Template, ruleset: Ruleset) -> list[Diagnostic]:
         E350 `be` has more than one form for VBD: was, were
     """
     slots = {slot.name: slot for slot in template.slots if slot.name}
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     for part in template.parts:
         if isinstance(part, Slot | SlotCopy) and not set(part.functions) <= CASE_FUNCTIONS.keys():
             slot = part if isinstance(part, Slot) else slots[part.name]
             members = set_texts(ruleset, slot.reference)
-            found += _of_members(part.functions, members)
-    return [of_template(each, template, ruleset) for each in found]
+            findings += _of_members(part.functions, members)
+    return [of_template(each, template, ruleset) for each in findings]
 
 
 def of_template(finding: Diagnostic, template: Template, ruleset: Ruleset) -> Diagnostic:

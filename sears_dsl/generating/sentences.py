@@ -301,10 +301,10 @@ def _beside(parts: Sequence[str | _Filled], gap: int, step: int) -> int | None:
 
 def _choices(template: Template, ruleset: Ruleset) -> Iterator[Choice]:
     names = [slot.name or slot.reference.name for slot in template.slots]
-    taken: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for slot, name in zip(template.slots, names, strict=True):
-        taken[name] = taken.get(name, 0) + 1
-        column = name if taken[name] == 1 else f"{name}_{taken[name]}"
+        counts[name] = counts.get(name, 0) + 1
+        column = name if counts[name] == 1 else f"{name}_{counts[name]}"
         texts = set_texts(ruleset, slot.reference)
         yield Choice(column, slot, ("", *texts) if slot.optional else texts)
 

@@ -117,8 +117,8 @@ def generated(
     names = [name for ruleset in rulesets for name in template_ids(ruleset.templates)]
     _check(templates, names)
     distinct = [each.distinct for each in templates]
-    kept = distinct if keep is None else _kept(names, templates, distinct, keep)
-    chosen = selected(templates, kept, limit=limit, by=by, seed=seed)
+    accepted = distinct if keep is None else _accepted(names, templates, distinct, keep)
+    chosen = selected(templates, accepted, limit=limit, by=by, seed=seed)
     choices = (choice for each in templates for choice in each.choices)
     slots = dict.fromkeys(_slot_column(choice.column) for choice in choices)
     written_texts: Texts = np.empty(len(chosen), object)
@@ -152,17 +152,17 @@ def generated(
                 slots=tuple(_slot_column(choice.column) for choice in sentences.choices),
             )
             for name, sentences, numbers, left, count, blank in zip(
-                names, templates, distinct, kept, written, empty, strict=True
+                names, templates, distinct, accepted, written, empty, strict=True
             )
         ),
     )
 
 
-def _kept(
+def _accepted(
     names: Sequence[str], templates: Sequence[Sentences], distinct: Sequence[Numbers], keep: Keep
 ) -> list[Numbers]:
     """The numbers of each template's sentences that are kept."""
-    found = []
+    accepted = []
     for name, sentences, numbers in zip(names, templates, distinct, strict=True):
         columns: dict[str, Sequence[str]] = {
             TEXT: sentences.texts(numbers).tolist(),
@@ -173,13 +173,13 @@ def _kept(
             columns[_slot_column(choice.column)] = Repeated(members[0], members[1].tolist())
         of_rows = zip(*columns.values(), strict=True)
         rows = [dict(zip(columns, values, strict=True)) for values in of_rows]
-        found.append(numbers[np.array(keep(rows), np.bool_)])
-    if not any(map(len, found)):
+        accepted.append(numbers[np.array(keep(rows), np.bool_)])
+    if not any(map(len, accepted)):
         raise DataError(
             f"the oracle rejects all {sum(map(len, distinct)):,} sentences, so none is left",
             help="it should say true of a sentence that is kept, and false of one that is not",
         )
-    return found
+    return accepted
 
 
 def _check(templates: Sequence[Sentences], names: Sequence[str]) -> None:

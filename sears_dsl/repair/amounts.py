@@ -89,8 +89,8 @@ class AmountSettings:
     def trained(self) -> tuple[NoiseAmount, ...]:
         """The amounts that models are trained on: a vote needs its voters."""
         voters = _VOTERS if "vote" in self.amounts else ()
-        wanted = {*self.amounts, *voters} - {"vote"}
-        return tuple(each for each in NOISE_AMOUNTS if each in wanted)
+        amounts = {*self.amounts, *voters} - {"vote"}
+        return tuple(each for each in NOISE_AMOUNTS if each in amounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,15 +159,15 @@ class RewrittenTable:
         _check_labels_stay(matcher)
         texts = table.texts(columns.text)
         guards = guards_of(table, settings.protection, column=columns.text)
-        done = chained(matcher, texts, guards, scope=settings.scope, unit=settings.unit)
-        changed: dict[str, list[Any]] = {columns.text: [row.text for row in done]}
+        chains = chained(matcher, texts, guards, scope=settings.scope, unit=settings.unit)
+        changed: dict[str, list[Any]] = {columns.text: [row.text for row in chains]}
         if changed[columns.text] == texts:
             raise DataError(
                 f"no rule changes a row of {table.path}",
                 help="is it the right column? `sears explain RULES 'a sentence'` tells why a rule "
                 "does not fire",
             )
-        for number, row in enumerate(done):
+        for number, row in enumerate(chains):
             moved = guards.moved(number, row.span_map.map) if guards and row.steps else {}
             for name, value in moved.items():
                 changed.setdefault(name, list(table.columns[name]))[number] = value
@@ -196,13 +196,13 @@ class RewrittenTable:
                 changed[self.columns.id] = new_ids(table, self.columns.id, every, names)
             return table.extended(every, changed), sum(self.rewritten)
         share = TextShare(_HALF, seed) if amount == "half" else TextShare()
-        taken = [share.takes(text) for text in table.texts(self.columns.text)]
+        choices = [share.takes(text) for text in table.texts(self.columns.text)]
         values = {
             name: [new if take else old for take, old, new
-                   in zip(taken, table.columns[name], column, strict=True)]
+                   in zip(choices, table.columns[name], column, strict=True)]
             for name, column in self.changed.items()
         }  # fmt: skip
-        both = zip(taken, self.rewritten, strict=True)
+        both = zip(choices, self.rewritten, strict=True)
         return Table({**table.columns, **values}, table.path, table.format), sum(
             take and new for take, new in both
         )
@@ -236,11 +236,11 @@ def measure_amounts(
     rewritten = RewrittenTable.of(
         inputs.training, matcher, columns=inputs.columns, settings=settings
     )
-    done = chained(
+    chains = chained(
         matcher, held_out.texts, held_out.guards, scope=settings.scope, unit=settings.unit
     )
-    asked = held_out.rewritten(range(len(done)), [row.text for row in done])
-    changed = sum(row.text != text for row, text in zip(done, held_out.texts, strict=True))
+    new_rows = held_out.rewritten(range(len(chains)), [row.text for row in chains])
+    changed = sum(row.text != text for row, text in zip(chains, held_out.texts, strict=True))
     if not changed:
         raise DataError(f"no rule changes a row of {held_out.path}")
     seeds = range(settings.seed, settings.seed + settings.seeds)
@@ -249,7 +249,7 @@ def measure_amounts(
     for number, (seed, amount) in enumerate(runs):
         both = answers_of_trained(
             f"amount-{amount}-{seed}", partial(_table, rewritten, amount, seed),
-            [held_out.rows, asked], trainer=inputs.trainer, seed=seed, folder=inputs.folder,
+            [held_out.rows, new_rows], trainer=inputs.trainer, seed=seed, folder=inputs.folder,
             journal=journal,
             on_training=on_training and partial(on_training, amount, seed, number, len(runs)),
         )  # fmt: skip
@@ -278,7 +278,7 @@ def measure_amounts(
         ),
         training_rows=len(inputs.training),
         rewritten=sum(rewritten.rewritten),
-        held_out_rows=len(done),
+        held_out_rows=len(chains),
         held_out_rewritten=changed,
     )
 

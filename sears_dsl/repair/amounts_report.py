@@ -22,17 +22,17 @@ MEASURED = ("trained on", "rows", "rewritten", "error as they are", "error rewri
 _OVER_SEEDS = ("trained on", "as they are", "rewritten")
 
 
-def amount_rows(done: Amounts) -> list[tuple[str, ...]]:
+def amount_rows(amounts: Amounts) -> list[tuple[str, ...]]:
     """A row an amount, in the columns that `MEASURED` names; errors with their 95% intervals."""
     return [
         (each.amount, f"{each.rows:,}", f"{each.rewritten:,}", error_cell(each.clean),
          error_cell(each.perturbed))
-        for each in done.errors
+        for each in amounts.errors
     ]  # fmt: skip
 
 
 def write_amounts(
-    done: Amounts, path: Path, *, settings: AmountSettings, participants: RepairParticipants
+    amounts: Amounts, path: Path, *, settings: AmountSettings, participants: RepairParticipants
 ) -> dict[str, Any]:
     """Write the JSON, and the Markdown beside it.
 
@@ -45,25 +45,25 @@ def write_amounts(
         "sears": __version__,
         **asdict(participants),
         "settings": asdict(settings),
-        "result": asdict(done),
+        "result": asdict(amounts),
     }
-    text = _markdown(done, settings, participants)
+    text = _markdown(amounts, settings, participants)
     write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
     write_atomically(path, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
 
 
-def _markdown(done: Amounts, settings: AmountSettings, participants: RepairParticipants) -> str:
+def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairParticipants) -> str:
     lines = [
         "# Errors by amount of rewritten training data",
         "",
-        f"The rules change {done.rewritten:,} of {done.training_rows:,} training rows and "
-        f"{done.held_out_rewritten:,} of {done.held_out_rows:,} held-out rows. Means of "
+        f"The rules change {amounts.rewritten:,} of {amounts.training_rows:,} training rows and "
+        f"{amounts.held_out_rewritten:,} of {amounts.held_out_rows:,} held-out rows. Means of "
         f"{settings.seeds} trainings of each amount, with 95% intervals for other rows.",
         "",
         line(MEASURED),
         "|---|---:|---:|---:|---:|",
-        *map(line, amount_rows(done)),
+        *map(line, amount_rows(amounts)),
         "",
         "- error as they are: on the held-out rows as they are.",
         "- error rewritten: on the held-out rows with all rules applied in order.",
@@ -82,9 +82,9 @@ def _markdown(done: Amounts, settings: AmountSettings, participants: RepairParti
         "|---|---|---|",
         *(
             line((each.amount, seeds_cell(each.clean), seeds_cell(each.perturbed)))
-            for each in done.errors
+            for each in amounts.errors
         ),
         "",
-        participants.told,
+        participants.as_sentence,
     ]
     return "\n".join(lines) + "\n"

@@ -103,18 +103,20 @@ def augmented(
     Example:
         >>> from sears_dsl.repair.expansion import Rewritten
         >>> table = Table({"text": ["a movie", "a play"]}, "a.csv", "csv")
-        >>> made = Expansion([Rewritten(0, "a film", (0,))], ["r-film"], {0: 1})
+        >>> expansion = Expansion([Rewritten(0, "a film", (0,))], ["r-film"], {0: 1})
         >>> columns = TableColumns(text="text")
-        >>> done = augmented(table, made, columns=columns, rulesets=["found 1.0.0"])
-        >>> for row in zip(*done.table.columns.values()):
+        >>> augmentation = augmented(
+        ...     table, expansion, columns=columns, rulesets=["found 1.0.0"]
+        ... )
+        >>> for row in zip(*augmentation.table.columns.values()):
         ...     print(row)
         ('a movie', '1', '', '')
         ('a play', '2', '', '')
         ('a film', '1', 'r-film', 'found 1.0.0')
     """
-    wanted = amount.of(len(table))
+    limit = amount.of(len(table))
     chosen = choose(
-        [each.rules for each in expansion.rewrites], wanted=wanted, balanced=balanced, seed=seed
+        [each.rules for each in expansion.rewrites], limit=limit, balanced=balanced, seed=seed
     )
     new = [expansion.rewrites[place] for place, _ in chosen]
     rows = [each.row for each in new]
@@ -143,7 +145,7 @@ def augmented(
     return Augmented(
         table=extended,
         sources=tuple(rows),
-        wanted=wanted,
+        wanted=limit,
         of_rule={name: counts[rule] for rule, name in enumerate(expansion.rule_ids)},
         relabelled=sum(each.label is not None for each in new),
         changed=tuple(changed),
@@ -200,17 +202,17 @@ def new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]
     IdLedger(table.path).add(old, first=0)
     if all(isinstance(value, int) for value in values):
         return list(range(max(values) + 1, max(values) + 1 + len(rows)))
-    taken = set(old)
-    made = []
+    known = set(old)
+    ids = []
     for row, name in zip(rows, names, strict=True):
         first = made_of = f"{old[row]}~{name}"
         number = 1
-        while made_of in taken:
+        while made_of in known:
             number += 1
             made_of = f"{first}~{number}"
-        taken.add(made_of)
-        made.append(made_of)
-    return made
+        known.add(made_of)
+        ids.append(made_of)
+    return ids
 
 
 def _with_provenance(

@@ -46,10 +46,10 @@ class Amount:
         """
         if text == "all":
             return ALL
-        found = _AMOUNT.fullmatch(text)
-        if found is None:
+        parts = _AMOUNT.fullmatch(text)
+        if parts is None:
             raise UsageError(f"{text!r} is no amount", help=_FORMS)
-        number, unit = float(found[1]), found[2]
+        number, unit = float(parts[1]), parts[2]
         if number == 0:
             raise UsageError(f"an amount of {text} adds nothing", help=_FORMS)
         if unit is None and not number.is_integer():
@@ -74,13 +74,13 @@ ALL = Amount()
 
 
 def choose(
-    rules: Sequence[Sequence[int]], *, wanted: int | None, balanced: bool = True, seed: int = 0
+    rules: Sequence[Sequence[int]], *, limit: int | None, balanced: bool = True, seed: int = 0
 ) -> list[tuple[int, int]]:
     """Choose rewrites.
 
     Args:
         rules: for each rewrite the rules that write it.
-        wanted: how many; None for all.
+        limit: how many; None for all.
         balanced: the rules take turns; otherwise every rewrite has the same chance.
         seed: of the choice.
 
@@ -88,14 +88,14 @@ def choose(
         (rewrite, rule that it counts for), by rewrite.
 
     Example:
-        >>> choose([[0], [0], [0], [0, 1], [1]], wanted=None)
+        >>> choose([[0], [0], [0], [0, 1], [1]], limit=None)
         [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)]
-        >>> [rule for _, rule in choose([[0]] * 9 + [[1]], wanted=2)]
+        >>> [rule for _, rule in choose([[0]] * 9 + [[1]], limit=2)]
         [0, 1]
     """
     random = Random(seed)  # noqa: S311 - a sample, no secret
     order = random.sample(range(len(rules)), len(rules))
-    most = len(rules) if wanted is None else min(wanted, len(rules))
+    most = len(rules) if limit is None else min(limit, len(rules))
     if not balanced:
         return sorted((rewrite, rules[rewrite][0]) for rewrite in order[:most])
     waiting: dict[int, list[int]] = {}
@@ -104,14 +104,14 @@ def choose(
             waiting.setdefault(rule, []).append(rewrite)
     # Rules with least to give come first in each turn, so that others do not take it from them.
     turns = sorted(waiting, key=lambda rule: (len(waiting[rule]), rule))
-    taken: dict[int, int] = {}
-    while len(taken) < most:
+    rule_of: dict[int, int] = {}
+    while len(rule_of) < most:
         for rule in tuple(turns):
             own = waiting[rule]
-            while own and own[-1] in taken:
+            while own and own[-1] in rule_of:
                 own.pop()
             if not own:
                 turns.remove(rule)
-            elif len(taken) < most:
-                taken[own.pop()] = rule
-    return sorted(taken.items())
+            elif len(rule_of) < most:
+                rule_of[own.pop()] = rule
+    return sorted(rule_of.items())

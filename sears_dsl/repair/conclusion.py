@@ -66,18 +66,21 @@ class RepairVerdict:
     reasons: tuple[str, ...]
 
 
-def judge_repair(done: Repair, gate: RepairGate) -> RepairVerdict:
+def judge_repair(repair: Repair, gate: RepairGate) -> RepairVerdict:
     """The verdict, with its reasons."""
-    found = [*_judged_fall(done, gate), *_judged_validation(done.validation.change, done, gate)]
-    failed = [reason for outcome, reason in found if outcome == _FAILED]
-    unknown = [reason for outcome, reason in found if outcome == _NOT_JUDGED]
+    judgements = [
+        *_judged_fall(repair, gate),
+        *_judged_validation(repair.validation.change, repair, gate),
+    ]
+    failed = [reason for outcome, reason in judgements if outcome == _FAILED]
+    unknown = [reason for outcome, reason in judgements if outcome == _NOT_JUDGED]
     outcome: RepairOutcome = "failed" if failed else "not judged" if unknown else "passed"
     return RepairVerdict(outcome=outcome, reasons=(*failed, *unknown))
 
 
-def _judged_fall(done: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutcome, str]]:
-    measured = done.sensitivity
-    rows, change = _sensitive_rows(done), measured.change
+def _judged_fall(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutcome, str]]:
+    measured = repair.sensitivity
+    rows, change = _sensitive_rows(repair), measured.change
     if rows < gate.support:
         yield (
             _NOT_JUDGED,
@@ -100,7 +103,7 @@ def _judged_fall(done: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutcome
 
 
 def _judged_validation(
-    change: ErrorChange, done: Repair, gate: RepairGate
+    change: ErrorChange, repair: Repair, gate: RepairGate
 ) -> Iterator[tuple[RepairOutcome, str]]:
     if change.difference is None or change.interval is None:
         yield _NOT_JUDGED, "there is no validation error"
@@ -113,21 +116,22 @@ def _judged_validation(
     elif change.interval[1] > gate.margin:
         yield (
             _NOT_JUDGED,
-            f"{done.held_out_rows:,} held-out rows do not tell whether the validation error grows "
-            f"by more than {_point(gate.margin)} points: it may, by {_point(change.interval[1])}",
+            f"{repair.held_out_rows:,} held-out rows do not tell whether the validation error "
+            f"grows by more than {_point(gate.margin)} points: it may, by "
+            f"{_point(change.interval[1])}",
         )
 
 
-def conclusion(done: Repair, *, margin: float = MARGIN) -> str:
+def conclusion(repair: Repair, *, margin: float = MARGIN) -> str:
     """What to think of it, in one sentence.
 
     Args:
-        done: what was measured.
+        repair: what was measured.
         margin: a growth of the validation error that is none to speak of.
     """
-    measured = done.sensitivity
+    measured = repair.sensitivity
     before, after, change = measured.original.error, measured.augmented.error, measured.change
-    rows = _sensitive_rows(done)
+    rows = _sensitive_rows(repair)
     if before is None or after is None or change.interval is None:
         return "Nothing can be said: the rules change no held-out row that the model has right."
     if not before and not after:
@@ -135,24 +139,24 @@ def conclusion(done: Repair, *, margin: float = MARGIN) -> str:
     low, high = change.interval
     went = f"the error on the sensitivity set went from {_percent(before)} to {_percent(after)}"
     if high < 0:
-        return f"The repair helped: {went}{_beside(done)}; {_validation(done, margin)}."
+        return f"The repair helped: {went}{_beside(repair)}; {_validation(repair, margin)}."
     if low > 0:
-        return f"The repair did harm: {went}; {_validation(done, margin)}."
+        return f"The repair did harm: {went}; {_validation(repair, margin)}."
     about = f"{went}, {_points(change)}"
     few = f"{_rows(rows)} are too few to tell" if low <= -before else "that may be chance"
     return f"No evidence that it helped: {about}; {few}."
 
 
-def _beside(done: Repair) -> str:
+def _beside(repair: Repair) -> str:
     """Said where random copies of rows do as much as rewrites."""
-    control, after = done.sensitivity.control, done.sensitivity.augmented.error
+    control, after = repair.sensitivity.control, repair.sensitivity.augmented.error
     if control is None or control.error is None or after is None or control.error > after:
         return ""
     return f", but so it did with random copies of rows instead (to {_percent(control.error)})"
 
 
-def _validation(done: Repair, margin: float) -> str:
-    change = done.validation.change
+def _validation(repair: Repair, margin: float) -> str:
+    change = repair.validation.change
     if change.difference is None or change.interval is None:
         return "the validation error is not known"
     low, high = change.interval
@@ -161,14 +165,14 @@ def _validation(done: Repair, margin: float) -> str:
     if high <= margin:
         return f"the validation error does not grow by more than {_point(max(high, 0.0))} points"
     return (
-        f"{done.held_out_rows:,} held-out rows do not tell whether the validation error grew, it "
+        f"{repair.held_out_rows:,} held-out rows do not tell whether the validation error grew, it "
         f"may have by {_point(high)} points"
     )
 
 
-def _sensitive_rows(done: Repair) -> float:
+def _sensitive_rows(repair: Repair) -> float:
     """Rows on which the error on the sensitivity set rests, before or after, where it has fewer."""
-    return min(done.sensitivity.original.rows, done.sensitivity.augmented.rows)
+    return min(repair.sensitivity.original.rows, repair.sensitivity.augmented.rows)
 
 
 def _rows(count: float) -> str:

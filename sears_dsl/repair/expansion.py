@@ -138,9 +138,9 @@ def expand(
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> rules = parse("good -> great\nis -> is not\n  expect: flip")
-        >>> done = expand(rules.compile(tagger=PinnedTagger()), ["It is good"],
-        ...               labels=["yes"], known=["yes", "no"])
-        >>> [(each.text, each.label) for each in done.rewrites]
+        >>> expansion = expand(rules.compile(tagger=PinnedTagger()), ["It is good"],
+        ...                    labels=["yes"], known=["yes", "no"])
+        >>> [(each.text, each.label) for each in expansion.rewrites]
         [('It is great', None), ('It is not good', 'no')]
     """
     expectations = expectations_of(matcher)
@@ -148,24 +148,24 @@ def expand(
     rule_ids = matcher.rule_ids
     _check(rule_ids, expectations, names if labels is not None else None)
     protected = None if guards is None else guards.protected
-    kept = guarded(matcher.apply(texts, scope=scope, unit=unit, protected=protected), guards)
-    found, rejected = kept.rewrites, Counter[int]()
+    allowed = guarded(matcher.apply(texts, scope=scope, unit=unit, protected=protected), guards)
+    rewrites, rejected = allowed.rewrites, Counter[int]()
     if oracle is not None:
         rows = LabelledRows(tuple({column: text} for text in texts), column, None, "rows")
-        found, rejected = accepted(found, rows, oracle)
-    moved = _moved(found, guards)
-    done = applications_in(found, texts)
-    written: list[list[int]] = [[] for _ in done.texts]
-    for rule, rewrite in zip(done.rules.tolist(), done.rewrites.tolist(), strict=True):
+        rewrites, rejected = accepted(rewrites, rows, oracle)
+    moved = _moved(rewrites, guards)
+    pairs = applications_in(rewrites, texts)
+    written: list[list[int]] = [[] for _ in pairs.texts]
+    for rule, rewrite in zip(pairs.rules.tolist(), pairs.rewrites.tolist(), strict=True):
         written[rewrite].append(rule)
     left_out: Counter[str] = Counter()
-    if kept.left_out:
-        left_out[TOUCHED] = sum(kept.left_out.values())
+    if allowed.left_out:
+        left_out[TOUCHED] = sum(allowed.left_out.values())
     if rejected:
         left_out[REJECTED] = rejected.total()
-    rewrites = []
+    rewritten = []
     for place, (row, text, rules) in enumerate(
-        zip(done.rows.tolist(), done.texts, written, strict=True)
+        zip(pairs.rows.tolist(), pairs.texts, written, strict=True)
     ):
         own = "" if labels is None else labels[row]
         expected = _label([expectations[rule] for rule in rules], own, names)
@@ -173,8 +173,8 @@ def expand(
             left_out[expected.reason] += 1
         else:
             label = None if expected == own else expected
-            rewrites.append(Rewritten(row, text, tuple(rules), label, moved.get(place, {})))
-    return Expansion(rewrites, rule_ids, Counter(done.rules.tolist()), left_out)
+            rewritten.append(Rewritten(row, text, tuple(rules), label, moved.get(place, {})))
+    return Expansion(rewritten, rule_ids, Counter(pairs.rules.tolist()), left_out)
 
 
 def expand_table(
@@ -235,12 +235,12 @@ def expand_table(
     return Expansion(sorted(rewrites, key=lambda each: each.row), ids, changed, left_out)
 
 
-def _moved(done: Rewrites, guards: Guards | None) -> dict[int, Mapping[str, Any]]:
+def _moved(rewrites: Rewrites, guards: Guards | None) -> dict[int, Mapping[str, Any]]:
     """Of each distinct rewrite, by its number, the new values of columns that point into it."""
     if guards is None or not guards.points:
         return {}
     moved: dict[int, Mapping[str, Any]] = {}
-    for number, rewrite in zip(done.distinct().ids.tolist(), done, strict=True):
+    for number, rewrite in zip(rewrites.distinct().ids.tolist(), rewrites, strict=True):
         if number not in moved:
             moved[number] = guards.moved(rewrite.row, SpanMap(rewrite.edits).map)
     return moved
@@ -253,8 +253,8 @@ class _LeftOut:
 
 def _label(expectations: Sequence[Expectation], own: str, known: Sequence[str]) -> str | _LeftOut:
     """The one label that all rules that write a text expect."""
-    found = {_expected(each, own, known) for each in expectations}
-    return found.pop() if len(found) == 1 else _LeftOut(CONTRADICTORY)
+    labels = {_expected(each, own, known) for each in expectations}
+    return labels.pop() if len(labels) == 1 else _LeftOut(CONTRADICTORY)
 
 
 def _expected(expectation: Expectation, own: str, known: Sequence[str]) -> str | _LeftOut:

@@ -194,17 +194,17 @@ def repair(
     added = expand_table(
         inputs.matcher, training, labels=labels, protection=settings.protection, **chosen
     )
-    asked = expand(
+    expansion = expand(
         inputs.matcher, held_out.texts, labels=[of_row[0] for of_row in held_out.labels],
         guards=held_out.guards, **chosen,
     )  # fmt: skip
     added.require_some(training.path)
-    asked.require_some(held_out.path)
+    expansion.require_some(held_out.path)
     work = _Work(inputs, added, settings)
     names = chain(*column_sets(columns.text, tuple(training.columns)))
-    seen = {text for name in names for text in training.texts(name)}
-    answers = _answers(work, asked, journal=journal, tell=on_training)
-    items = _Items(held_out, asked, settings.comparison)
+    training_texts = {text for name in names for text in training.texts(name)}
+    answers = _answers(work, expansion, journal=journal, tell=on_training)
+    items = _Items(held_out, expansion, settings.comparison)
     wrong = {variant: items.wrong(each) for variant, each in answers.items()}
     first = work.augmented(settings.seed)
     own = {variant: items.right_before(rows) for variant, (rows, _) in wrong.items()}
@@ -234,9 +234,9 @@ def repair(
         added=first.added,
         wanted=first.wanted,
         held_out_rows=len(held_out.rows),
-        rewritten_rows=asked.rows,
-        rewrites=len(asked),
-        shared=sum(text in seen for text in held_out.texts),
+        rewritten_rows=expansion.rows,
+        rewrites=len(expansion),
+        shared=sum(text in training_texts for text in held_out.texts),
         left_out=added.left_out,
     )  # fmt: skip
 
@@ -262,11 +262,11 @@ class _Work:
     def table(self, variant: TrainingVariant, seed: int) -> Table:
         if variant == "original":
             return self.inputs.training
-        done = self.augmented(seed)
+        augmentation = self.augmented(seed)
         if variant == "augmented":
-            return done.table
+            return augmentation.table
         columns = self.inputs.columns
-        return duplicated(self.inputs.training, done.added, columns=columns, seed=seed)
+        return duplicated(self.inputs.training, augmentation.added, columns=columns, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ class _Answers:
 
 def _answers(
     work: _Work,
-    asked: Expansion,
+    expansion: Expansion,
     *,
     journal: RunJournal,
     tell: OnTraining | None,
@@ -288,31 +288,35 @@ def _answers(
     settings, inputs = work.settings, work.inputs
     held_out = inputs.held_out
     rewritten = held_out.rewritten(
-        [each.row for each in asked.rewrites], [each.text for each in asked.rewrites]
+        [each.row for each in expansion.rewrites], [each.text for each in expansion.rewrites]
     )
-    found: dict[TrainingVariant, list[_Answers]] = {variant: [] for variant in settings.variants}
+    answers_of: dict[TrainingVariant, list[_Answers]] = {
+        variant: [] for variant in settings.variants
+    }
     seeds = range(settings.seed, settings.seed + settings.seeds)
     runs = list(product(seeds, settings.variants))
-    for done, (seed, variant) in enumerate(runs):
+    for number, (seed, variant) in enumerate(runs):
         answers = answers_of_trained(
             f"{variant}-{seed}", partial(work.table, variant, seed), [held_out.rows, rewritten],
             trainer=inputs.trainer, seed=seed, folder=inputs.folder, journal=journal,
-            on_training=tell and partial(tell, variant, seed, done, len(runs)),
+            on_training=tell and partial(tell, variant, seed, number, len(runs)),
         )  # fmt: skip
-        found[variant].append(_Answers(*answers))
-    return found
+        answers_of[variant].append(_Answers(*answers))
+    return answers_of
 
 
 class _Items:
     """Held-out rows and their rewrites, with the answers that are right."""
 
-    def __init__(self, held_out: LabelledRows, asked: Expansion, comparison: Comparison) -> None:
+    def __init__(
+        self, held_out: LabelledRows, expansion: Expansion, comparison: Comparison
+    ) -> None:
         self._labels = held_out.labels or ()
-        self._rewrites = asked.rewrites
+        self._rewrites = expansion.rewrites
         self._comparison = comparison
         self._texts = held_out.texts
         self.all_rows = np.arange(len(held_out.rows))
-        self._rows = np.array([each.row for each in asked.rewrites], np.int64)
+        self._rows = np.array([each.row for each in expansion.rewrites], np.int64)
 
     def wrong(self, answers: Sequence[_Answers]) -> tuple[_Flags, _Flags]:
         """Which rows (seeds, rows), and which rewrites (seeds, rewrites), each model has wrong."""

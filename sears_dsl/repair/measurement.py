@@ -226,13 +226,13 @@ def _resampled(
 ) -> list[NDArray[np.float64]]:
     """The four totals for resampled rows and seeds: each float64 (samples, 1)."""
     seeds, rows = sums[0].shape
-    found: list[list[NDArray[np.float64]]] = [[] for _ in sums]
+    totals: list[list[NDArray[np.float64]]] = [[] for _ in sums]
     for _ in range(0, _SAMPLES, _AT_ONCE):
         of_rows = random.multinomial(rows, np.full(rows, 1 / rows), size=_AT_ONCE)
         of_seeds = random.multinomial(seeds, np.full(seeds, 1 / seeds), size=_AT_ONCE)
         for place, each in enumerate(sums):
-            found[place].append(((of_rows @ each.T) * of_seeds).sum(axis=1, keepdims=True))
-    return [np.concatenate(each) for each in found]
+            totals[place].append(((of_rows @ each.T) * of_seeds).sum(axis=1, keepdims=True))
+    return [np.concatenate(each) for each in totals]
 
 
 def _errors(

@@ -69,7 +69,7 @@ class RepairParticipants:
     noise: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def told(self) -> str:
+    def as_sentence(self) -> str:
         """All of them in a sentence for the end of a report."""
         return (
             f"Trainer: `{self.trainer}`. Training rows: SHA-256 `{self.training}`. "
@@ -79,7 +79,7 @@ class RepairParticipants:
 
 
 def augmentation_record(
-    done: Augmented,
+    augmentation: Augmented,
     *,
     rules: str,
     rulesets: Sequence[str],
@@ -92,7 +92,7 @@ def augmentation_record(
     """An augmentation as values that JSON knows.
 
     Args:
-        done: the table with its new rows.
+        augmentation: the table with its new rows.
         rules: hash of all rules.
         rulesets: what they are called.
         tagger: name and version.
@@ -110,18 +110,18 @@ def augmentation_record(
         "tagger": tagger,
         "data_sha256": data,
         "settings": dict(choices),
-        "rows": len(done.table) - done.added,
-        "wanted": done.wanted,
-        "added": done.added,
-        "relabelled": done.relabelled,
+        "rows": len(augmentation.table) - augmentation.added,
+        "wanted": augmentation.wanted,
+        "added": augmentation.added,
+        "relabelled": augmentation.relabelled,
         "left_out": dict(left_out),
         "notes": list(notes),
-        "rules": dict(done.of_rule),
+        "rules": dict(augmentation.of_rule),
     }
 
 
 def repair_record(
-    done: Repair,
+    repair: Repair,
     *,
     settings: RepairSettings,
     participants: RepairParticipants,
@@ -130,7 +130,7 @@ def repair_record(
     """A repair as values that JSON knows; with a verdict where there is a gate."""
     choices = {**asdict(settings), "amount": str(settings.amount)}
     verdict = {} if gate is None else {
-        "gate": asdict(gate), "verdict": asdict(judge_repair(done, gate))
+        "gate": asdict(gate), "verdict": asdict(judge_repair(repair, gate))
     }  # fmt: skip
     return {
         "format": "sears-repair",
@@ -138,9 +138,9 @@ def repair_record(
         "sears": __version__,
         **asdict(participants),
         "settings": choices,
-        "conclusion": conclusion(done, margin=_margin(gate)),
+        "conclusion": conclusion(repair, margin=_margin(gate)),
         **verdict,
-        "result": asdict(done),
+        "result": asdict(repair),
     }
 
 
@@ -149,7 +149,7 @@ def _margin(gate: RepairGate | None) -> float:
 
 
 def write_repair(
-    done: Repair,
+    repair: Repair,
     path: Path,
     *,
     settings: RepairSettings,
@@ -161,8 +161,8 @@ def write_repair(
     Raises:
         DataError: a file cannot be written.
     """
-    record = repair_record(done, settings=settings, participants=participants, gate=gate)
-    text = _markdown(done, settings, participants, gate)
+    record = repair_record(repair, settings=settings, participants=participants, gate=gate)
+    text = _markdown(repair, settings, participants, gate)
     write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
     write_atomically(path, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
@@ -172,7 +172,7 @@ def write_repair(
 MEASURED = ("", "original", "augmented", "change in points", "that is", "control")
 
 
-def measured_rows(done: Repair) -> list[tuple[str, ...]]:
+def measured_rows(repair: Repair) -> list[tuple[str, ...]]:
     """The lines of Table 6, in the columns that `MEASURED` names.
 
     All are followed by their 95% intervals.
@@ -187,39 +187,42 @@ def measured_rows(done: Repair) -> list[tuple[str, ...]]:
             _NOT_GIVEN if measured.control is None else error_cell(measured.control),
         )
         for key, (name, _) in ERRORS.items()
-        for measured in [_of(done, key)]
+        for measured in [_of(repair, key)]
     ]
 
 
-def repair_notes(done: Repair, participants: RepairParticipants) -> list[str]:
+def repair_notes(repair: Repair, participants: RepairParticipants) -> list[str]:
     """What a reader has to know beside the numbers, in sentences."""
     notes = list(participants.notes)
-    if done.wanted is not None and done.added < done.wanted:
+    if repair.wanted is not None and repair.added < repair.wanted:
         notes.append(
-            f"{done.wanted:,} new rows were wanted and {done.added:,} are all that the rules make."
+            f"{repair.wanted:,} new rows were wanted and {repair.added:,} are all that the rules "
+            "make."
         )
-    if done.shared:
-        rows = "row is a training row" if done.shared == 1 else "rows are training rows"
-        notes.append(f"{done.shared:,} held-out {rows} too, so errors are too small.")
-    notes += [f"Rewrites left out: {count:,}; {reason}." for reason, count in done.left_out.items()]
+    if repair.shared:
+        rows = "row is a training row" if repair.shared == 1 else "rows are training rows"
+        notes.append(f"{repair.shared:,} held-out {rows} too, so errors are too small.")
+    notes += [
+        f"Rewrites left out: {count:,}; {reason}." for reason, count in repair.left_out.items()
+    ]
     return notes
 
 
-def verdict_lines(done: Repair, gate: RepairGate | None) -> list[str]:
+def verdict_lines(repair: Repair, gate: RepairGate | None) -> list[str]:
     """The verdict and its reasons; nothing where nothing is demanded."""
     if gate is None:
         return []
-    verdict = judge_repair(done, gate)
+    verdict = judge_repair(repair, gate)
     return [f"verdict: {verdict.outcome}", *verdict.reasons]
 
 
-def _of(done: Repair, key: str) -> Measured:
-    measured: Measured = getattr(done, key)
+def _of(repair: Repair, key: str) -> Measured:
+    measured: Measured = getattr(repair, key)
     return measured
 
 
 def _markdown(
-    done: Repair,
+    repair: Repair,
     settings: RepairSettings,
     participants: RepairParticipants,
     gate: RepairGate | None,
@@ -227,23 +230,23 @@ def _markdown(
     lines = [
         "# Repair by augmentation",
         "",
-        f"**{conclusion(done, margin=_margin(gate))}**",
+        f"**{conclusion(repair, margin=_margin(gate))}**",
         "",
-        *(f"- {line}" for line in verdict_lines(done, gate)),
+        *(f"- {line}" for line in verdict_lines(repair, gate)),
         *([""] if gate is not None else []),
-        f"{done.added:,} rewrites were added to {done.training_rows:,} training rows. Means of "
+        f"{repair.added:,} rewrites were added to {repair.training_rows:,} training rows. Means of "
         f"{settings.seeds} trainings of each kind, with 95% intervals.",
         "",
         line(MEASURED),
         "|---|---:|---:|---:|---:|---:|",
-        *(line(row) for row in measured_rows(done)),
+        *(line(row) for row in measured_rows(repair)),
         "",
         *(f"- {name}: {what}." for name, what in ERRORS.values()),
         "- control: as many random copies of training rows instead of rewrites.",
         "",
-        f"The rules change {done.rewritten_rows:,} of {done.held_out_rows:,} held-out rows into "
-        f"{done.rewrites:,} texts.",
-        *(f"\n**{note}**" for note in repair_notes(done, participants)),
+        f"The rules change {repair.rewritten_rows:,} of {repair.held_out_rows:,} held-out rows "
+        f"into {repair.rewrites:,} texts.",
+        *(f"\n**{note}**" for note in repair_notes(repair, participants)),
         "",
         "## Over seeds",
         "",
@@ -252,8 +255,9 @@ def _markdown(
         "| | original | augmented |",
         "|---|---|---|",
         *(
-            line((name, seeds_cell(_of(done, key).original), seeds_cell(_of(done, key).augmented)))
+            line((name, seeds_cell(measured.original), seeds_cell(measured.augmented)))
             for key, (name, _) in ERRORS.items()
+            for measured in [_of(repair, key)]
         ),
         "",
         "## Rules",
@@ -265,10 +269,10 @@ def _markdown(
         *(
             line((code_cell(each.text), f"{each.added:,}", f"{each.original.counted:.0f}",
                    error_cell(each.original), error_cell(each.augmented)))
-            for each in done.rules
+            for each in repair.rules
         ),
         "",
-        participants.told,
+        participants.as_sentence,
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -278,36 +282,36 @@ def line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def error_cell(found: Estimate) -> str:
+def error_cell(estimate: Estimate) -> str:
     """An error with its 95% interval for other rows."""
-    if found.error is None:
+    if estimate.error is None:
         return "no rows"
-    low, high = found.interval
-    return f"{_percent(found.error)} ({_percent(low)} to {_percent(high)})"
+    low, high = estimate.interval
+    return f"{_percent(estimate.error)} ({_percent(low)} to {_percent(high)})"
 
 
-def seeds_cell(found: Estimate) -> str:
+def seeds_cell(estimate: Estimate) -> str:
     """The error of each seed, and the 95% interval of their mean."""
-    each = ", ".join("no rows" if error is None else _percent(error) for error in found.of_seeds)
-    if found.over_seeds is None:
+    each = ", ".join("no rows" if error is None else _percent(error) for error in estimate.of_seeds)
+    if estimate.over_seeds is None:
         return each
-    low, high = found.over_seeds
+    low, high = estimate.over_seeds
     return f"{each} ({_percent(low)} to {_percent(high)})"
 
 
-def _difference(found: ErrorChange) -> str:
-    if found.difference is None or found.interval is None:
+def _difference(change: ErrorChange) -> str:
+    if change.difference is None or change.interval is None:
         return _NOT_GIVEN
-    low, high = found.interval
-    return f"{100 * found.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
+    low, high = change.interval
+    return f"{100 * change.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
 
 
-def _fall(found: ErrorChange) -> str:
+def _fall(change: ErrorChange) -> str:
     """What is left of the error, in words: ``9% less (38% more to 42% less)``."""
-    if found.fall is None or found.fall_interval is None:
+    if change.fall is None or change.fall_interval is None:
         return _NOT_GIVEN
-    least, most = map(_less, found.fall_interval)
-    return f"{_less(found.fall)} ({least} to {most})"
+    least, most = map(_less, change.fall_interval)
+    return f"{_less(change.fall)} ({least} to {most})"
 
 
 def _less(fall: float) -> str:

@@ -121,7 +121,7 @@ def augment_table(
         ModelError: the oracle fails.
     """
     guards = _guards_of_each(table, choices.protection, column=columns.text)
-    made = expand_table(
+    expansion = expand_table(
         matcher,
         table,
         column=columns.text,
@@ -132,10 +132,10 @@ def augment_table(
         unit=choices.unit,
     )
     if some:
-        made.require_some(table.path)
-    done = augmented(
+        expansion.require_some(table.path)
+    augmentation = augmented(
         table,
-        made,
+        expansion,
         columns=columns,
         amount=choices.amount,
         balanced=choices.balanced,
@@ -143,7 +143,7 @@ def augment_table(
         rulesets=named_rules(rulesets),
     )
     record = augmentation_record(
-        done,
+        augmentation,
         rules=rules_digest(rulesets),
         rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
         tagger=identity_of(tagger),
@@ -160,10 +160,10 @@ def augment_table(
             **({} if oracle is None else {"oracle": oracle.identity}),
             **({"noise": dict(matcher.noise_identity)} if matcher.noise_identity else {}),
         },
-        left_out=made.left_out,
+        left_out=expansion.left_out,
         notes=tuple(note for each in guards for note in each.notes),
     )
-    return done, record
+    return augmentation, record
 
 
 def _protected(guards: Guards | None) -> Mapping[str, Any]:
@@ -198,8 +198,8 @@ def repair_model(
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
     task = _task(participants, settings, drawing=any(map(draws, inputs.matcher.rules)))
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
-        done = repair(inputs, journal=journal, settings=settings, on_training=on_training)
-    return done, participants
+        result = repair(inputs, journal=journal, settings=settings, on_training=on_training)
+    return result, participants
 
 
 def amounts_of_noise(
@@ -226,13 +226,15 @@ def amounts_of_noise(
             help="leave out --oracle, or --amounts",
         )
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
-    said = asdict(settings)
+    choices = asdict(settings)
     for name in ("amounts", "seeds", "comparison"):
-        del said[name]
-    task = _said({"experiment": "amounts", **asdict(participants), **said})
+        del choices[name]
+    task = _sorted_lines({"experiment": "amounts", **asdict(participants), **choices})
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
-        done = measure_amounts(inputs, journal=journal, settings=settings, on_training=on_training)
-    return done, participants
+        amounts = measure_amounts(
+            inputs, journal=journal, settings=settings, on_training=on_training
+        )
+    return amounts, participants
 
 
 def _participants(
@@ -269,8 +271,8 @@ def _guard_notes(inputs: ExperimentInputs, protection: Protection) -> Iterator[s
 def _guards_of_each(table: Table, protection: Protection, *, column: str) -> list[Guards]:
     """What has to stay in each column that is rewritten; nothing where nothing has to."""
     names = chain(*column_sets(column, tuple(table.columns)))
-    found = (guards_of(table, protection, column=name) for name in names)
-    return [each for each in found if each is not None]
+    guards = (guards_of(table, protection, column=name) for name in names)
+    return [each for each in guards if each is not None]
 
 
 def _task(participants: RepairParticipants, settings: RepairSettings, *, drawing: bool) -> str:
@@ -282,9 +284,9 @@ def _task(participants: RepairParticipants, settings: RepairSettings, *, drawing
     for name in _FREE:
         if name != "seed" or not drawing:
             del choices[name]
-    return _said({**asdict(participants), **choices})
+    return _sorted_lines({**asdict(participants), **choices})
 
 
-def _said(choices: Mapping[str, Any]) -> str:
-    said = {"sears": __version__, **choices}
-    return "\n".join(f"{name} {json.dumps(value)}" for name, value in sorted(said.items()))
+def _sorted_lines(choices: Mapping[str, Any]) -> str:
+    values = {"sears": __version__, **choices}
+    return "\n".join(f"{name} {json.dumps(value)}" for name, value in sorted(values.items()))

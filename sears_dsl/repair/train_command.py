@@ -81,9 +81,9 @@ class CommandTrainer:
         rows = place / f"train.{self._format.name}"
         values = {"train": str(rows), "model": str(place / MODEL), "seed": str(seed)}
         arguments = [_filled(each, values) for each in self._arguments]
-        done = place / "trained.json"
+        record = place / "trained.json"
         task = {"arguments": arguments, "rows": table.digest}
-        if not (done.exists() and _read(done) == task):
+        if not (record.exists() and _read(record) == task):
             # What another training, or half of one, left here must not become part of this one.
             shutil.rmtree(place)
             place.mkdir()
@@ -97,11 +97,11 @@ class CommandTrainer:
                 )
         model = self._load(_filled(self._spec, values))
         # Only now: a model that cannot be loaded has to be trained again.
-        write_atomically(done, json.dumps(task).encode())
+        write_atomically(record, json.dumps(task).encode())
         return model
 
     def _run(self, arguments: list[str], output: Path) -> None:
-        told = shlex.join(arguments)
+        command = shlex.join(arguments)
         try:
             with output.open("wb") as file:
                 code = subprocess.run(  # noqa: S603 - the user's own command
@@ -110,28 +110,28 @@ class CommandTrainer:
                 ).returncode  # fmt: skip
         except OSError as error:
             raise ModelError(
-                f"the train command cannot be run: {error.strerror}: {told}",
+                f"the train command cannot be run: {error.strerror}: {command}",
                 help="there is no shell: name a program, and no pipes or variables",
             ) from error
         if code:
             lines = output.read_text("utf-8", "replace").splitlines()[-_LINES_TOLD:]
-            said = "".join(f"\n  {line}" for line in lines)
+            excerpt = "".join(f"\n  {line}" for line in lines)
             raise ModelError(
-                f"the train command ended with code {code}: {told}{said}",
+                f"the train command ended with code {code}: {command}{excerpt}",
                 help=f"all that it said is in {output}; --resume keeps the trainings before it",
             )
 
     @staticmethod
     def _require(template: str, what: str, needed: tuple[str, ...], known: tuple[str, ...]) -> None:
-        found = _PLACEHOLDER.findall(template)
+        placeholders = _PLACEHOLDER.findall(template)
         for name in needed:
-            if name not in found:
+            if name not in placeholders:
                 raise UsageError(
                     f"{what} lacks {{{name}}}: {template}",
                     help="for example --command 'python train.py {train} {model} {seed}' "
                     "--model 'sklearn:{model}'",
                 )
-        for name in found:
+        for name in placeholders:
             if name not in known:
                 raise UsageError(
                     f"{what} has {{{name}}}, which nothing stands for",
@@ -140,7 +140,7 @@ class CommandTrainer:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
 def _read(path: Path) -> object:

@@ -88,7 +88,7 @@ class ExperimentInputs:
 def answers_of_trained(
     key: str,
     table: Callable[[], Table],
-    asked: Sequence[Sequence[Row]],
+    row_lists: Sequence[Sequence[Row]],
     *,
     trainer: Trainer,
     seed: int,
@@ -101,7 +101,7 @@ def answers_of_trained(
     Args:
         key: of this training, in the journal and as the name of its folder.
         table: makes what it is trained on.
-        asked: lists of rows.
+        row_lists: lists of rows.
         trainer: trains it.
         seed: of everything random.
         folder: for the folders of the trainings.
@@ -115,17 +115,17 @@ def answers_of_trained(
         DataError: the journal is damaged.
         ModelError: the training failed.
     """
-    kept = journal.get_many("answers", [key])
-    if not kept:
+    answers_by_key = journal.get_many("answers", [key])
+    if not answers_by_key:
         if on_training is not None:
             on_training()
         place = folder / key
         place.mkdir(parents=True, exist_ok=True)
         model = trainer.train(table(), seed=seed, place=place)
-        kept = {key: [model.predict(rows) for rows in asked]}
-        journal.put_many("answers", kept)
-    answers = kept[key]
-    if not isinstance(answers, list) or list(map(len, answers)) != list(map(len, asked)):
+        answers_by_key = {key: [model.predict(rows) for rows in row_lists]}
+        journal.put_many("answers", answers_by_key)
+    answers = answers_by_key[key]
+    if not isinstance(answers, list) or list(map(len, answers)) != list(map(len, row_lists)):
         raise journal.damaged("answers")
     return answers
 
@@ -302,8 +302,8 @@ class GivenTrainer:
         return load_predictor(model, comparison=self._comparison)
 
     def _inputs(self, table: Table) -> list[str] | list[dict[str, str]]:
-        read = {*chain(*column_sets(self._text, tuple(table.columns))), *self._also}
-        names = [name for name in table.columns if name in read]
+        columns = {*chain(*column_sets(self._text, tuple(table.columns))), *self._also}
+        names = [name for name in table.columns if name in columns]
         rows = zip(*map(table.texts, names), strict=True)
         return inputs_of([dict(zip(names, row, strict=True)) for row in rows])
 

@@ -21,17 +21,17 @@ wanted = st.none() | st.integers(0, 50)
 def test_as_many_as_wanted_or_all_and_none_twice(
     rules: list[list[int]], most: int | None, balanced: bool, seed: int
 ) -> None:
-    chosen = choose(rules, wanted=most, balanced=balanced, seed=seed)
+    chosen = choose(rules, limit=most, balanced=balanced, seed=seed)
     assert len(chosen) == (len(rules) if most is None else min(most, len(rules)))
     assert len({rewrite for rewrite, _ in chosen}) == len(chosen)
     assert all(rule in rules[rewrite] for rewrite, rule in chosen)
-    assert chosen == choose(rules, wanted=most, balanced=balanced, seed=seed)
+    assert chosen == choose(rules, limit=most, balanced=balanced, seed=seed)
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 60))
 def test_balanced_rules_differ_by_one_unless_one_has_no_more(rules: list[int], most: int) -> None:
     there = Counter(rules)
-    chosen = Counter(rule for _, rule in choose([[rule] for rule in rules], wanted=most))
+    chosen = Counter(rule for _, rule in choose([[rule] for rule in rules], limit=most))
     for rule, count in there.items():
         for other in there:
             assert chosen[rule] >= chosen[other] - 1 or chosen[rule] == count
@@ -43,13 +43,13 @@ def test_a_small_share_of_few_rows_is_one_row_and_not_none() -> None:
 
 def test_another_seed_chooses_others() -> None:
     rules = [[0]] * 100
-    samples = {tuple(choose(rules, wanted=10, seed=seed)) for seed in range(5)}
+    samples = {tuple(choose(rules, limit=10, seed=seed)) for seed in range(5)}
     assert len(samples) == 5
 
 
 def test_without_balance_a_common_rule_stays_common() -> None:
     rules = [[0]] * 900 + [[1]] * 100
-    chosen = Counter(rule for _, rule in choose(rules, wanted=200, balanced=False))
+    chosen = Counter(rule for _, rule in choose(rules, limit=200, balanced=False))
     assert chosen[0] > 150
 
 
