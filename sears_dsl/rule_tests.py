@@ -52,7 +52,7 @@ class RuleTestResult:
 
 
 def run_tests(
-    ruleset: Ruleset, *, tagger: Tagger | None = None, sources: Sources = NO_SOURCES
+    ruleset: Ruleset, *, tagger: Tagger | str | None = None, sources: Sources = NO_SOURCES
 ) -> list[RuleTestResult]:
     """Run every test of a ruleset.
 
@@ -95,7 +95,7 @@ def run_tests(
 def _actual(
     ruleset: Ruleset,
     cases: Sequence[tuple[int, RuleTest]],
-    tagger: Tagger | None,
+    tagger: Tagger | str | None,
     sources: Sources,
 ) -> dict[tuple[int, RuleTest], str]:
     """What each rule writes of its tests, where it is not silent."""

@@ -32,7 +32,7 @@ def apply(
     with_originals: bool = False,
     draws: int = 1,
     seed: int = 0,
-    tagger: Tagger | None = None,
+    tagger: Tagger | str | None = None,
 ) -> Any:
     """Apply rules to a dataset.
 
@@ -57,7 +57,7 @@ def apply(
         draws: each row comes so many times, with other draws of what rules draw, and with a column
             ``draw`` that numbers them from 0; a list of texts gives dictionaries then.
         seed: of that number, and of what rules draw.
-        tagger: None for the default one.
+        tagger: a tagger or its name; None for the default one.
 
     Returns:
         A dataset of the same kind.

@@ -295,18 +295,9 @@ def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagg
         UsageError: it is no tagger.
     """
     from sears_dsl.batch.provenance import tagger_findings, tagger_for
-    from sears_dsl.tagging.loading import load_tagger
-    from sears_dsl.tagging.tagger import Tagger
+    from sears_dsl.tagging.loading import as_tagger
 
-    if tagger is None:
-        tagger = tagger_for(rulesets or ())
-    if isinstance(tagger, str):
-        tagger = load_tagger(tagger)
-    if not isinstance(tagger, Tagger):
-        raise UsageError(
-            f"a {type(tagger).__name__} is no tagger", help="name one: tagger='fast' or 'spacy'"
-        )
-    chosen = tagger
+    chosen = as_tagger(tagger_for(rulesets or ()) if tagger is None else tagger)
     for finding in tagger_findings(rulesets or (), lambda: chosen):
         remark(finding.render())
     return chosen

@@ -38,7 +38,7 @@ from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.contractions import separated
-from sears_dsl.tagging.loading import in_language, load_tagger
+from sears_dsl.tagging.loading import as_tagger, in_language, load_tagger
 from sears_dsl.tagging.tagger import FindingTagger, RetaggingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
@@ -48,7 +48,7 @@ _FEW_ROWS = 4
 def compile_rules(
     rulesets: Sequence[RuleSource] | RuleSource,
     *,
-    tagger: Tagger | None = None,
+    tagger: Tagger | str | None = None,
     sources: Sources = NO_SOURCES,
     seed: int = 0,
 ) -> Matcher:
@@ -56,8 +56,8 @@ def compile_rules(
 
     Args:
         rulesets: one or several; their rules are numbered one after another.
-        tagger: says how words of rules are split, and tags texts; None takes the default one,
-            which is loaded when a rule or a text first needs it.
+        tagger: says how words of rules are split, and tags texts: one, or its name; None takes the
+            default one, which is loaded when a rule or a text first needs it.
         sources: vectors and paraphrases, for rules that look words or texts up.
         seed: of what is drawn; the rules' own seeds are added.
 
@@ -73,20 +73,7 @@ def compile_rules(
         >>> [rewrite.text for rewrite in matcher.apply(["What/PRON/WP color/NOUN/NN ?"])]
         ['Which color ?']
     """
-    given = [rulesets] if _is_ruleset(rulesets) else list(cast("Sequence[RuleSource]", rulesets))
-    for each in given:
-        if not _is_ruleset(each):
-            raise UsageError(
-                f"a {type(each).__name__} is no ruleset",
-                help="give rulesets: sears.parse('movie -> film') makes one of text, "
-                "sears.Ruleset.from_rules([rule]) of rules",
-            )
-    return Matcher(given, tagger=tagger, sources=sources, seed=seed)
-
-
-def _is_ruleset(given: object) -> TypeGuard[RuleSource]:
-    """Whether it is one: the class is not asked for, since it knows this module."""
-    return hasattr(type(given), "set_names") and hasattr(type(given), "from_rules")
+    return Matcher(rulesets, tagger=tagger, sources=sources, seed=seed)
 
 
 class Matcher:
@@ -104,20 +91,20 @@ class Matcher:
 
     def __init__(
         self,
-        rulesets: Sequence[RuleSource],
+        rulesets: Sequence[RuleSource] | RuleSource,
         *,
-        tagger: Tagger | None = None,
+        tagger: Tagger | str | None = None,
         sources: Sources = NO_SOURCES,
         seed: int = 0,
     ) -> None:
-        self._rulesets = tuple(rulesets)
+        self._rulesets = _several(rulesets)
         self._seed = seed
-        self._tagger = tagger
+        self._tagger = None if tagger is None else as_tagger(tagger)
         # For the tagger, and what was remembered of it.
         self._alone = threading.RLock()
         self._splits: dict[str, tuple[str, ...]] = {}
-        if tagger is not None:
-            self._check_language(tagger)
+        if self._tagger is not None:
+            self._check_language(self._tagger)
         scoped = [(rule, ruleset) for ruleset in self._rulesets for rule in ruleset.rules]
         self.rules: tuple[Rule, ...] = tuple(rule for rule, _ in scoped)
         parts = [(ruleset.rules, ruleset) for ruleset in self._rulesets]
@@ -534,9 +521,37 @@ class Matcher:
                 )
 
 
+def _several(rulesets: Sequence[RuleSource] | RuleSource) -> tuple[RuleSource, ...]:
+    """Rulesets as a tuple, also where there is but one."""
+    several = (
+        (rulesets,) if _is_ruleset(rulesets) else tuple(cast("Sequence[RuleSource]", rulesets))
+    )
+    for each in several:
+        if not _is_ruleset(each):
+            raise UsageError(
+                f"a {type(each).__name__} is no ruleset",
+                help="give rulesets: sears.parse('movie -> film') makes one of text, "
+                "sears.Ruleset.from_rules([rule]) of rules",
+            )
+    return several
+
+
+def _is_ruleset(source: object) -> TypeGuard[RuleSource]:
+    """Whether it is one: the class is not asked for, since it knows this module."""
+    return hasattr(type(source), "set_names") and hasattr(type(source), "from_rules")
+
+
 def _check_arguments(texts: Sequence[str], scope: str, protected: Protected | None) -> None:
     if isinstance(texts, str):
         raise UsageError("one string was given where texts are wanted", help="give a list: [text]")
+    for kind in set(map(type, texts)):
+        if not issubclass(kind, str):
+            row = next(row for row, text in enumerate(texts) if type(text) is kind)
+            raise UsageError(
+                f"a {kind.__name__} is no text, at position {row} of the list",
+                help="leave such rows out; sears.apply(data, rules) takes datasets, and says of a "
+                "row what is wrong with it",
+            )
     if scope not in ("first", "all"):
         raise UsageError(f"there is no scope {scope!r}", help="choose first or all")
     if protected is not None and len(protected) != len(texts):

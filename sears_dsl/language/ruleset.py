@@ -324,7 +324,7 @@ class Ruleset:
         imported = (f"{i.name}.{name}" for i in self.imports for name in i.ruleset.written_sets)
         return (*self.written_sets, *imported)
 
-    def compile(self, *, tagger: Tagger | None = None) -> Matcher:
+    def compile(self, *, tagger: Tagger | str | None = None) -> Matcher:
         """Compile the rules for matching; see `sears_dsl.engine.matcher.compile_rules`.
 
         Raises:

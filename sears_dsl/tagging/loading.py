@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import TaggerError
+from sears_dsl.errors import TaggerError, UsageError
 from sears_dsl.tagging.fast.tables import LANGUAGES
 from sears_dsl.tagging.tagger import Tagger
 
@@ -53,6 +53,26 @@ def load_tagger(
     from sears_dsl.tagging.cache import CachedTagger  # noqa: PLC0415 - brings sqlite
 
     return CachedTagger(tagger, cache)
+
+
+def as_tagger(tagger: object) -> Tagger:
+    """The tagger, or the one of that name.
+
+    Raises:
+        TaggerError: there is no such tagger, or it is not installed.
+        UsageError: it is neither.
+
+    Example:
+        >>> as_tagger("pinned").name
+        'pinned'
+    """
+    if isinstance(tagger, str):
+        return load_tagger(tagger)
+    if not isinstance(tagger, Tagger):
+        raise UsageError(
+            f"a {type(tagger).__name__} is no tagger", help="name one: tagger='fast' or 'spacy'"
+        )
+    return tagger
 
 
 def in_language(name: str, languages: Iterable[str]) -> str:

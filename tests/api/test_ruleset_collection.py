@@ -114,5 +114,23 @@ def test_rules_of_a_wrong_kind_are_told(rules: sears.Ruleset) -> None:
     assert sears.compile_rules(rules).rule_ids == rules.rule_ids
     with pytest.raises(UsageError, match="a Rule is no ruleset"):
         sears.compile_rules([rules[0]])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match="a str is no ruleset"):
+        sears.Matcher("movie -> film")  # type: ignore[arg-type]
+    assert sears.Matcher(rules).rule_ids == rules.rule_ids
     with pytest.raises(UsageError, match="a Rule alone"):
         sears.apply(["A movie."], rules[0])  # type: ignore[arg-type]
+
+
+def test_a_tagger_may_be_named_wherever_rules_are_compiled() -> None:
+    rules = sears.parse('What NOUN -> Which NOUN\n    test "What/PRON/WP x/NOUN/NN" => "Which x"\n')
+    texts = ["What/PRON/WP color/NOUN/NN ?"]
+    assert rules.compile(tagger="pinned").apply(texts)[0].text == "Which color ?"
+    assert sears.apply(texts, rules, tagger="pinned")[0]["rewritten"] == "Which color ?"
+    assert [result.outcome for result in sears.run_tests(rules, tagger="pinned")] == ["ok"]
+    with pytest.raises(UsageError, match="a int is no tagger"):
+        rules.compile(tagger=3)  # type: ignore[arg-type]
+
+
+def test_what_is_no_text_is_told_by_its_place(rules: sears.Ruleset) -> None:
+    with pytest.raises(UsageError, match="a NoneType is no text, at position 1"):
+        rules.compile().apply(["A movie.", None])  # type: ignore[list-item]
