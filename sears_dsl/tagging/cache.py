@@ -106,9 +106,9 @@ class TagCache(Closing):
         keys = _keys(tagger, version, texts)
         stored: dict[bytes, bytes] = {}
         with self._file.using("read") as connection:
-            wanted = list(dict.fromkeys(keys))
+            distinct_keys = list(dict.fromkeys(keys))
             query = "SELECT key, checksum, tokens FROM texts WHERE key IN"
-            for key, checksum, blob in rows_of(connection, query, wanted):
+            for key, checksum, blob in rows_of(connection, query, distinct_keys):
                 if (
                     not isinstance(blob, bytes)
                     or zlib.crc32(blob) != checksum
@@ -116,7 +116,7 @@ class TagCache(Closing):
                 ):
                     raise self._file.damaged()
                 stored[key] = blob
-            found = np.array([key in stored for key in keys], np.bool_)
+            present = np.array([key in stored for key in keys], np.bool_)
             blobs = [stored[key] for key in keys if key in stored]
             there = [text for text, key in zip(texts, keys, strict=True) if key in stored]
             cells = np.frombuffer(b"".join(blobs), _CELL).reshape(-1, 3)
@@ -125,7 +125,7 @@ class TagCache(Closing):
             numbers, tag_ids = np.unique(cells[:, 2], return_inverse=True)
             pairs = self._tag_pairs(connection, numbers.tolist())
         counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
-        return found, Tokens.from_spans(
+        return present, Tokens.from_spans(
             there,
             row_offsets=np.cumsum([0, *counts]).astype(np.int32),
             starts=cells[:, 0].astype(np.int32),
@@ -294,10 +294,10 @@ class CachedTagger:
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags, out of the cache where they are there."""
         name, version = self.name, self.version
-        found, known = self.cache.get_many(name, version, texts)
-        if found.all():
+        present, known = self.cache.get_many(name, version, texts)
+        if present.all():
             return known
-        missing = np.flatnonzero(~found)
+        missing = np.flatnonzero(~present)
         distinct = list(dict.fromkeys(texts[row] for row in missing.tolist()))
         parts: list[Tokens] = []
         for group in text_groups(distinct, characters=_CHARACTERS_A_STEP):
@@ -312,7 +312,7 @@ class CachedTagger:
             parts.append(part)
         places = {text: len(known) + place for place, text in enumerate(distinct)}
         order = np.zeros(len(texts), np.int64)
-        order[found] = np.arange(len(known))
+        order[present] = np.arange(len(known))
         order[missing] = [places[texts[row]] for row in missing.tolist()]
         return Tokens.concatenate([known, *parts]).select(order)
 

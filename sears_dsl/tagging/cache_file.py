@@ -59,18 +59,18 @@ CREATE TABLE texts (
             help=CLEAR,
         )
 
-    def unusable(self, error: Exception, done: str) -> CacheError:
+    def unusable(self, error: Exception, action: str) -> CacheError:
         """The error for a file that could not be opened, read or written."""
         reason = getattr(error, "sqlite_errorname", "")
         if reason.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             return self.damaged()
         if reason.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return CacheError(
-                f"the tag cache {self.path} could not be {done}: another process holds it",
+                f"the tag cache {self.path} could not be {action}: another process holds it",
                 help="try again when that process is done, or go on without it: --no-cache",
             )
         return CacheError(
-            f"the tag cache {self.path} could not be {done}: {error}",
+            f"the tag cache {self.path} could not be {action}: {error}",
             help="make room or set SEARS_CACHE to a folder of your own, or go on without it: "
             "--no-cache",
         )

@@ -76,15 +76,15 @@ def _before_stops() -> Iterator[tuple[_Part, ...]]:
 
 
 def _in_capitals() -> dict[str, tuple[TokenType, ...]]:
-    found = {}
+    cuts = {}
     for parts in (*_contractions(), *_before_stops()):
         for mark in "'’":
             cut = tuple(
                 TokenType(text.upper().replace("'", mark), coarse, fine)
                 for text, coarse, fine in parts
             )
-            found["".join(part.text for part in cut)] = cut
-    return found
+            cuts["".join(part.text for part in cut)] = cut
+    return cuts
 
 
 _PARTS = _in_capitals()

@@ -100,32 +100,32 @@ class Inflection:
         return len(self.forms) > 1
 
 
-class _Entry(dict[str, tuple[str, ...]]):
+class _WordForms(dict[str, tuple[str, ...]]):
     """Forms of a word. lemminflect copies what it looks up deeply; these values never change."""
 
     def __deepcopy__(self, _: object) -> dict[str, tuple[str, ...]]:
         return dict(self)
 
 
-class _Table:
+class _LazyTable:
     """A file of lemminflect, of which a line is taken apart when its word is asked for.
 
     Reading it whole takes 0.3 s, most of it for words that no text has.
 
     Args:
         path: gzipped lines that begin with a word and a comma; a word may have several.
-        read: what a line says.
+        parse_line: what a line says.
         instead: what is said of some words, whatever the file says.
     """
 
     def __init__(
         self,
         path: str,
-        read: Callable[[str], dict[str, tuple[str, ...]]],
+        parse_line: Callable[[str], dict[str, tuple[str, ...]]],
         instead: Mapping[str, dict[str, tuple[str, ...]]],
     ) -> None:
-        self._read = read
-        self._instead = {word: _Entry(said) for word, said in instead.items()}
+        self._parse_line = parse_line
+        self._instead = {word: _WordForms(forms) for word, forms in instead.items()}
         self._lines: dict[str, list[str]] = {}
         for line in gzip.decompress(Path(path).read_bytes()).decode().splitlines():
             self._lines.setdefault(line[: line.index(",")], []).append(line)
@@ -135,9 +135,9 @@ class _Table:
         lines = self._lines.get(word)
         if word in self._instead or lines is None:
             return self._instead.get(word, default)
-        entry = _Entry()
+        entry = _WordForms()
         for line in lines:
-            entry.update(self._read(line))
+            entry.update(self._parse_line(line))
         return entry
 
 
@@ -171,12 +171,12 @@ class _Lemminflect:
             return {class_of(category): lemmas}
 
         def forms_of(line: str) -> dict[str, tuple[str, ...]]:
-            found: dict[str, tuple[str, ...]] = form_lines.fromString(line)[2]
-            return found
+            forms: dict[str, tuple[str, ...]] = form_lines.fromString(line)[2]
+            return forms
 
         # Each of them loads its file when it has no such attribute yet.
-        self._lemmas.lemma_dict = _Table(config.lemma_lu_fn, lemmas_of, {})
-        self._forms.infl_dict = _Table(
+        self._lemmas.lemma_dict = _LazyTable(config.lemma_lu_fn, lemmas_of, {})
+        self._forms.infl_dict = _LazyTable(
             config.inflection_lu_fn, forms_of, form_lines.updateForAuxMod({})
         )
 
@@ -186,26 +186,26 @@ class _Lemminflect:
         This is what ``getLemma`` gives, which copies all that is said of a word.
         """
         for table in (self._instead, self._lemmas.lemma_dict):
-            said: dict[str, tuple[str, ...]] = table.get(word, {})
-            if upos in said:
-                return tuple(map(str.lower, said[upos]))
+            lemmas: dict[str, tuple[str, ...]] = table.get(word, {})
+            if upos in lemmas:
+                return tuple(map(str.lower, lemmas[upos]))
         return self._lemmas.getAllLemmasOOV(word, upos).get(upos, ()) if guess else ()
 
     def forms(self, lemma: str, tag: str, *, guess: bool = True) -> tuple[str, ...]:
         """The forms of a lemma under a Penn tag."""
-        found: tuple[str, ...] = self._forms.getInflection(lemma, tag, guess)
-        return found
+        forms: tuple[str, ...] = self._forms.getInflection(lemma, tag, guess)
+        return forms
 
     def classes(self, word: str) -> dict[str, tuple[str, ...]]:
         """The classes that a word has in the tables, with its lemmas in each."""
-        found: dict[str, tuple[str, ...]] = self._lemmas.lemma_dict.get(word, {})
-        return found
+        lemmas: dict[str, tuple[str, ...]] = self._lemmas.lemma_dict.get(word, {})
+        return lemmas
 
     def paradigm(self, lemma: str) -> dict[str, tuple[str, ...]]:
         """All forms of a lemma in the tables, by their Penn tags."""
-        found: dict[str, tuple[str, ...]] = self._forms.infl_dict.get(lemma, {})
-        past = found.get("VBD")
-        return found if past is None else {"VBN": past, **found}
+        forms: dict[str, tuple[str, ...]] = self._forms.infl_dict.get(lemma, {})
+        past = forms.get("VBD")
+        return forms if past is None else {"VBN": past, **forms}
 
 
 # Reading them is for one thread: it puts something in the place of the package for a moment.
@@ -304,8 +304,8 @@ def inflect(word: str, fine: str | None, target: str) -> Inflection:
     table_tag = "NNS" if target == "NNPS" else target
     guess = target not in _DEGREES and (fine is None or _WORD_CLASS.get(fine) == word_class)
     guess = guess and base.isalpha()
-    found = _tables().forms(base, table_tag, guess=guess)
-    return Inflection(_distinct(found, base))
+    forms = _tables().forms(base, table_tag, guess=guess)
+    return Inflection(_distinct(forms, base))
 
 
 def inflect_like(word: str, model: str, fine: str) -> Inflection:
@@ -324,8 +324,8 @@ def inflect_like(word: str, model: str, fine: str) -> Inflection:
     """
     form = inflect(word, None, fine)
     if form.ambiguous and word.lower() == "be":
-        told = inflect(model, fine, fine)
-        form = told if told.unique in form.forms else form
+        agreeing = inflect(model, fine, fine)
+        form = agreeing if agreeing.unique in form.forms else form
     return Inflection(tuple(keep_casing(each, word) for each in form.forms))
 
 
@@ -360,20 +360,20 @@ def _base_without_tag(plain: str, target: str) -> str:
         return plain
     if _tables().forms(plain, target.replace("NNPS", "NNS"), guess=False):
         return plain
-    found = _tables().lemmas(plain, word_class, guess=False)
-    return found[0].lower() if found else plain
+    lemmas = _tables().lemmas(plain, word_class, guess=False)
+    return lemmas[0].lower() if lemmas else plain
 
 
 def _inflect_be(plain: str, target: str) -> Inflection:
-    told = {"VBD": _BE_PAST, "VBP": _BE_PRESENT}.get(target, {}).get(plain)
-    return Inflection(_BE[target] if told is None else (told,))
+    form = {"VBD": _BE_PAST, "VBP": _BE_PRESENT}.get(target, {}).get(plain)
+    return Inflection(_BE[target] if form is None else (form,))
 
 
 def _distinct(forms: Sequence[str], base: str) -> tuple[str, ...]:
     """Each form once, without further forms that only repeat the base form."""
-    kept = dict.fromkeys(forms[:1])
-    kept.update(dict.fromkeys(form for form in forms[1:] if form != base))
-    return tuple(kept)
+    distinct = dict.fromkeys(forms[:1])
+    distinct.update(dict.fromkeys(form for form in forms[1:] if form != base))
+    return tuple(distinct)
 
 
 def keep_casing(form: str, token: str) -> str:

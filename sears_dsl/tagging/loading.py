@@ -89,10 +89,10 @@ def in_language(name: str, languages: Iterable[str]) -> str:
         >>> in_language("fast", ["en"]), in_language("fast", ["pt"]), in_language("pinned", ["pt"])
         ('fast', 'fast:pt', 'pinned')
     """
-    wanted = set(languages)
-    if name != DEFAULT_TAGGER or wanted in ({"en"}, set()) or len(wanted) > 1:
+    distinct = set(languages)
+    if name != DEFAULT_TAGGER or distinct in ({"en"}, set()) or len(distinct) > 1:
         return name
-    [language] = wanted
+    [language] = distinct
     if language not in LANGUAGES:
         raise TaggerError(
             f"no tagger for the language {language} comes along: there are "

@@ -94,7 +94,7 @@ class PinnedTagger:
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Sentences end after a free-standing ``.``, ``!`` or ``?``."""
         _, rows = self._parse(texts)
-        found: list[list[tuple[int, int]]] = []
+        sentences: list[list[tuple[int, int]]] = []
         for row in rows:
             breaks = [
                 place
@@ -102,8 +102,8 @@ class PinnedTagger:
                 if token.text in _SENTENCE_END and following.text not in _SENTENCE_END
             ]
             cuts = [0, *breaks, len(row)] if row else []
-            found.append([(row[low].start, row[high - 1].end) for low, high in pairwise(cuts)])
-        return found
+            sentences.append([(row[low].start, row[high - 1].end) for low, high in pairwise(cuts)])
+        return sentences
 
     def _parse(self, texts: Sequence[str]) -> tuple[list[str], list[list[Token]]]:
         plain: list[str] = []
@@ -116,8 +116,8 @@ class PinnedTagger:
 
     def _look_up(self, text: str) -> list[Token]:
         row: list[Token] = []
-        for found in _PLAIN_TOKEN.finditer(text):
-            word = found.group()
+        for match in _PLAIN_TOKEN.finditer(text):
+            word = match.group()
             tags = self._tags.get(word) or self._tags.get(word.lower()) or ("", "")
-            row.append(Token(word, *tags, found.start(), found.end()))
+            row.append(Token(word, *tags, match.start(), match.end()))
         return row

@@ -57,11 +57,14 @@ class FindingTagger(Protocol):
     Optional: with it, the raw text is not searched for a rule's words at all.
     """
 
-    def finder(self, wanted: Callable[[str], bool]) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
+    def finder(
+        self, is_of_kind: Callable[[str], bool]
+    ) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
         """What tells for each text whether it has a token of a kind; keep it for the next texts.
 
         Args:
-            wanted: whether a token is of the kind, by its text; asked once for each distinct one.
+            is_of_kind: whether a token is of the kind, by its text; asked once for each distinct
+                text.
         """
 
 

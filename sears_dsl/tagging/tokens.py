@@ -33,7 +33,7 @@ class TokenType(NamedTuple):
     fine: str
 
 
-class _Parts(NamedTuple):
+class _TypeColumns(NamedTuple):
     """See the attributes of `TokenTypes`."""
 
     words: Sequence[str]
@@ -58,7 +58,7 @@ class TokenTypes(Sequence[TokenType]):
         ('VBZ', ['It', 'is'])
     """
 
-    __slots__ = ("_made", "_parts", "place_of")
+    __slots__ = ("_members", "_parts", "place_of")
 
     def __init__(
         self,
@@ -68,70 +68,70 @@ class TokenTypes(Sequence[TokenType]):
         pair_of: Int32Array,
         place_of: Mapping[str, int] = _NO_PLACES,
     ) -> None:
-        self._parts: _Parts | None = _Parts(words, word_of, pairs, pair_of)
-        self._made: Sequence[TokenType] | None = None
+        self._parts: _TypeColumns | None = _TypeColumns(words, word_of, pairs, pair_of)
+        self._members: Sequence[TokenType] | None = None
         self.place_of = place_of
 
     @classmethod
     def of(cls, triples: Iterable[TokenType]) -> TokenTypes:
         """Triples, each of which is there once."""
         types = cls.__new__(cls)
-        types._parts, types._made, types.place_of = None, list(triples), _NO_PLACES
+        types._parts, types._members, types.place_of = None, list(triples), _NO_PLACES
         return types
 
     @property
     def words(self) -> Sequence[str]:
         """See the class."""
-        return self._taken_apart().words
+        return self._split().words
 
     @property
     def word_of(self) -> Int32Array:
         """See the class."""
-        return self._taken_apart().word_of
+        return self._split().word_of
 
     @property
     def pairs(self) -> Sequence[tuple[str, str]]:
         """See the class."""
-        return self._taken_apart().pairs
+        return self._split().pairs
 
     @property
     def pair_of(self) -> Int32Array:
         """See the class."""
-        return self._taken_apart().pair_of
+        return self._split().pair_of
 
-    def _taken_apart(self) -> _Parts:
+    def _split(self) -> _TypeColumns:
         if self._parts is None:
-            made = self.members()
-            places = np.arange(len(made), dtype=np.int32)
-            words, pairs = [text for text, _, _ in made], [each[1:] for each in made]
-            self._parts = _Parts(words, places, pairs, places)
+            members = self.members()
+            places = np.arange(len(members), dtype=np.int32)
+            words, pairs = [text for text, _, _ in members], [each[1:] for each in members]
+            self._parts = _TypeColumns(words, places, pairs, places)
         return self._parts
 
     def members(self) -> Sequence[TokenType]:
         """All of them as objects, made once."""
-        if self._made is None:
-            self._made = list(map(TokenType, *self.columns()))
-        return self._made
+        if self._members is None:
+            self._members = list(map(TokenType, *self.columns()))
+        return self._members
 
     def __len__(self) -> int:
-        return len(self._made) if self._parts is None and self._made else len(self.word_of)
+        return len(self._members) if self._parts is None and self._members else len(self.word_of)
 
     @overload
     def __getitem__(self, index: int) -> TokenType: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[TokenType]: ...
     def __getitem__(self, index: int | slice) -> TokenType | Sequence[TokenType]:
-        if isinstance(index, slice) or self._made is not None:
+        if isinstance(index, slice) or self._members is not None:
             return self.members()[index]
         text, tags = self.words[self.word_of[index]], self.pairs[self.pair_of[index]]
         return TokenType(text, *tags)
 
     def __iter__(self) -> Iterator[TokenType]:
-        return map(TokenType, *self.columns()) if self._made is None else iter(self._made)
+        return map(TokenType, *self.columns()) if self._members is None else iter(self._members)
 
     def triples(self) -> Iterable[tuple[str, str, str]]:
         """All of them as plain tuples, which are sooner made than objects."""
-        return zip(*self.columns(), strict=True) if self._made is None else self._made
+        return zip(*self.columns(), strict=True) if self._members is None else self._members
 
     def keys(self) -> tuple[object, Iterable[Hashable]]:
         """What tells each type again in other batches, and with whom: an object, or None for all.
@@ -144,9 +144,9 @@ class TokenTypes(Sequence[TokenType]):
 
     def has_word(self, among: Container[str]) -> bool:
         """Whether any has a text that is among these."""
-        if self._made is None:
+        if self._members is None:
             return any(map(among.__contains__, self.words))
-        return any(text in among for text, _, _ in self._made)
+        return any(text in among for text, _, _ in self._members)
 
     def texts(self) -> list[str]:
         """The text of each type."""
@@ -186,7 +186,7 @@ class _RowView(Sequence[Token]):
         self._tokens = tokens
         self._first = int(tokens.row_offsets[row])
         self._count = int(tokens.row_offsets[row + 1]) - self._first
-        self._made: dict[int, Token] = {}
+        self._tokens_by_place: dict[int, Token] = {}
 
     def __len__(self) -> int:
         return self._count
@@ -198,19 +198,19 @@ class _RowView(Sequence[Token]):
     def __getitem__(self, index: int | slice) -> Token | Sequence[Token]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(self._count))]
-        known = self._made.get(index)
+        known = self._tokens_by_place.get(index)
         if known is not None:
             return known
         place = index + self._count if index < 0 else index
         if not 0 <= place < self._count:
             raise IndexError(index)
-        made = self._made.get(place)
-        if made is None:
+        token = self._tokens_by_place.get(place)
+        if token is None:
             tokens, at = self._tokens, self._first + place
             text, coarse, fine = tokens.types[tokens.type_ids[at]]
-            made = Token(text, coarse, fine, int(tokens.starts[at]), int(tokens.ends[at]))
-            self._made[place] = made
-        return made
+            token = Token(text, coarse, fine, int(tokens.starts[at]), int(tokens.ends[at]))
+            self._tokens_by_place[place] = token
+        return token
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -422,8 +422,8 @@ _NO_OFFSETS = np.zeros(0, np.int32)
 
 def _numbered(values: Sequence[_Value], numbers: dict[_Value, int]) -> NDArray[np.int64]:
     """The number of each value; new ones are added."""
-    found = (numbers.setdefault(value, len(numbers)) for value in values)
-    return np.fromiter(found, np.int64, len(values))
+    value_numbers = (numbers.setdefault(value, len(numbers)) for value in values)
+    return np.fromiter(value_numbers, np.int64, len(values))
 
 
 def dense(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Int32Array]:
@@ -441,9 +441,9 @@ def dense(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Int32
     if size > 8 * len(codes) + 10_000:
         distinct, places = np.unique(codes, return_inverse=True)
         return distinct, places.astype(np.int32)
-    seen = np.zeros(size, np.bool_)
-    seen[codes] = True
-    distinct = np.flatnonzero(seen)
+    present = np.zeros(size, np.bool_)
+    present[codes] = True
+    distinct = np.flatnonzero(present)
     place_of = np.zeros(size, np.int32)
     place_of[distinct] = np.arange(len(distinct), dtype=np.int32)
     return distinct, place_of[codes]

@@ -39,12 +39,12 @@ class Deadly(FastTagger):
         _look(texts)
         return super().tag(texts)
 
-    def finder(self, wanted: Any) -> Any:
-        found = super().finder(wanted)
+    def finder(self, is_of_kind: Any) -> Any:
+        find = super().finder(is_of_kind)
 
         def look(texts: Sequence[str]) -> Any:
             _look(texts)
-            return found(texts)
+            return find(texts)
 
         return look
 

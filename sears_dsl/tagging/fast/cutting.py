@@ -78,14 +78,14 @@ class Cutter:
         starts: list[int] = []
         ends: list[int] = []
         before = 0
-        for found in _CHUNK.finditer(text):
-            first, chunk = found.start(), found.group()
+        for match in _CHUNK.finditer(text):
+            first, chunk = match.start(), match.group()
             if text[before:first] != " " and words:
                 # White space that spaCy makes a token of: nothing runs across it.
                 words.append("")
                 starts.append(before)
                 ends.append(before)
-            before = found.end()
+            before = match.end()
             last = 0
             for end in cut_affixes(chunk, self._tables, self._tables.specials):
                 words.append(chunk[last:end])

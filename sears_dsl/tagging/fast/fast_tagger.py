@@ -50,7 +50,7 @@ class FastTagger:
 
     def __init__(self, *, perceptron: Perceptron | None = None, language: str = "en") -> None:
         self.language = language
-        self._given = perceptron
+        self._custom_perceptron = perceptron
         self._alone: AbstractContextManager[bool] = RLock()
         self._tokenizer = FastTokenizer(shipped(language))
         self._types = _Types(self._tokenizer.words, [("", "")], self._alone)
@@ -99,24 +99,26 @@ class FastTagger:
         with self._alone:
             return self._tokenizer.split(words)
 
-    def finder(self, wanted: Callable[[str], bool]) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
+    def finder(
+        self, is_of_kind: Callable[[str], bool]
+    ) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
         """What tells for each text whether it has a token of a kind.
 
         Args:
-            wanted: whether a token is of the kind; asked once for each distinct one.
+            is_of_kind: whether a token is of the kind; asked once for each distinct one.
 
         Example:
             >>> has_film = FastTagger().finder(lambda token: token.lower() == "film")
             >>> has_film(["Films.", "A film!"]).tolist()
             [False, True]
         """
-        kinds = _Kinds(wanted)
+        kinds = _Kinds(is_of_kind)
 
         def rows(texts: Sequence[str]) -> NDArray[np.bool_]:
             with self._alone:
                 cut = self._tokenizer.tokenize(texts)
-                found = kinds.of(self._tokenizer.words)[cut.words]
-            before = np.append(0, np.cumsum(found))[cut.row_offsets]
+                flags = kinds.of(self._tokenizer.words)[cut.words]
+            before = np.append(0, np.cumsum(flags))[cut.row_offsets]
             has: NDArray[np.bool_] = before[1:] > before[:-1]
             return has
 
@@ -129,26 +131,27 @@ class FastTagger:
 
     @cached_property
     def _perceptron(self) -> Perceptron:
-        return Perceptron(load(weights_of(self.language))) if self._given is None else self._given
+        custom = self._custom_perceptron
+        return Perceptron(load(weights_of(self.language))) if custom is None else custom
 
 
 class _Kinds:
-    """Which of the words that were seen are wanted, as long as they keep their numbers."""
+    """Which of the words are of a kind, as long as they keep their numbers."""
 
-    def __init__(self, wanted: Callable[[str], bool]) -> None:
-        self._wanted = wanted
+    def __init__(self, is_of_kind: Callable[[str], bool]) -> None:
+        self._is_of_kind = is_of_kind
         self._words: Words | None = None
-        self._found = Growing(np.zeros(0, np.bool_))
+        self._flags = Growing(np.zeros(0, np.bool_))
 
     def of(self, words: Words) -> NDArray[np.bool_]:
-        """For each word whether it is wanted."""
+        """For each word whether it is of the kind."""
         if self._words is not words:
-            self._words, self._found = words, Growing(np.zeros(0, np.bool_))
-        new = range(len(self._found), len(words))
+            self._words, self._flags = words, Growing(np.zeros(0, np.bool_))
+        new = range(len(self._flags), len(words))
         if new:
-            self._found.extend(list(map(self._wanted, words.texts(new))))
-        found: NDArray[np.bool_] = self._found.array
-        return found
+            self._flags.extend(list(map(self._is_of_kind, words.texts(new))))
+        flags: NDArray[np.bool_] = self._flags.array
+        return flags
 
 
 class _Types:
@@ -165,17 +168,17 @@ class _Types:
         self.pairs = pairs
         self.name = object()  # to be held by those who remember codes, instead of all words
         self._alone = alone
-        self._made: dict[int, TokenType] = {}
+        self._objects: dict[int, TokenType] = {}
         self._kinds: tuple[Container[str], _Kinds] | None = None
 
     def type(self, code: int) -> TokenType:
         """One of them as an object."""
-        made = self._made.get(code)
-        if made is None:
+        member = self._objects.get(code)
+        if member is None:
             word, pair = divmod(code, len(self.pairs))
             with self._alone:
-                made = self._made[code] = TokenType(self.words.text(word), *self.pairs[pair])
-        return made
+                member = self._objects[code] = TokenType(self.words.text(word), *self.pairs[pair])
+        return member
 
     def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
         """Some of them by words and pairs of tags."""
@@ -211,32 +214,32 @@ class _Types:
             starts=cut.starts,
             ends=cut.ends,
             type_ids=type_ids,
-            types=_Seen(distinct, self),
+            types=_CodedTypes(distinct, self),
             tagged=pair_ids is not None,
         )
 
 
-class _Seen(TokenTypes):
+class _CodedTypes(TokenTypes):
     """Types of a batch, told by their codes: words and objects are made when they are asked for."""
 
     __slots__ = ("_codes", "_of")
 
     def __init__(self, codes: NDArray[np.int64], of: _Types) -> None:
         self._codes, self._of = codes, of
-        self._parts, self._made, self.place_of = None, None, {}
+        self._parts, self._members, self.place_of = None, None, {}
 
     def __reduce__(self) -> tuple[object, ...]:
         return TokenTypes, (self.words, self.word_of, self.pairs, self.pair_of)
 
-    def _taken_apart(self) -> Any:
+    def _split(self) -> Any:
         if self._parts is None:
-            self._parts = self._of.parts(self._codes)._taken_apart()
+            self._parts = self._of.parts(self._codes)._split()
         return self._parts
 
     def members(self) -> Sequence[TokenType]:
-        if self._made is None:
-            self._made = list(map(self._of.type, self._codes.tolist()))
-        return self._made
+        if self._members is None:
+            self._members = list(map(self._of.type, self._codes.tolist()))
+        return self._members
 
     def __len__(self) -> int:
         return len(self._codes)
@@ -255,7 +258,7 @@ class _Seen(TokenTypes):
         return self._of.has_word(self._codes, among)
 
     def take(self, places: NDArray[np.integer]) -> TokenTypes:
-        return _Seen(self._codes[places], self._of)
+        return _CodedTypes(self._codes[places], self._of)
 
 
 def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:

@@ -61,7 +61,7 @@ _STEPS_OF_WORD = 40
 
 
 # Tags that are remembered by the words around them: 6 MiB.
-_MOST_SAID = 1 << 18
+_LARGEST_MEMORY = 1 << 18
 
 
 class WordSource(Protocol):
@@ -335,7 +335,7 @@ class Perceptron:
         self._words: WordSource | None = None
         self._described = 0
         self._known = _room(0)
-        self._said = _nothing_said(0)
+        self._memory = _empty_memory(0)
 
     def tag(
         self,
@@ -358,14 +358,14 @@ class Perceptron:
             Numbers in `fine` and in `coarse`, uint8 (tokens,) both.
         """
         known = self._of(words, tokens=len(words_of_tokens))
-        said = _NOTHING_SAID
+        memory = _NO_MEMORY
         if again:
             tokens = len(words_of_tokens)
-            if len(self._said) < min(tokens, _MOST_SAID):
-                self._said = _nothing_said(min(2 * tokens, _MOST_SAID))
-            said = self._said
+            if len(self._memory) < min(tokens, _LARGEST_MEMORY):
+                self._memory = _empty_memory(min(2 * tokens, _LARGEST_MEMORY))
+            memory = self._memory
         tags: tuple[TagIds, TagIds] = _tag_rows(
-            row_offsets, words_of_tokens, self._tables, known, said
+            row_offsets, words_of_tokens, self._tables, known, memory
         )
         return tags
 
@@ -387,7 +387,7 @@ class Perceptron:
         with self._lock:
             if self._words is not words:
                 self._words, self._described, self._known = words, 0, _room(0)
-                self._said = _nothing_said(0)
+                self._memory = _empty_memory(0)
             first, last = self._described, len(words)
             expect(tokens * _STEPS_OF_TOKEN + (last - first) * _STEPS_OF_WORD)
             if last > len(self._known.contexts):
@@ -420,12 +420,12 @@ def _room(words: int) -> KnownWords:
     )
 
 
-def _nothing_said(tokens: int) -> Any:
+def _empty_memory(tokens: int) -> Any:
     """Room to remember the tags of so many tokens."""
     return np.full((1 << (tokens - 1).bit_length() if tokens else 0, 3), -1, np.int64)
 
 
-_NOTHING_SAID = _nothing_said(0)
+_NO_MEMORY = _empty_memory(0)
 
 
 def _moved(known: KnownWords, count: int, *, room: int) -> KnownWords:

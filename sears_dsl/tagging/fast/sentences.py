@@ -54,7 +54,7 @@ def sentence_bounds(texts: Sequence[str], tokenizer: FastTokenizer) -> list[list
     spelled = words.texts(distinct.tolist())
     closing = np.array([_CLOSING_PUNCTUATION.fullmatch(word) is not None for word in spelled], bool)
     candidates = np.flatnonzero(closing[places]) if len(spelled) else np.zeros(0, np.int64)
-    found: list[list[tuple[int, int]]] = []
+    sentences: list[list[tuple[int, int]]] = []
     starts, ends = cut.starts.tolist(), cut.ends.tolist()
     kinds = places.tolist()
     bounds = np.searchsorted(candidates, cut.row_offsets).tolist()
@@ -63,8 +63,8 @@ def sentence_bounds(texts: Sequence[str], tokenizer: FastTokenizer) -> list[list
         low, high = offsets[row], offsets[row + 1]
         row_words = [spelled[kind] for kind in kinds[low:high]]
         own = (candidates[bounds[row] : bounds[row + 1]] - low).tolist()
-        found.append(_row(text, row_words, starts[low:high], ends[low:high], own))
-    return found
+        sentences.append(_row(text, row_words, starts[low:high], ends[low:high], own))
+    return sentences
 
 
 def _row(
@@ -72,15 +72,15 @@ def _row(
 ) -> list[tuple[int, int]]:
     """The sentences of one row, given the places of closing punctuation in it."""
     firsts = {0, *_after_blank_lines(text, starts)}
-    first = done = 0
+    first = following = 0
     for place in candidates:
-        if place < done:
+        if place < following:
             continue
-        done = _after_closing(words, starts, ends, place)
+        following = _after_closing(words, starts, ends, place)
         numbered = place == first + 1 and words[place] == "." and words[first].isdecimal()
-        if done < len(words) and not numbered and _ends(words, starts, ends, place, done):
-            first = done
-            firsts.add(done)
+        if following < len(words) and not numbered and _ends(words, starts, ends, place, following):
+            first = following
+            firsts.add(following)
     ordered = sorted(first for first in firsts if first < len(words))
     return [
         (starts[first], ends[after - 1])

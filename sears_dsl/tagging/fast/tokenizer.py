@@ -59,7 +59,7 @@ class Cut(NamedTuple):
     words: Int32Array
 
 
-class _Known:
+class _ChunkMemory:
     """The chunks that were seen, and their tokens."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class FastTokenizer:
         self._most_characters = most_characters
         self._cutter = Cutter(self.tables)
         self._marks: Marks | None = None
-        self._known = _Known()
+        self._known = _ChunkMemory()
 
     @property
     def words(self) -> Words:
@@ -213,7 +213,7 @@ class FastTokenizer:
         chunks = max(len(known.chunks), len(known.tokens))
         characters = max(known.chunks.characters, known.token_characters)
         if chunks > self._most_chunks or characters > self._most_characters:
-            self._known = _Known()
+            self._known = _ChunkMemory()
 
     def _block(self, texts: Sequence[str], row_starts: NDArray[np.int64]) -> Cut:
         codes = code_points("\n".join(texts))
@@ -238,10 +238,10 @@ class FastTokenizer:
         starts = np.zeros(len(codes) // 2 + 1, np.int32)
         numbers = np.zeros(len(codes) // 2 + 1, np.int32)
         try:
-            position = found = 0
+            position = count = 0
             while True:
-                position, found = find_chunks(
-                    codes, position, SPACE, known.chunks.table, starts, numbers, found
+                position, count = find_chunks(
+                    codes, position, SPACE, known.chunks.table, starts, numbers, count
                 )
                 if position >= len(codes):
                     break
@@ -250,9 +250,9 @@ class FastTokenizer:
                 self._describe()
         except BaseException:
             # Numbered but not described: nothing may be looked up in there any more.
-            self._known = _Known()
+            self._known = _ChunkMemory()
             raise
-        return starts[:found], numbers[:found]
+        return starts[:count], numbers[:count]
 
     def _describe(self) -> None:
         """Cut the new chunks, and number their words."""
@@ -347,18 +347,18 @@ class FastTokenizer:
         parts: list[NDArray[np.int32]] = []
         columns = np.array([cut.starts, cut.ends, cut.words])
         grown = np.zeros(len(cut.row_offsets), np.int64)
-        done = 0
+        rest = 0
         for token, count, ends, row, chunk in changes:
             starts = [0, *ends[:-1]]
             words = [
                 self.words.number(chunk[start:end]) for start, end in zip(starts, ends, strict=True)
             ]
             place = cut.starts[token]
-            parts.append(columns[:, done:token])
+            parts.append(columns[:, rest:token])
             parts.append(np.array([np.array(starts) + place, np.array(ends) + place, words]))
             grown[row + 1] += len(ends) - count
-            done = token + count
-        parts.append(columns[:, done:])
+            rest = token + count
+        parts.append(columns[:, rest:])
         starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32)
         return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
 

@@ -202,30 +202,30 @@ class Words:
         codes = code_points("".join(texts))
         ends = np.array(list(accumulate(map(len, texts), initial=0)), np.int64)
         numbers = np.zeros(len(texts), np.int32)
-        done = 0
+        first = 0
         while True:
-            done = int(_intern_all(codes, ends, done, self.table, numbers))
-            if done == len(texts):
+            first = int(_intern_all(codes, ends, first, self.table, numbers))
+            if first == len(texts):
                 break
             self.make_room(len(codes))
-        found: list[int] = numbers.tolist()
-        self._strings.update(zip(found, texts, strict=True))
-        return found
+        word_numbers: list[int] = numbers.tolist()
+        self._strings.update(zip(word_numbers, texts, strict=True))
+        return word_numbers
 
     def text(self, word: int) -> str:
         """The string with a number."""
-        made = self._strings.get(word)
-        return self.texts([word])[0] if made is None else made
+        string = self._strings.get(word)
+        return self.texts([word])[0] if string is None else string
 
     def texts(self, words: Iterable[int]) -> list[str]:
         """The strings with these numbers; each is made once."""
-        asked = list(words)
-        made = self._strings
+        numbers = list(words)
+        strings = self._strings
         codes, offsets = self.codes, self.offsets
-        for word in set(asked).difference(made):
+        for word in set(numbers).difference(strings):
             start, end = offsets[word], offsets[word + 1]
-            made[word] = codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
-        return [made[word] for word in asked]
+            strings[word] = codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
+        return [strings[word] for word in numbers]
 
     def make_room(self, characters: int) -> None:
         """Have room for so many characters more, and at least for twice the strings."""

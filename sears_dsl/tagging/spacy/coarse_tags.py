@@ -49,8 +49,8 @@ class CoarseTags:
             if len(self._known) > _MOST_PAIRS:
                 self._known.clear()
                 unseen = keys
-            asked = np.array(unseen, np.uint64)
-            answers = self._ask(asked[:, 0], asked[:, 1]).tolist()
+            questions = np.array(unseen, np.uint64)
+            answers = self._ask(questions[:, 0], questions[:, 1]).tolist()
             self._known.update(zip(unseen, answers, strict=True))
         coarse: Codes = np.array([self._known[key] for key in keys], np.uint64)[pair_ids]
         return coarse

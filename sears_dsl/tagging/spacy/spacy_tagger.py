@@ -89,7 +89,7 @@ class SpacyTagger(Closing):
         self._nlp: Language | None = None
         self._coarse: CoarseTags | None = None
         self._senter: Language | None = None
-        self._workers: Workers | None = None
+        self._workers: TaggingProcesses | None = None
 
     @property
     def name(self) -> str:
@@ -134,11 +134,11 @@ class SpacyTagger(Closing):
         if self._senter is None:
             self._senter = self._load_senter()
         senter = self._senter
-        found: list[list[tuple[int, int]]] = []
+        sentences: list[list[tuple[int, int]]] = []
         for group in text_groups(texts, characters=_BATCH_CHARACTERS):
             with self._bounded(senter):
-                found.extend(_sentences(columns) for columns in _piped(senter, group))
-        return found
+                sentences.extend(_sentences(columns) for columns in _piped(senter, group))
+        return sentences
 
     def close(self) -> None:
         """End the worker processes, if there are any; they start anew when needed."""
@@ -150,7 +150,7 @@ class SpacyTagger(Closing):
         shares = list(text_groups(texts, characters=_SHARE_CHARACTERS)) if self._jobs > 1 else []
         if len(shares) > 1:
             if self._workers is None:
-                self._workers = Workers(self.model, jobs=self._jobs)
+                self._workers = TaggingProcesses(self.model, jobs=self._jobs)
             try:
                 return Tokens.concatenate(self._workers.tag(shares))
             except BaseException:
@@ -179,10 +179,10 @@ class SpacyTagger(Closing):
             self._coarse = _coarse_tags(self._nlp)
         return self._nlp
 
-    def _load(self, wanted: Callable[[str], bool]) -> Language:
+    def _load(self, is_needed: Callable[[str], bool]) -> Language:
         import spacy  # noqa: PLC0415 - a second to import
 
-        exclude = [name for name in self._meta.get("components", []) if not wanted(name)]
+        exclude = [name for name in self._meta.get("components", []) if not is_needed(name)]
         try:
             nlp = spacy.load(self.model, exclude=exclude)
         except (OSError, ValueError, ImportError) as error:
@@ -380,7 +380,7 @@ def _collect(
 def _sentences(columns: TokenColumns) -> list[tuple[int, int]]:
     """Sentences without the white space around them."""
     sentence = np.cumsum(columns[:, 5] == 1)
-    found: list[tuple[int, int]] = []
+    bounds: list[tuple[int, int]] = []
     words = columns[:, 2] == 0
     starts = columns[words, 0].astype(np.int64)
     ends = starts + columns[words, 1].astype(np.int64)
@@ -388,11 +388,11 @@ def _sentences(columns: TokenColumns) -> list[tuple[int, int]]:
     if len(starts):
         first = np.append(0, edges)
         last = np.append(edges, len(starts)) - 1
-        found.extend(zip(starts[first].tolist(), ends[last].tolist(), strict=True))
-    return found
+        bounds.extend(zip(starts[first].tolist(), ends[last].tolist(), strict=True))
+    return bounds
 
 
-class Workers:
+class TaggingProcesses:
     """Processes that tag with one spaCy model; they end with this object or this process.
 
     Args:
