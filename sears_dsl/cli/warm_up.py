@@ -35,9 +35,11 @@ def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> b
 
 
 def _say() -> None:
-    from sears_dsl.runtime.kernels import compiles_beside, kept
+    from sears_dsl.runtime.kernels import compiles_beside, keeps_code
 
-    told = "`sears warm-up` does it ahead" if kept() else f"in every run: {_NOWHERE}; {_FOLDER}"
+    told = (
+        "`sears warm-up` does it ahead" if keeps_code() else f"in every run: {_NOWHERE}; {_FOLDER}"
+    )
     if compiles_beside():
         told = f"beside the work, which is slow until then; {told}"
     # Where a progress bar stands, it has taken the place of this stream, and makes room.
@@ -55,13 +57,13 @@ def warm_up_command() -> None:
     """
     from sears_dsl.engine.warming import warm_up
     from sears_dsl.errors import UsageError
-    from sears_dsl.runtime.kernels import kept, when_compiling
+    from sears_dsl.runtime.kernels import keeps_code, when_compiling
 
     when_compiling(lambda: click.echo(_COMPILING, err=True))
     started = time.monotonic()
     compiled = warm_up()
     seconds = time.monotonic() - started
-    if not kept():
+    if not keeps_code():
         raise UsageError(f"the inner loops were compiled in vain: {_NOWHERE}", help=_FOLDER)
     if compiled:
         click.echo(f"{counted(compiled, 'kernel')} compiled in {seconds:.0f} s")

@@ -25,10 +25,10 @@ def read_share(text: str) -> int | None:
         >>> read_share("25%"), read_share("0.5%"), read_share("101%"), read_share("25")
         (250000, 5000, None, None)
     """
-    found = _SHARE.fullmatch(text)
-    if found is None:
+    match = _SHARE.fullmatch(text)
+    if match is None:
         return None
-    share = int(found[1]) * 10_000 + int((found[2] or "").ljust(4, "0"))
+    share = int(match[1]) * 10_000 + int((match[2] or "").ljust(4, "0"))
     return share if 0 < share <= WHOLE else None
 
 

@@ -167,7 +167,7 @@ class _Checker:
     # ------------------------------------------------------------ consequent
 
     def _consequent(self) -> None:
-        wanted: Counter[str] = Counter()
+        copies: Counter[str] = Counter()
         has = most_tags(self._rule.antecedent)
         # A mistyped tag of the antecedent may be the one that is missing there.
         mistyped = any(finding.code in {"E201", "E202"} for finding in self._findings)
@@ -176,8 +176,8 @@ class _Checker:
                 problems = list(check_tag(piece.tag, self._scope.options))
                 for code, message, hint in problems:
                     self._add(code, message, piece.span, hint)
-                wanted[piece.tag] += 1
-                if not (problems or mistyped) and wanted[piece.tag] == has[piece.tag] + 1:
+                copies[piece.tag] += 1
+                if not (problems or mistyped) and copies[piece.tag] == has[piece.tag] + 1:
                     self._too_many(piece, has[piece.tag])
             elif isinstance(piece, Reference):
                 inflects = False

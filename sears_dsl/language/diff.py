@@ -150,14 +150,14 @@ def _sets(old: Ruleset, new: Ruleset) -> tuple[str, ...]:
 def _set_texts(ruleset: Ruleset) -> dict[str, tuple[str, ...]]:
     """The members of each set by its name, as the ruleset calls it; each file is read once."""
     texts: dict[str, tuple[str, ...]] = {}
-    seen = {ruleset.path}
+    visited = {ruleset.path}
     waiting = [("", ruleset)]
     for prefix, file in waiting:
         for definition in file.sets:
             members = tuple(print_test(each, place="group") for each in definition.members)
             texts[prefix + definition.name] = members
         for each in file.imports:
-            if each.ruleset.path not in seen:
-                seen.add(each.ruleset.path)
+            if each.ruleset.path not in visited:
+                visited.add(each.ruleset.path)
                 waiting.append((f"{prefix}{each.name}.", each.ruleset))
     return texts

@@ -113,11 +113,11 @@ class _Files:
 
     Attributes:
         folder: where imported files have to be; None for anywhere.
-        read: the imported files by their real path; None for one that has errors.
+        rulesets: the imported files by their real path; None for one that has errors.
     """
 
     folder: Path | None
-    read: dict[Path, Ruleset | None] = field(default_factory=dict)
+    rulesets: dict[Path, Ruleset | None] = field(default_factory=dict)
 
 
 class _Assembly:
@@ -133,7 +133,7 @@ class _Assembly:
         self._findings = list(self._parsed.findings)
         self._elsewhere: list[Diagnostic] = []
         self._options: dict[str, str] = {}
-        self._seen: dict[str, Span] = {}
+        self._first_spans: dict[str, Span] = {}
         self._imports: list[Import] = []
         self._sets: dict[str, SetDefinition] = {}
         self._rules: list[Rule] = []
@@ -153,10 +153,10 @@ class _Assembly:
         whole = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
         tagset = self.options.tagset
         for rule in whole:
-            found = check_rule(rule, self)
-            if not any(finding.severity == "error" for finding in found):
-                found.extend(notation_warnings(rule, tagset))
-            self._findings.extend(map(self._placed, found))
+            problems = check_rule(rule, self)
+            if not any(finding.severity == "error" for finding in problems):
+                problems.extend(notation_warnings(rule, tagset))
+            self._findings.extend(map(self._placed, problems))
         self._check_duplicates(whole)
         for template in self._templates:
             self._findings.extend(map(self._placed, check_template(template, self)))
@@ -255,7 +255,7 @@ class _Assembly:
                     self._add(
                         "E315", "a second `ruleset` statement", node.span, "a file is one ruleset"
                     )
-                elif body or self._seen:
+                elif body or self._first_spans:
                     self._add(
                         "E314",
                         "`ruleset` after other statements",
@@ -319,7 +319,7 @@ class _Assembly:
                 "languages have short codes, as in `option language = en`",
             )
             return
-        self._seen.setdefault("option", node.span)
+        self._first_spans.setdefault("option", node.span)
         self._options[node.name] = node.value
 
     def _read_options(self) -> Options:
@@ -336,7 +336,7 @@ class _Assembly:
             if options.language != "en" and getattr(options, name) != getattr(default, name):
                 what = f"option `{name} = {getattr(options, name)}` is about English"
                 code, message, hint = english_alone(what, options, "leave it out")
-                self._add(code, message, self._seen["option"], hint)
+                self._add(code, message, self._first_spans["option"], hint)
         return options
 
     def _define(self, node: SetDefinition) -> None:
@@ -354,7 +354,7 @@ class _Assembly:
     # ------------------------------------------------------------ imports
 
     def _import(self, node: ImportLine) -> None:
-        self._seen.setdefault("import", node.span)
+        self._first_spans.setdefault("import", node.span)
         if any(each.name == node.name for each in self._imports):
             self._add(
                 "E405",
@@ -412,15 +412,15 @@ class _Assembly:
                 "import the file that defines the set, not one that imports it",
             )
             return None
-        if target not in self._files.read:
+        if target not in self._files.rulesets:
             text = read_file(target, str(path))
             if isinstance(text, str):
                 text = no_rules(text, str(path), imported=True) or text
             if isinstance(text, Diagnostic):
                 self._add(text.code, f"`{node.path}`: {text.message}", node.span, text.help)
                 return None
-            self._files.read[target] = self._assembled(text, str(path), chain)
-        ruleset = self._files.read[target]
+            self._files.rulesets[target] = self._assembled(text, str(path), chain)
+        ruleset = self._files.rulesets[target]
         if ruleset is None:
             self._add("E404", f"`{node.path}` has errors", node.span, "they are listed below")
         return ruleset
@@ -473,8 +473,8 @@ class _Assembly:
                     for test in ruleset.members(reference):
                         for code, message, hint in check_test(test, ruleset):
                             if code == "E202":
-                                told = f"set `{reference.name}`: {message}"
-                                self._add(code, told, each.span, hint)
+                                text = f"set `{reference.name}`: {message}"
+                                self._add(code, text, each.span, hint)
 
     def _check_sizes(self, ruleset: Ruleset) -> None:
         """Sets that would cost more than rules may; for files without other errors."""

@@ -493,14 +493,14 @@ def distinct_ids(rulesets: Sequence[RuleSource]) -> tuple[str, ...]:
         for ruleset, whose in zip(rulesets, _distinct_names(rulesets), strict=True)
         for name in ruleset.rule_ids
     ]
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for name in named:
         distinct, number = name, 1
-        while distinct in found:
+        while distinct in ids:
             number += 1
             distinct = f"{name}-{number}"
-        found[distinct] = None
-    return tuple(found)
+        ids[distinct] = None
+    return tuple(ids)
 
 
 def _distinct_names(rulesets: Sequence[RuleSource]) -> list[str]:

@@ -220,14 +220,14 @@ class Ruleset:
 
     def _with(self, rules: Iterable[Rule]) -> Ruleset:
         """Other rules under the same options and sets; comments go with the rules they are of."""
-        kept = tuple(rules)
-        known = set(kept)
+        others = tuple(rules)
+        known = set(others)
         layout = tuple(
             entry
             for entry in self.layout
             if not isinstance(entry.node, Rule) or entry.node in known
         )
-        return replace(self, rules=kept, layout=layout, warnings=())
+        return replace(self, rules=others, layout=layout, warnings=())
 
     def save(self, path: str | Path) -> None:
         """Write a rule file, whole or not at all.
@@ -399,8 +399,8 @@ class Ruleset:
         for name, rule in zip(self.rule_ids[:_MOST_SHOWN], self.rules, strict=False):
             metadata = rule.metadata
             expect = metadata.expect
-            told = "" if expect is None else f"{expect.kind} {expect.label}".strip()
-            cells = (name, print_rule(rule), told, " ".join(metadata.tags), len(metadata.tests))
+            outcome = "" if expect is None else f"{expect.kind} {expect.label}".strip()
+            cells = (name, print_rule(rule), outcome, " ".join(metadata.tags), len(metadata.tests))
             rows.append("".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells))
         more = len(self.rules) - len(rows)
         title = f"{self.name} {self.version}" if self.name else self.path
@@ -444,10 +444,10 @@ def home(file: Ruleset, module: str | None) -> Ruleset:
         KeyError: nothing is imported under one of the names.
     """
     for name in module.split(".") if module else ():
-        found = next((each.ruleset for each in file.imports if each.name == name), None)
-        if found is None:
+        imported = next((each.ruleset for each in file.imports if each.name == name), None)
+        if imported is None:
             raise KeyError(name)
-        file = found
+        file = imported
     return file
 
 
@@ -458,7 +458,7 @@ def members(file: Ruleset, reference: SetReference) -> tuple[Test, ...]:
         KeyError: there is no such set or import.
     """
     tests: dict[Test, None] = {}
-    seen: set[tuple[int, str]] = set()
+    visited: set[tuple[int, str]] = set()
     pending: list[Test] = [reference]
     while pending:
         test = pending.pop()
@@ -466,14 +466,14 @@ def members(file: Ruleset, reference: SetReference) -> tuple[Test, ...]:
             tests.setdefault(test)
             continue
         owner = home(file, test.module)
-        if (id(owner), test.name) not in seen:
-            seen.add((id(owner), test.name))
+        if (id(owner), test.name) not in visited:
+            visited.add((id(owner), test.name))
             written = owner.written_sets[test.name]
-            pending.extend(_seen_through(member, test.module) for member in reversed(written))
+            pending.extend(_qualified(member, test.module) for member in reversed(written))
     return tuple(tests)
 
 
-def _seen_through(test: Test, module: str | None) -> Test:
+def _qualified(test: Test, module: str | None) -> Test:
     """A test of the file that is imported as ``module``, with its names as the importer's."""
     if module is None:
         return test
@@ -482,7 +482,7 @@ def _seen_through(test: Test, module: str | None) -> Test:
     if not isinstance(test, Negation):
         return test
     if not isinstance(test.operand, Group):
-        return Negation(_seen_through(test.operand, module))
+        return Negation(_qualified(test.operand, module))
     return Negation(
         Group(
             tuple(
@@ -495,7 +495,7 @@ def _seen_through(test: Test, module: str | None) -> Test:
 
 def _body_through(element: Element, module: str) -> Test:
     # What is negated is a group of single tests; the checker refuses anything else.
-    return _seen_through(element.body, module)  # type: ignore[arg-type]
+    return _qualified(element.body, module)  # type: ignore[arg-type]
 
 
 def references_in(tests: Iterable[object]) -> Iterator[SetReference]:
@@ -521,7 +521,7 @@ def circles(sets: Mapping[str, SetDefinition]) -> list[list[str]]:
 def _ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
     """The names, each after those that it contains, and the circles on the way."""
     ordered: dict[str, None] = {}
-    found: list[list[str]] = []
+    circles: list[list[str]] = []
     for first in sets:
         if first in ordered:
             continue
@@ -534,10 +534,10 @@ def _ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[st
                 ordered.setdefault(name)
             elif inner in way:
                 names = list(way)
-                found.append([*names[names.index(inner) :], inner])
+                circles.append([*names[names.index(inner) :], inner])
             elif inner not in ordered:
                 way[inner] = _own_references(sets, inner)
-    return list(ordered), found
+    return list(ordered), circles
 
 
 def _own_references(sets: Mapping[str, SetDefinition], name: str) -> Iterator[str]:

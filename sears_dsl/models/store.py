@@ -121,10 +121,10 @@ CREATE TABLE predictions (
             help="name another file, or move this one away",
         )
 
-    def unusable(self, error: Exception, done: str) -> CacheError:
+    def unusable(self, error: Exception, action: str) -> CacheError:
         """The error for a file that could not be opened, read or written."""
         return CacheError(
-            f"the file of predictions {self.path} could not be {done}: {error}",
+            f"the file of predictions {self.path} could not be {action}: {error}",
             help="make room, name another file, or delete this one: the model is then asked again",
         )
 

@@ -43,10 +43,10 @@ def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
     thread = threading.Thread(target=draw, daemon=True)
     thread.start()
     try:
-        while isinstance(given := drawn.get(), tuple):
-            yield given[0]
-        if given is not None:
-            raise given
+        while isinstance(message := drawn.get(), tuple):
+            yield message[0]
+        if message is not None:
+            raise message
     finally:
         left.set()
         for _ in range(_MOST_JOINS):  # it may wait for a pipe that nobody writes to

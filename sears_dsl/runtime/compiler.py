@@ -55,7 +55,7 @@ class Compiler:
         return True
 
 
-def taken(folder: Path) -> BinaryIO | None:
+def take_lock(folder: Path) -> BinaryIO | None:
     """The lock of a folder, until it is closed; None where another process has it."""
     file = open(folder / _LOCK, "ab")  # noqa: SIM115 - whoever has it closes it
     if lock(file.fileno()):
@@ -66,9 +66,9 @@ def taken(folder: Path) -> BinaryIO | None:
 
 def compiled(folder: str) -> partial[int]:
     """In the process: compile all kernels, when nobody else is compiling them."""
-    while (held := taken(Path(folder))) is None:
+    while (lock_file := take_lock(Path(folder))) is None:
         time.sleep(_LOOK_SECONDS)
-    with held:
+    with lock_file:
         number = import_module("sears_dsl.engine.warming").warm_up()
     return partial(_answer, number)
 

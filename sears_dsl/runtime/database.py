@@ -61,17 +61,17 @@ class Database(Closing, ABC):
         """The error for a file of another version, or of another program where that is None."""
 
     @abstractmethod
-    def unusable(self, error: Exception, done: str) -> SearsError:
-        """The error for a file that could not be ``done``: opened, read, written."""
+    def unusable(self, error: Exception, action: str) -> SearsError:
+        """The error for a file that failed to be opened, read, written: the action."""
 
     @contextmanager
-    def using(self, done: str) -> Iterator[sqlite3.Connection]:
+    def using(self, action: str) -> Iterator[sqlite3.Connection]:
         """The open file, for one thread at a time; what goes wrong with it is told."""
         with self._lock:
             try:
                 yield self._open()
             except (sqlite3.Error, OSError) as error:
-                raise self.unusable(error, done) from error
+                raise self.unusable(error, action) from error
 
     def close(self) -> None:
         """Close the file; using it again opens it again."""

@@ -129,10 +129,10 @@ def is_marked(folder: Path) -> bool:
     """
     key = _key(make=False)
     try:
-        told = read_document(folder / _MARK, most=1_000)
+        signature = read_document(folder / _MARK, most=1_000)
     except OSError:
         return False
-    return key is not None and hmac.compare_digest(told, _signed(folder, key).encode())
+    return key is not None and hmac.compare_digest(signature, _signed(folder, key).encode())
 
 
 def _signed(folder: Path, key: bytes) -> str:

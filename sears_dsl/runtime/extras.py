@@ -103,11 +103,11 @@ def load_textstat() -> Any:
         UsageError: it is not installed, or in a version that fetches its dictionary when it runs.
     """
     _need(_READABILITY, "analysis")
-    found = version("textstat")
-    if found != _TEXTSTAT:
+    installed = version("textstat")
+    if installed != _TEXTSTAT:
         raise UsageError(
-            f"textstat {found} is not the version whose grades are known here, {_TEXTSTAT}: later "
-            "ones fetch their dictionary from the network when they run",
+            f"textstat {installed} is not the version whose grades are known here, {_TEXTSTAT}: "
+            "later ones fetch their dictionary from the network when they run",
             help="pip install 'sears-dsl[analysis]'",
         )
     return import_module("textstat")

@@ -112,7 +112,7 @@ class Folder:
         self.__dict__.update(state)
 
     @contextmanager
-    def _told(self, name: str, doing: str) -> Iterator[None]:
+    def _naming_errors(self, name: str, doing: str) -> Iterator[None]:
         """Errors of a file system as ours, with the name of the file."""
         try:
             yield
@@ -126,13 +126,13 @@ class Folder:
         selector = import_module("pyarrow.fs").FileSelector(
             path, recursive=True, allow_not_found=True
         )
-        with self._told("", "listed"):
-            found = system.get_file_info(selector)
+        with self._naming_errors("", "listed"):
+            infos = system.get_file_info(selector)
         return sorted(
             FolderFile(
                 str(PurePosixPath(info.path).relative_to(path)), info.size, info.mtime_ns or 0
             )
-            for info in found
+            for info in infos
             if info.is_file
         )
 
@@ -156,7 +156,7 @@ class Folder:
     def read(self, name: str) -> bytes | None:
         """The content of a small file; None where there is none."""
         system, path = self._place
-        with self._told(name, "read"):
+        with self._naming_errors(name, "read"):
             try:
                 with system.open_input_stream(f"{path}/{name}") as stream:
                     return bytes(stream.read())
@@ -166,7 +166,7 @@ class Folder:
     def open(self, name: str) -> Any:
         """A file of Arrow to read from anywhere in it."""
         system, path = self._place
-        with self._told(name, "read"):
+        with self._naming_errors(name, "read"):
             return system.open_input_file(f"{path}/{name}")
 
     def write(self, name: str, content: bytes) -> None:
@@ -178,7 +178,7 @@ class Folder:
     def _writing(self, name: str) -> Iterator[Any]:
         system, path = self._place
         target = f"{path}/{name}"
-        with self._told(name, "written"):
+        with self._naming_errors(name, "written"):
             system.create_dir(target.rpartition("/")[0], recursive=True)
             with system.open_output_stream(target + _UNFINISHED) as stream:
                 yield stream
@@ -192,7 +192,11 @@ class Folder:
             return
         with tempfile.TemporaryDirectory(prefix="sears-") as place:
             copy = Path(place, PurePosixPath(name).name)
-            with self._told(name, "read"), self.open(name) as stream, copy.open("wb") as file:
+            with (
+                self._naming_errors(name, "read"),
+                self.open(name) as stream,
+                copy.open("wb") as file,
+            ):
                 while block := stream.read(_BLOCK):
                     file.write(block)
             yield str(copy)
@@ -206,9 +210,9 @@ class Folder:
             yield str(path)
             return
         with tempfile.TemporaryDirectory(prefix="sears-") as place:
-            made = Path(place, PurePosixPath(name).name)
-            yield str(made)
-            with made.open("rb") as file, self._writing(name) as stream:
+            local_path = Path(place, PurePosixPath(name).name)
+            yield str(local_path)
+            with local_path.open("rb") as file, self._writing(name) as stream:
                 while block := file.read(_BLOCK):
                     stream.write(block)
 

@@ -71,10 +71,10 @@ CREATE TABLE findings (
         self._task = None
 
     def _another(self, before: Sequence[str], now: Sequence[str]) -> UsageError:
-        had = ", ".join(line for line in before if line not in now) or "nothing of this"
-        has = ", ".join(line for line in now if line not in before) or "nothing of that"
+        old = ", ".join(line for line in before if line not in now) or "nothing of this"
+        new = ", ".join(line for line in now if line not in before) or "nothing of that"
         return UsageError(
-            f"the interrupted run in {self.path} worked with {had}; this one with {has}",
+            f"the interrupted run in {self.path} worked with {old}; this one with {new}",
             help="give the same options to go on, or --restart to begin anew",
         )
 
@@ -88,8 +88,8 @@ CREATE TABLE findings (
         query = "SELECT key, value FROM findings WHERE kind = ? AND key IN"
         try:
             with self.using("read") as connection:
-                found = rows_of(connection, query, keys, kind)
-                return {key: parse_json(value) for key, value in found}
+                rows = rows_of(connection, query, keys, kind)
+                return {key: parse_json(value) for key, value in rows}
         except (ValueError, TypeError) as error:
             raise self.unusable(error, "read") from error
 
@@ -115,7 +115,7 @@ CREATE TABLE findings (
             help="--restart begins anew; the version that wrote it can go on with it",
         )
 
-    def unusable(self, error: Exception, done: str) -> DataError:
+    def unusable(self, error: Exception, action: str) -> DataError:
         """The error for a file that could not be read or written."""
         return DataError(
             f"{self.path}: the journal of the run cannot be used: {error}",

@@ -67,7 +67,7 @@ class _Decision:
         self.open = chosen == "auto"
         self.announced = 0
         self.look_at = ENOUGH  # so many steps: then the disk is looked at
-        self.kept = True
+        self.has_folder = True
         self.compiler: Compiler | None = None
         self.deciding = threading.Lock()
         self.tell: Callable[[], object] | None = None
@@ -99,7 +99,7 @@ class _Decision:
 
 
 _decision = _Decision()
-_made: list[Kernel] = []
+_kernels: list[Kernel] = []
 
 
 def expect(steps: int) -> None:
@@ -133,9 +133,9 @@ def compiles_beside() -> bool:
     return _decision.compiler is not None
 
 
-def kept() -> bool:
+def keeps_code() -> bool:
     """Whether there is a folder in which compiled code is kept for later runs."""
-    return _decision.kept
+    return _decision.has_folder
 
 
 @functools.cache
@@ -147,7 +147,7 @@ def _listen() -> None:
         def on_start(self, event: Any) -> None:
             compiled = event.data["dispatcher"]
             # Models may have numba compile things of their own.
-            if _decision.tell and any(compiled is each._dispatcher for each in _made):
+            if _decision.tell and any(compiled is each._dispatcher for each in _kernels):
                 _decision.say()
 
         def on_end(self, event: Any) -> None:
@@ -244,7 +244,7 @@ def _make(kernel: Kernel, dispatchers: dict[Kernel, Any]) -> Any:
     folder = _folder(kernel)
     if folder is None:
         # Neither the package nor the user has a folder that can be written: compiled each time.
-        _decision.kept = False
+        _decision.has_folder = False
     else:
         dispatcher._cache = _OnDisk(kernel, folder)
     return dispatcher
@@ -282,23 +282,23 @@ def _fingerprint(kernel: Kernel) -> str:
     from importlib.metadata import version  # noqa: PLC0415 - slow to import
 
     digest = blake2b(repr((version("numba"), version("numpy"))).encode(), digest_size=6)
-    waiting, seen = [kernel.plain], {kernel.plain}
+    waiting, visited = [kernel.plain], {kernel.plain}
     for function in waiting:
         code = function.__code__
         names = _names(code)
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         values = [function.__globals__[name] for name in names if name in function.__globals__]
-        given = [function.__defaults__, *(function.__kwdefaults__ or {}).items()]
+        defaults = [function.__defaults__, *(function.__kwdefaults__ or {}).items()]
         digest.update(repr((function.__module__, function.__qualname__)).encode())
         for text in (
             *_described(code),
-            *(_stated(one, names) for one in (*given, *cells, *values)),
+            *(_stated(one, names) for one in (*defaults, *cells, *values)),
         ):
             digest.update(text.encode() + b"\0")
         for value in (*cells, *values):
             called = getattr(value, "plain", None) or getattr(value, "py_func", None) or value
-            if isinstance(called, FunctionType) and called not in seen:
-                seen.add(called)
+            if isinstance(called, FunctionType) and called not in visited:
+                visited.add(called)
                 waiting.append(called)
     return digest.hexdigest()
 
@@ -454,14 +454,14 @@ def _most_are_on_disk() -> bool:
     """Whether there is code of most kernels; no run calls all of them."""
     names: dict[Path, list[str]] = {}
     there = 0
-    for each in _made:
+    for each in _kernels:
         folder = _folder(each)
         if folder is not None:
             if folder not in names:
                 names[folder] = os.listdir(folder)
             beginning = _stem(each) + _tail(each)
             there += any(name.startswith(beginning) for name in names[folder])
-    return 2 * there > len(_made)
+    return 2 * there > len(_kernels)
 
 
 class _OnDisk:
@@ -538,7 +538,7 @@ def _digest(content: bytes) -> bytes:
 
 def kernels() -> Sequence[Kernel]:
     """All kernels of the modules that were imported so far."""
-    return tuple(_made)
+    return tuple(_kernels)
 
 
 def kernel(function: F) -> F:
@@ -550,13 +550,13 @@ def kernel(function: F) -> F:
         >>> import numpy as np
         >>> @kernel
         ... def total(values):
-        ...     found = np.int64(0)
+        ...     result = np.int64(0)
         ...     for value in values:
-        ...         found += value
-        ...     return found
+        ...         result += value
+        ...     return result
         >>> int(total(np.arange(4)))
         6
     """
-    made = Kernel(cast(FunctionType, function))
-    _made.append(made)
-    return cast(F, made)
+    new_kernel = Kernel(cast(FunctionType, function))
+    _kernels.append(new_kernel)
+    return cast(F, new_kernel)

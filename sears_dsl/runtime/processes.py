@@ -179,10 +179,10 @@ class Process(Generic[Question, Answer]):
         self._started = threading.Event()
         self._ended = False
         # None ends the thread that waits for answers.
-        self._asked: SimpleQueue[Future[Any] | None] = SimpleQueue()
-        self._given: list[Future[Answer]] = []
+        self._queue: SimpleQueue[Future[Any] | None] = SimpleQueue()
+        self._futures: list[Future[Answer]] = []
         self._ready: Future[None] = Future()
-        self._asked.put(self._ready)
+        self._queue.put(self._ready)
         self._thread = threading.Thread(target=self._converse, args=(first,), daemon=True)
         self._thread.start()
 
@@ -210,8 +210,8 @@ class Process(Generic[Question, Answer]):
     @property
     def waiting(self) -> int:
         """How many questions it was given and has not answered."""
-        self._given = [future for future in self._given if not future.done()]
-        return len(self._given)
+        self._futures = [future for future in self._futures if not future.done()]
+        return len(self._futures)
 
     def ask(self, question: Question) -> Future[Answer]:
         """Give it a question; the future has the answer, or the error."""
@@ -219,8 +219,8 @@ class Process(Generic[Question, Answer]):
         if self._ended:
             future.set_exception(self._died())
             return future
-        self._given.append(future)
-        self._asked.put(future)
+        self._futures.append(future)
+        self._queue.put(future)
         self._started.wait()
         self._send(pickle.dumps(question, pickle.HIGHEST_PROTOCOL))
         return future
@@ -232,7 +232,7 @@ class Process(Generic[Question, Answer]):
         self._ended = True
         self._child.kill()
         self._child.wait()
-        self._asked.put(None)
+        self._queue.put(None)
         self._thread.join()
         for pipe in (self._child.stdin, self._child.stdout):
             if pipe is not None:
@@ -251,7 +251,7 @@ class Process(Generic[Question, Answer]):
         """Tell it what it is, then fill the futures in the order of their questions."""
         self._send(first)  # takes as long as it starts
         self._started.set()
-        while (future := self._asked.get()) is not None:
+        while (future := self._queue.get()) is not None:
             try:
                 outcome: _Outcome = _received(self._child.stdout)
             except Exception:  # it died, at any place of an answer

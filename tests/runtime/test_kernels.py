@@ -20,7 +20,7 @@ from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.warming import warm_up
 from sears_dsl.runtime import kernels as kernels_module
-from sears_dsl.runtime.compiler import taken
+from sears_dsl.runtime.compiler import take_lock
 from sears_dsl.runtime.kernels import (
     ENOUGH,
     ENOUGH_TO_COMPILE,
@@ -117,10 +117,10 @@ from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.runtime import kernels
-from sears_dsl.runtime.compiler import taken
+from sears_dsl.runtime.compiler import take_lock
 folder, compiled = Path(sys.argv[1]), json.loads(sys.argv[2])
 told = []
-lock = taken(kernels._folder_beside(Path(kernels.__file__).parent))  # as another run has it
+lock = take_lock(kernels._folder_beside(Path(kernels.__file__).parent))  # as another run has it
 def progress(done):
     told.append(kernels.compiles())
     if done.batches == 1:
@@ -180,10 +180,10 @@ def test_who_compiles_ends_with_who_wanted_it(
 def _until_taken(folder: Path, *, is_taken: bool) -> None:
     """Wait until a process compiles into a folder, or none does any more."""
     for _ in range(600):
-        held = taken(folder)
-        if held is not None:
-            held.close()
-        if (held is None) is is_taken:
+        lock_file = take_lock(folder)
+        if lock_file is not None:
+            lock_file.close()
+        if (lock_file is None) is is_taken:
             return
         time.sleep(0.1)
     pytest.fail("nobody compiles" if is_taken else "who compiles was left behind")
@@ -440,7 +440,7 @@ def test_many_threads_may_be_the_first_to_call_a_kernel(tmp_path: Path) -> None:
 _WAITING = """
 import sys
 import numpy as np
-from sears_dsl.runtime.kernels import kept, kernel, when_compiling
+from sears_dsl.runtime.kernels import keeps_code, kernel, when_compiling
 @kernel
 def inner(value):
     return value + 1
@@ -448,7 +448,7 @@ def inner(value):
 def outer(value):
     return inner(value) * 2
 def tell():
-    print("compiling", kept())
+    print("compiling", keeps_code())
 if sys.argv[1] == "told":
     when_compiling(tell)
 print(outer(1), outer(1.5))

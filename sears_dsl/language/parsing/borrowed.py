@@ -38,36 +38,36 @@ def borrowed_notation(line: str, position: int, reads: Reads, *, arrow: int) -> 
         (_CHARACTERS, _characters),
         (_SPACY, _spacy_test),
     ):
-        found = _around(pattern, line, position)
-        if found and not right:
-            message, written, note = explained(found)
+        match = _around(pattern, line, position)
+        if match and not right:
+            message, written, note = explained(match)
             if reads(f"{written} x -> y"):
                 advice = f"write {code(written)}{note}"
-                return Finding("E116", message, found.start(), found.end(), advice)
-    found = _around(_LOOK_AROUND, line, position)
-    if found:
+                return Finding("E116", message, match.start(), match.end(), advice)
+    match = _around(_LOOK_AROUND, line, position)
+    if match:
         advice = "what stands beside is a context: `movie -> film / !the __`"
-        return Finding("E116", "a look-around", found.start(), found.end(), advice)
-    found = _around(_ALTERNATIVES, line, position)
-    if found is None:
+        return Finding("E116", "a look-around", match.start(), match.end(), advice)
+    match = _around(_ALTERNATIVES, line, position)
+    if match is None:
         return None
-    words = re.split(r"\s*[|,]\s*", found[1])
+    words = re.split(r"\s*[|,]\s*", match[1])
     if right:
-        rules = [f"{line[: found.start()]}{word}{line[found.end() :]}" for word in words]
+        rules = [f"{line[: match.start()]}{word}{line[match.end() :]}" for word in words]
         if all(map(reads, rules)):
             advice = "a consequent has no choices: write " + " and ".join(map(code, rules))
             return Finding(
-                "E105", "alternatives in the consequent", found.start(), found.end(), advice
+                "E105", "alternatives in the consequent", match.start(), match.end(), advice
             )
         return None
     group = f"({'|'.join(words)})"
-    if found[0][0] == "(" or not reads(f"{group} x -> y"):
+    if match[0][0] == "(" or not reads(f"{group} x -> y"):
         return None
     return Finding(
         "E116",
         "alternatives that do not stand in parentheses",
-        found.start(),
-        found.end(),
+        match.start(),
+        match.end(),
         f"write {code(group)}",
     )
 
@@ -78,29 +78,29 @@ def _around(pattern: re.Pattern[str], line: str, position: int) -> re.Match[str]
     return next((match for match in matches if match.start() <= position <= match.end()), None)
 
 
-def _list_of_values(found: re.Match[str]) -> tuple[str, str, str]:
-    values = found[3].split("|")
-    tests = values if found[1] in {"pos", "tag"} else [f"{found[1]}={value}" for value in values]
-    mark = "!" if found[2] else ""
+def _list_of_values(match: re.Match[str]) -> tuple[str, str, str]:
+    values = match[3].split("|")
+    tests = values if match[1] in {"pos", "tag"} else [f"{match[1]}={value}" for value in values]
+    mark = "!" if match[2] else ""
     return "a list of values in one test", f"{mark}({'|'.join(tests)})", ""
 
 
-def _inline_flag(found: re.Match[str]) -> tuple[str, str, str]:
-    word = found[2] if re.fullmatch(r"[A-Za-z]+", found[2]) else "movie"
+def _inline_flag(match: re.Match[str]) -> tuple[str, str, str]:
+    word = match[2] if re.fullmatch(r"[A-Za-z]+", match[2]) else "movie"
     note = f"; a bare literal without a capital ignores case too: {code(word.lower())}"
     return "a flag of a regular expression", f"/{word}/i", note
 
 
-def _inner_group(found: re.Match[str]) -> tuple[str, str, str]:
-    name = f"{found[1]}:" if found[1] else ""
-    return "a group of a regular expression", f"{name}({found[2]})", ""
+def _inner_group(match: re.Match[str]) -> tuple[str, str, str]:
+    name = f"{match[1]}:" if match[1] else ""
+    return "a group of a regular expression", f"{name}({match[2]})", ""
 
 
-def _characters(found: re.Match[str]) -> tuple[str, str, str]:
-    return "characters of a regular expression", f"/{found[0]}/", ""
+def _characters(match: re.Match[str]) -> tuple[str, str, str]:
+    return "characters of a regular expression", f"/{match[0]}/", ""
 
 
-def _spacy_test(found: re.Match[str]) -> tuple[str, str, str]:
-    name = _SPACY_NAMES.get(found[1].upper(), "lemma")
-    value = found[2] if re.fullmatch(r"\w+", found[2]) else quote(found[2])
+def _spacy_test(match: re.Match[str]) -> tuple[str, str, str]:
+    name = _SPACY_NAMES.get(match[1].upper(), "lemma")
+    value = match[2] if re.fullmatch(r"\w+", match[2]) else quote(match[2])
     return "a test of another matcher", f"{name}={value}", ""

@@ -64,33 +64,33 @@ class Builder:
         return Span(self._line, start + 1, end + 1)
 
     def _object(self, text: str, place: WordPlace, start: int) -> None:
-        found = objection(text, place)
-        if found:
-            self._report(found.code, found.message, start, start + len(text), found.help)
+        problem = objection(text, place)
+        if problem:
+            self._report(problem.code, problem.message, start, start + len(text), problem.help)
 
     def _object_in_line(self, text: str, place: WordPlace, start: int) -> None:
         """The same, where what stands around the word says more than the word."""
-        found = objection(text, place)
+        problem = objection(text, place)
         whole = _PHRASE_PATTERN.match(self._source, start) if text[0] == "/" else None
         before = _NAME_BEFORE.search(self._source[:start])
-        if found and whole and place == "sequence":
+        if problem and whole and place == "sequence":
             parts = " ".join(f"/{part}/" for part in whole[1].split())
             words = " ".join(
                 quote(word) if objection(word, place) else word for word in whole[1].split()
             )
             self._report(
-                found.code,
-                f"{found.message}, which is about one token",
+                problem.code,
+                f"{problem.message}, which is about one token",
                 start,
                 whole.end(),
                 f"a pattern for each token: {code(parts)}\n"
                 f"as words they need no pattern: {code(words)}",
             )
-        elif found and before and text[:2] == "//":
+        elif problem and before and text[:2] == "//":
             address = quote(before[0] + text)
             advice = f"as a literal it is quoted as a whole: {code(address)}"
-            self._report(found.code, found.message, start, start + len(text), advice)
-        elif found:
+            self._report(problem.code, problem.message, start, start + len(text), advice)
+        elif problem:
             self._object(text, place, start)
 
     # ------------------------------------------------------------ statements

@@ -70,10 +70,10 @@ class ConsequentBuilder:
                 )
         else:
             text = str(first)
-            found = objection(text, "consequent")
-            if found:
+            problem = objection(text, "consequent")
+            if problem:
                 start, end = first.start_pos, first.end_pos
-                self._report(found.code, found.message, start, end, found.help)
+                self._report(problem.code, problem.message, start, end, problem.help)
         quoted = first.type == "QUOTED"
         if rest:
             return Inflected(text, _target(rest[0][len(".as($") : -1]), quoted, glued, span)

@@ -46,8 +46,8 @@ def build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> Fi
     start, end = node.meta.start_pos, node.meta.end_pos
     span = Span(line, start + 1 + offset, end + 1 + offset)
     if str(node.data) == "test":
-        given, expected = node.children
-        text = plain_string(given, report)
+        original, expected = node.children
+        text = plain_string(original, report)
         new = None if expected.type == "NONE" else plain_string(expected, report)
         return Field("test", RuleTest(text, new, span), span)
     key_leaf, *values = node.children
@@ -156,12 +156,12 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
 
 def collect(fields: Iterable[Field], duplicate: Report) -> Metadata:
     """The metadata of a rule from its fields; a key given twice goes to ``duplicate``."""
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     tests: list[RuleTest] = []
     for field in fields:
         if isinstance(field.value, RuleTest):
             tests.append(field.value)
-        elif field.key in found:
+        elif field.key in values:
             duplicate(
                 "E316",
                 f"`{field.key}` is given twice",
@@ -170,15 +170,15 @@ def collect(fields: Iterable[Field], duplicate: Report) -> Metadata:
                 "keep one of them",
             )
         else:
-            found[field.key] = field.value
+            values[field.key] = field.value
     return Metadata(
-        expect=cast(Expectation | None, found.get("expect")),
-        label=cast(str | None, found.get("label")),
-        rate=cast(int | None, found.get("rate")),
-        seed=cast(int | None, found.get("seed")),
-        severity=cast(str | None, found.get("severity")),
-        tags=cast(tuple[str, ...], found.get("tags", ())),
-        author=cast(str | None, found.get("author")),
-        why=cast(str | None, found.get("why")),
+        expect=cast(Expectation | None, values.get("expect")),
+        label=cast(str | None, values.get("label")),
+        rate=cast(int | None, values.get("rate")),
+        seed=cast(int | None, values.get("seed")),
+        severity=cast(str | None, values.get("severity")),
+        tags=cast(tuple[str, ...], values.get("tags", ())),
+        author=cast(str | None, values.get("author")),
+        why=cast(str | None, values.get("why")),
         tests=tuple(tests),
     )

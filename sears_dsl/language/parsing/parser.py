@@ -77,10 +77,10 @@ def parse_lines(text: str, *, path: str = "<rules>", fast: bool = True) -> Parse
         >>> len(parsed.entries), parsed.findings
         (1, ())
     """
-    return _Reader(text.removeprefix("\ufeff"), path, fast).read()
+    return _LineParser(text.removeprefix("\ufeff"), path, fast).parse()
 
 
-class _Reader:
+class _LineParser:
     """Goes through the lines; keeps the statement that metadata would belong to."""
 
     def __init__(self, text: str, path: str, fast: bool) -> None:
@@ -95,7 +95,7 @@ class _Reader:
         # Whether an indented line has something above it: a rule, or a line that failed.
         self._above = "nothing"
 
-    def read(self) -> ParsedFile:
+    def parse(self) -> ParsedFile:
         for number, line in enumerate(self._lines, start=1):
             if not line.strip(" \t"):
                 if self._leading[-1:] != [""]:
