@@ -55,7 +55,7 @@ from sears_dsl.judge.encoder import (
     VECTORS,
     Encoder,
     Place,
-    Seen,
+    PlaceVectors,
     places_of,
     turned,
 )
@@ -151,14 +151,16 @@ class Examples:
         kinds: (N,) a number for each kind of judgements.
     """
 
-    seen: Seen
+    seen: PlaceVectors
     shares: Floats
     kinds: NDArray[np.int64]
 
     def at(self, places: NDArray[np.int64]) -> Examples:
         """Some of them."""
         return Examples(
-            Seen(*(each[places] for each in self.seen)), self.shares[places], self.kinds[places]
+            PlaceVectors(*(each[places] for each in self.seen)),
+            self.shares[places],
+            self.kinds[places],
         )
 
 
@@ -342,7 +344,7 @@ class Read:
 
     judgements: list[Judgement]
     counts: NDArray[np.int64]
-    seen: Seen
+    seen: PlaceVectors
     angles: Floats
 
 
@@ -386,14 +388,16 @@ def read(
         for begin in range(0, len(flat), 2000):
             # Half the precision, for less than half the time.
             with torch.autocast("cpu", torch.bfloat16):
-                parts.append(models.encoder.seen(flat[begin : begin + 2000]))
+                parts.append(models.encoder.encode(flat[begin : begin + 2000]))
             show(f"{name}: read {begin + len(parts[-1].numbers)} of {len(flat)}")
         old, new, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
         content = io.BytesIO()
         np.savez(content, old=old.astype(np.float16), new=new.astype(np.float16), numbers=numbers)
         write_atomically(file, content.getvalue())
     with np.load(file) as arrays:
-        seen = Seen(*(arrays[each].astype(np.float32) for each in ("old", "new", "numbers")))
+        seen = PlaceVectors(
+            *(arrays[each].astype(np.float32) for each in ("old", "new", "numbers"))
+        )
     return Read(judgements, counts, seen, turned(flat, seen))
 
 
@@ -492,11 +496,11 @@ def examples_of(reads: Mapping[str, Read], chosen: Mapping[str, NDArray[np.bool_
         one = reads[name]
         starts = np.cumsum(one.counts) - one.counts
         rows = np.flatnonzero(wanted & (one.counts == 1))
-        seen.append(Seen(*(each[starts[rows]] for each in one.seen)))
+        seen.append(PlaceVectors(*(each[starts[rows]] for each in one.seen)))
         shares.append(np.array([one.judgements[row].share for row in rows]))
         kinds.append(np.full(len(rows), LEARNED[name]))
     return Examples(
-        Seen(*(np.concatenate(each) for each in zip(*seen, strict=True))),
+        PlaceVectors(*(np.concatenate(each) for each in zip(*seen, strict=True))),
         np.concatenate(shares),
         np.concatenate(kinds),
     )
@@ -583,7 +587,9 @@ def fit(
         learned = learn_content(examples_of(reads, others), told, frequencies, seed=1 + number)
         for name in LEARNED:
             rows = np.repeat(inside[name] & (fold[name] == number), reads[name].counts)
-            odds[name][rows] = learned.log_odds(Seen(*(each[rows] for each in reads[name].seen)))
+            odds[name][rows] = learned.log_odds(
+                PlaceVectors(*(each[rows] for each in reads[name].seen))
+            )
         show(f"content: {number + 1} of {folds} folds")
     # Where 0 lies is each network's own choice, since kinds have intercepts beside it; the curves
     # know the networks of the folds.

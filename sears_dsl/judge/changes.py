@@ -92,13 +92,13 @@ def changes_of(original: str, rewrite: str) -> tuple[Change, ...]:
     ours = _cut(original, before, len(original) - after)
     theirs = _cut(rewrite, before, len(rewrite) - after)
     left, right = [word.text for word in ours], [word.text for word in theirs]
-    found = []
+    changes = []
     for start, end, first, last in _fewer(list(_differences(left, right))):
         begin, stop = _span(ours, start, end, len(original), after)
         begin_new, stop_new = _span(theirs, first, last, len(rewrite), after)
         old, new = tuple(left[start:end]), tuple(right[first:last])
-        found.append(Change(old, new, begin, stop, begin_new, stop_new))
-    return tuple(found)
+        changes.append(Change(old, new, begin, stop, begin_new, stop_new))
+    return tuple(changes)
 
 
 def _cut(text: str, start: int, end: int) -> list[Word]:

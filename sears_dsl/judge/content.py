@@ -1,6 +1,7 @@
 """One number for how far the new words of a change mean what the old ones meant, there.
 
-In: what the encoder sees of changes (`Seen`). Out: log-odds for each, before any other evidence.
+In: what the encoder sees of changes (`PlaceVectors`). Out: log-odds for each, before any other
+evidence.
 Always holds: a change has the same number alone and in any company. Costs microseconds a change.
 
 A linear function of the ``NUMBERS`` and a small network over the words' vectors: each kind of
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
-from sears_dsl.judge.encoder import Seen
+from sears_dsl.judge.encoder import PlaceVectors
 from sears_dsl.runtime.array_types import Float32Array
 
 
@@ -49,18 +50,21 @@ class Content:
     hidden_bias: Float32Array
     output: Float32Array
 
-    def log_odds(self, seen: Seen) -> NDArray[np.float64]:
+    def log_odds(self, encoded: PlaceVectors) -> NDArray[np.float64]:
         """Of each change (N,)."""
         # One at a time: of several rows of a product libraries compute some with other last bits.
-        rows = (Seen(*(each[at : at + 1] for each in seen)) for at in range(len(seen.numbers)))
+        rows = (
+            PlaceVectors(*(each[at : at + 1] for each in encoded))
+            for at in range(len(encoded.numbers))
+        )
         return np.array([self._log_odds(row)[0] for row in rows], np.float64)
 
-    def _log_odds(self, seen: Seen) -> NDArray[np.float64]:
-        numbers = ((seen.numbers - self.mean) / self.scale) @ self.linear + self.bias
+    def _log_odds(self, encoded: PlaceVectors) -> NDArray[np.float64]:
+        numbers = ((encoded.numbers - self.mean) / self.scale) @ self.linear + self.bias
         old, new = (
             # A matrix for each kind of vector; 4 is the length that vectors were learned with.
             np.matmul(vectors.transpose(1, 0, 2) * 4, self.projections).transpose(1, 0, 2)
-            for vectors in (seen.old, seen.new)
+            for vectors in (encoded.old, encoded.new)
         )
         count = len(numbers)
         both = np.concatenate(

@@ -52,10 +52,10 @@ def encoder_folder() -> Path:
     Raises:
         ModelError: its package is not installed.
     """
-    found = find_spec(CARRIER)
-    if found is None or found.origin is None:
+    spec = find_spec(CARRIER)
+    if spec is None or spec.origin is None:
         raise ModelError("the sentence encoder of the grammar is not installed", help=_INSTALL)
-    return Path(found.origin).parent / "model"
+    return Path(spec.origin).parent / "model"
 
 
 class DeepNetwork:
@@ -94,8 +94,8 @@ class DeepNetwork:
     def _encoded(self, words: Sequence[str]) -> list[list[int]]:
         # Half a pair of surrogates is no character.
         valid = [word.encode("utf-8", "replace").decode() for word in words]
-        found = self._tokenizer.encode_batch(valid, add_special_tokens=False)
-        return [encoding.ids[:PIECES] or [_UNKNOWN] for encoding in found]
+        encodings = self._tokenizer.encode_batch(valid, add_special_tokens=False)
+        return [encoding.ids[:PIECES] or [_UNKNOWN] for encoding in encodings]
 
     def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         """Log odds of each word of each piece."""
@@ -107,18 +107,18 @@ class DeepNetwork:
                 row += self._pieces[number]
             rows.append([*row, _END])
             firsts.append(first)
-        found: list[Float32Array] = []
+        odds: list[Float32Array] = []
         begin, size = 0, 0
         for at, row in enumerate(rows):
             size += len(row)
             if size >= _PIECES_AT_ONCE or at + 1 == len(rows):
                 some = self._forward(rows[begin : at + 1])
-                found += [
+                odds += [
                     logits[first]
                     for logits, first in zip(some, firsts[begin : at + 1], strict=True)
                 ]
                 begin, size = at + 1, 0
-        return found
+        return odds
 
     def _forward(self, rows: Sequence[Sequence[int]]) -> list[Float32Array]:
         weights = self._weights
@@ -138,10 +138,10 @@ class DeepNetwork:
         hidden = self._product(mean, "hidden")
         hidden *= sigmoid(hidden)
         logits = self._product(hidden, "logit")[:, 0]
-        found: list[Float32Array] = [np.zeros(0, np.float32)] * len(rows)
+        logits_by_row: list[Float32Array] = [np.zeros(0, np.float32)] * len(rows)
         for at, start in zip(layout.order, layout.starts.tolist(), strict=True):
-            found[at] = logits[start : start + len(rows[at])]
-        return found
+            logits_by_row[at] = logits[start : start + len(rows[at])]
+        return logits_by_row
 
     def _normal(self, x: Float32Array, name: str) -> Float32Array:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
@@ -152,11 +152,11 @@ class DeepNetwork:
         weights, bias = self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"]
         count = len(x)
         padded = functional.pad(torch.from_numpy(x), (0, 0, 0, -count % _ROWS))
-        found = torch.empty(len(padded), weights.shape[1])
+        products = torch.empty(len(padded), weights.shape[1])
         for begin in range(0, count, _ROWS):
             rows = slice(begin, begin + _ROWS)
-            torch.addmm(bias, padded[rows], weights, out=found[rows])
-        return np.asarray(found[:count].numpy())
+            torch.addmm(bias, padded[rows], weights, out=products[rows])
+        return np.asarray(products[:count].numpy())
 
 
 def _gelu(x: Float32Array) -> Float32Array:

@@ -5,7 +5,7 @@ new words in several layers, and the ``NUMBERS``: cosines, frequencies, counts. 
 place has the same numbers alone and in any company (to the rounding of float32); of a long text
 only the words around a change are read, so that costs are bounded. Costs: one pass of the encoder
 over at most some 30 words for each distinct window, 3 to 8 ms on one core; the windows of originals
-stay read, the last ``_KEPT`` of them, at some 200 KiB each.
+stay read, the last ``_MOST_WINDOWS`` of them, at some 200 KiB each.
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0): 6 layers of width 384, lower case. The vector
 of some words is the mean of their pieces' vectors. Words that are put in or left out are judged
@@ -74,7 +74,7 @@ _PIECES_AT_ONCE = 1024
 _LEAST_ROWS = 16
 _HEADS = 12
 _PIECES = 128
-_KEPT = 1024
+_MOST_WINDOWS = 1024
 _EXCHANGES = 1 << 16
 # The logarithm of how often the most frequent piece is.
 _MOST_FREQUENT = 14.0
@@ -103,7 +103,7 @@ class Place(NamedTuple):
     last: int
 
 
-class Seen(NamedTuple):
+class PlaceVectors(NamedTuple):
     """What the encoder sees of places.
 
     Attributes:
@@ -152,12 +152,12 @@ def places_of(original: str, rewrite: str, changes: Sequence[Change]) -> list[Pl
     return places
 
 
-def turned(places: Sequence[Place], seen: Seen) -> NDArray[np.float64]:
+def turned(places: Sequence[Place], encoded: PlaceVectors) -> NDArray[np.float64]:
     """How far each change turns the vector of its window: in radians, times (words / 10)^¼.
 
     A change in a long sentence turns its vector less than the same change in a short one.
     """
-    cosines = seen.numbers[:, NUMBERS.index("sentence")].astype(np.float64)
+    cosines = encoded.numbers[:, NUMBERS.index("sentence")].astype(np.float64)
     words = [max(1, len(f"{place.original} {place.rewrite}".split())) for place in places]
     return np.arccos(np.clip(cosines, -1, 1)) * (np.array(words) / 20) ** 0.25
 
@@ -223,10 +223,10 @@ class Encoder:
         self._model = model.eval().to(self._device)
         self._static: Float32Array = model.embeddings.word_embeddings.weight.detach().cpu().numpy()
         self._frequencies = frequencies
-        self._kept: OrderedDict[str, _Window] = OrderedDict()
+        self._memory: OrderedDict[str, _EncodedWindow] = OrderedDict()
         self._exchanges: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[float, ...]] = {}
 
-    def seen(self, places: Sequence[Place]) -> Seen:
+    def encode(self, places: Sequence[Place]) -> PlaceVectors:
         """Vectors and numbers of places; each distinct window is read once."""
         windows = self._windows(places)
         count = len(places)
@@ -238,7 +238,7 @@ class Encoder:
             other = self._pooled(windows[place.rewrite], place.first, place.last)
             old[at], new[at] = _unit(one.words[list(_CHOSEN)]), _unit(other.words[list(_CHOSEN)])
             numbers[at] = _numbers(one, other)
-        return Seen(old, new, numbers)
+        return PlaceVectors(old, new, numbers)
 
     def alone(self, changes: Sequence[Change]) -> tuple[float, ...]:
         """The row of ``ALONE`` of a text: of each number that of its worst change."""
@@ -269,21 +269,23 @@ class Encoder:
         )["input_ids"]
         return pieces or [self._tokenizer.unk_token_id]
 
-    def _windows(self, places: Sequence[Place]) -> dict[str, _Window]:
+    def _windows(self, places: Sequence[Place]) -> dict[str, _EncodedWindow]:
         """Every window of the places, those of originals from memory where they are."""
         originals = dict.fromkeys(place.original for place in places)
-        windows = {text: self._kept[text] for text in originals if text in self._kept}
-        wanted = dict.fromkeys(text for place in places for text in (place.original, place.rewrite))
-        missing = [text for text in wanted if text not in windows]
+        windows = {text: self._memory[text] for text in originals if text in self._memory}
+        distinct = dict.fromkeys(
+            text for place in places for text in (place.original, place.rewrite)
+        )
+        missing = [text for text in distinct if text not in windows]
         windows.update(zip(missing, self._read(missing), strict=True))
         for text in originals:
-            self._kept[text] = windows[text]
-            self._kept.move_to_end(text)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+            self._memory[text] = windows[text]
+            self._memory.move_to_end(text)
+        while len(self._memory) > _MOST_WINDOWS:
+            self._memory.popitem(last=False)
         return windows
 
-    def _read(self, texts: Sequence[str]) -> list[_Window]:
+    def _read(self, texts: Sequence[str]) -> list[_EncodedWindow]:
         """All layers of texts, those of like length together."""
         if not texts:
             return []
@@ -292,12 +294,12 @@ class Encoder:
         )
         pieces = [np.array(each) for each in encoded["input_ids"]]
         offsets = [np.array(each) for each in encoded["offset_mapping"]]
-        found: list[_Window | None] = [None] * len(texts)
+        windows: list[_EncodedWindow | None] = [None] * len(texts)
         for batch in _batches([len(each) for each in pieces]):
             states = self._layers_of([pieces[at] for at in batch])
             for at, some in zip(batch, states, strict=True):
-                found[at] = _Window(pieces[at], offsets[at], some)
-        return [window for window in found if window is not None]
+                windows[at] = _EncodedWindow(pieces[at], offsets[at], some)
+        return [window for window in windows if window is not None]
 
     @torch.inference_mode()
     def _layers_of(self, rows: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
@@ -344,12 +346,12 @@ class Encoder:
             query, key, value = (
                 three[:, begin:end].reshape(3, count, size, _HEADS, -1).transpose(2, 3)
             )
-            found = functional.scaled_dot_product_attention(query, key, value)
-            mixed[begin:end] = found.transpose(1, 2).reshape(end - begin, -1)
+            attended = functional.scaled_dot_product_attention(query, key, value)
+            mixed[begin:end] = attended.transpose(1, 2).reshape(end - begin, -1)
             begin = end
         return mixed
 
-    def _pooled(self, window: _Window, start: int, end: int) -> _Pooled:
+    def _pooled(self, window: _EncodedWindow, start: int, end: int) -> _Pooled:
         """Means over the pieces of a span, of its neighbours, of the others, and of all."""
         begins, ends = window.offsets[:, 0], window.offsets[:, 1]
         real = ends > begins
@@ -385,7 +387,7 @@ class Encoder:
         )
 
 
-class _Window(NamedTuple):
+class _EncodedWindow(NamedTuple):
     """Pieces (T,), their characters (T, 2), and their vectors (layers, T, width)."""
 
     pieces: NDArray[np.int64]

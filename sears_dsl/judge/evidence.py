@@ -120,9 +120,12 @@ class Evidence:
         places = [places_of(*pair, each) for pair, each in zip(pairs, changes, strict=True)]
         counts = np.array([len(each) for each in places])
         flat = [one for each in places for one in each]
-        seen = self._encoder.seen(flat)
+        encoded = self._encoder.encode(flat)
         return content_columns(
-            self._content.log_odds(seen), turned(flat, seen), counts, single_words(pairs, changes)
+            self._content.log_odds(encoded),
+            turned(flat, encoded),
+            counts,
+            single_words(pairs, changes),
         )
 
 
@@ -207,16 +210,17 @@ def read_numbers(
         entry = parse_json(content.decode("utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{file} cannot be read: {error}", help=advice) from error
-    found = entry.get("version") if isinstance(entry, dict) else None
-    if found != version:
+    file_version = entry.get("version") if isinstance(entry, dict) else None
+    if file_version != version:
         raise ModelError(
-            f"{file} is of version {found}, and this package reads version {version}", help=advice
+            f"{file} is of version {file_version}, and this package reads version {version}",
+            help=advice,
         )
-    read = tuple(Curves.of(entry[name]) for name in curves)
-    strange = sorted({name for each in read for name in each.names} - set(evidence))
+    all_curves = tuple(Curves.of(entry[name]) for name in curves)
+    strange = sorted({name for each in all_curves for name in each.names} - set(evidence))
     if strange:
         raise ModelError(f"{file} weighs evidence that there is not: {strange[0]}", help=advice)
-    return Numbers(entry, read, content)
+    return Numbers(entry, all_curves, content)
 
 
 def load_evidence(

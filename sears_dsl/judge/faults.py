@@ -99,7 +99,7 @@ _INTENSIFIERS = _set("very extremely incredibly highly")
 _AFTER_BEST = _set("friend friends seller selling man practice case")
 
 
-class _Window:
+class _Passage:
     """Some words in a row, with what stands beside each.
 
     Args:
@@ -153,8 +153,8 @@ class _Window:
     def negation(self, at: int) -> Iterator[str]:
         """*Is not it fun?* for *isn't it*."""
         before = self.low[at - 2] if at > 1 else ""
-        asked = self.low[at + 1] in _SUBJECTS or self.low[at + 1] in ("it", "you")
-        if self.low[at - 1] in _AUXILIARIES and asked and (before in _ENDS or before in _ASKING):
+        question = self.low[at + 1] in _SUBJECTS or self.low[at + 1] in ("it", "you")
+        if question and self.low[at - 1] in _AUXILIARIES and (before in _ENDS or before in _ASKING):
             yield "stiff question"
 
     def article(self, at: int) -> Iterator[str]:
@@ -196,8 +196,8 @@ class _Window:
             return
         if before in _AUXILIARIES:
             # A question: the auxiliary agrees, the verb is its business.
-            asked = free and (at < 2 or self.low[at - 2] in _ASKING or self.low[at - 2] in _ENDS)
-            if asked and not _agree(word, before):
+            asking = at < 2 or self.low[at - 2] in _ASKING or self.low[at - 2] in _ENDS
+            if free and asking and not _agree(word, before):
                 yield "subject and verb"
         elif free and (
             (after in _FORMS_OF_AUXILIARIES and not _agree(word, after))
@@ -298,18 +298,18 @@ def _only(forms: frozenset[tuple[str, str]], *tags: str) -> bool:
     return bool(forms) and all(tag in tags for _, tag in forms)
 
 
-_CHECKS: dict[str, Callable[[_Window, int], Iterator[str]]] = {
-    **dict.fromkeys(_BEFORE_NOUNS | _ONE | _SEVERAL | {"much"}, _Window.determiner),
-    **dict.fromkeys(("gonna", "wanna", "gotta"), _Window.infinitive),
-    **dict.fromkeys(("lots", "plenty", "several", "numerous"), _Window.quantity),
-    **dict.fromkeys(("a", "an"), _Window.article),
-    **dict.fromkeys(("i", "you", "he", "she", "it", "we", "they"), _Window.subject),
-    **dict.fromkeys(_AUXILIARIES, _Window.after_auxiliary),
-    **dict.fromkeys((*_HOSTS, "'s"), _Window.clitic),
-    **dict.fromkeys(("ca", "wo", "sha"), _Window.cut_host),
-    **dict.fromkeys((*_INTENSIFIERS, "more", "most"), _Window.degree),
-    "not": _Window.negation,
-    "to": _Window.infinitive,
+_CHECKS: dict[str, Callable[[_Passage, int], Iterator[str]]] = {
+    **dict.fromkeys(_BEFORE_NOUNS | _ONE | _SEVERAL | {"much"}, _Passage.determiner),
+    **dict.fromkeys(("gonna", "wanna", "gotta"), _Passage.infinitive),
+    **dict.fromkeys(("lots", "plenty", "several", "numerous"), _Passage.quantity),
+    **dict.fromkeys(("a", "an"), _Passage.article),
+    **dict.fromkeys(("i", "you", "he", "she", "it", "we", "they"), _Passage.subject),
+    **dict.fromkeys(_AUXILIARIES, _Passage.after_auxiliary),
+    **dict.fromkeys((*_HOSTS, "'s"), _Passage.clitic),
+    **dict.fromkeys(("ca", "wo", "sha"), _Passage.cut_host),
+    **dict.fromkeys((*_INTENSIFIERS, "more", "most"), _Passage.degree),
+    "not": _Passage.negation,
+    "to": _Passage.infinitive,
 }
 
 
@@ -326,4 +326,4 @@ def faults(words: tuple[str, ...], *, begins: bool = True, ends: bool = True) ->
         >>> faults(("He", "do", "n't", "know", "a", "answer"))
         {'subject and verb': 1, 'article sound': 1}
     """
-    return dict(Counter(_Window(words, begins, ends).faults()))
+    return dict(Counter(_Passage(words, begins, ends).faults()))

@@ -13,8 +13,8 @@ trained by ``training.grammar`` on good sentences and the same sentences with th
 rules make: other forms, other function words, words left out, put in, moved. The small one
 (`small_grammar`) is quick and needs nothing but its file; the deep one (`deep_grammar`) reads with
 the lower layers of a sentence encoder, which has seen far more English.
-Texts are read in pieces of some sentences (`PIECE` words), each distinct one once; the last `_KEPT`
-pieces stay read.
+Texts are read in pieces of some sentences (`PIECE` words), each distinct one once; the last
+`_MOST_PIECES` pieces stay read.
 Costs, small and deep: 0.1 s and 0.5 s to load, some 45 and 400 microseconds a word on one core.
 """
 
@@ -61,7 +61,7 @@ Vectors = NDArray[np.float32]
 
 # Log odds that no word falls below.
 _LEAST_ODDS = -8.0
-_KEPT = 4096
+_MOST_PIECES = 4096
 _FEW = 4
 # The last letter of the Latin script, but for a few that no language of today needs.
 _LAST_LATIN = "\u024f"
@@ -127,7 +127,7 @@ class Grammar:
         self._network = network
         self._known = known
         self._common = common
-        self._kept: OrderedDict[bytes, Vectors] = OrderedDict()
+        self._memory: OrderedDict[bytes, Vectors] = OrderedDict()
 
     def surprise(self, texts: Sequence[str]) -> Floats:
         """How much of a text looks tampered with; lower is better English.
@@ -173,7 +173,7 @@ class Grammar:
         words = self._read(texts)
         logits = self._logits(words)
         odds = [_softplus(some) for some in logits]
-        found = np.zeros((len(pairs), len(GRAMMAR)))
+        columns = np.zeros((len(pairs), len(GRAMMAR)))
         for row, (original, rewrite) in enumerate(pairs):
             changes = changes_of(original, rewrite)
             if not changes:
@@ -183,18 +183,18 @@ class Grammar:
             new = _near(words[right], [(change.first, change.last) for change in changes])
             worst_old = logits[left][old].max(initial=_LEAST_ODDS)
             worst_new = logits[right][new].max(initial=_LEAST_ODDS)
-            found[row] = (
+            columns[row] = (
                 odds[right][new].sum() - odds[left][old].sum(),
                 worst_new - worst_old,
                 odds[right].sum() - odds[left].sum(),
                 worst_new - _LEAST_ODDS,
                 len(set(words[right].unknown) - set(words[left].unknown)),
             )
-        return np.maximum(found, 0.0)
+        return np.maximum(columns, 0.0)
 
     def forget(self) -> None:
         """Keep none of the pieces that were read."""
-        self._kept.clear()
+        self._memory.clear()
 
     def unknown_words(self, text: str) -> tuple[str, ...]:
         """Words of a text that no text has: *cann't*, *stilln't*, *goodest*; each once, in order.
@@ -249,10 +249,10 @@ class Grammar:
         numbers = self._network.numbers(words)
         ends = np.array([word[-1] in _ENDS for word in words], np.bool_)
         unknown = np.array([not self._is_word(word) for word in words], np.bool_)
-        found = []
+        cut_texts = []
         for row, (low, high) in enumerate(pairwise(tokens.row_offsets.tolist())):
             kinds = tokens.type_ids[low:high]
-            found.append(
+            cut_texts.append(
                 _Text(
                     numbers[kinds],
                     tokens.starts[low:high],
@@ -262,7 +262,7 @@ class Grammar:
                     wrong.get(row, []),
                 )
             )
-        return found
+        return cut_texts
 
     def _logits(self, texts: Sequence[_Text]) -> list[Vectors]:
         """The log odds of each word of each text; each distinct piece is read once."""
@@ -270,23 +270,23 @@ class Grammar:
             [(text.numbers[low:high].tobytes(), low, high) for low, high in pairwise(text.cuts)]
             for text in texts
         ]
-        found: dict[bytes, Vectors] = {}
+        by_piece: dict[bytes, Vectors] = {}
         new: dict[bytes, NDArray[np.int64]] = {}
         for text, pieces in zip(texts, which, strict=True):
             for key, low, high in pieces:
-                known = self._kept.get(key)
+                known = self._memory.get(key)
                 if known is None:
                     new.setdefault(key, text.numbers[low:high])
                 else:
-                    found[key] = known
-        found.update(zip(new, self._network.logits(list(new.values())), strict=True))
-        self._kept.update((key, found[key]) for key in new)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+                    by_piece[key] = known
+        by_piece.update(zip(new, self._network.logits(list(new.values())), strict=True))
+        self._memory.update((key, by_piece[key]) for key in new)
+        while len(self._memory) > _MOST_PIECES:
+            self._memory.popitem(last=False)
         none = np.zeros(0, np.float32)
-        logits = [np.concatenate([none, *(found[key] for key, _, _ in some)]) for some in which]
-        for text, its in zip(texts, logits, strict=True):
-            its[text.wrong] = np.maximum(its[text.wrong], SURELY_WRONG)
+        logits = [np.concatenate([none, *(by_piece[key] for key, _, _ in some)]) for some in which]
+        for text, text_logits in zip(texts, logits, strict=True):
+            text_logits[text.wrong] = np.maximum(text_logits[text.wrong], SURELY_WRONG)
         return logits
 
 

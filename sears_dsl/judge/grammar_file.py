@@ -108,8 +108,8 @@ def write_grammar_file(
     Raises:
         DataError: it could not be written.
     """
-    said = json.dumps({"format": FORMAT} | dict(about), ensure_ascii=False, sort_keys=True)
-    texts = (said, "\n".join(words), "\n".join(listed))
+    header = json.dumps({"format": FORMAT} | dict(about), ensure_ascii=False, sort_keys=True)
+    texts = (header, "\n".join(words), "\n".join(listed))
     named = {
         name: np.frombuffer(text.encode(), np.uint8)
         for name, text in zip(_TEXTS, texts, strict=True)

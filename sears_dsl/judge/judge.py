@@ -134,7 +134,7 @@ class Judge:
     ) -> Floats:
         changes = [differences(*pair) for pair in pairs]
         differing = np.flatnonzero([bool(each) for each in changes])
-        found = np.ones(len(pairs))
+        scores = np.ones(len(pairs))
         if len(differing):
             some = [pairs[at] for at in differing.tolist()]
             theirs = [changes[at] for at in differing.tolist()]
@@ -142,8 +142,8 @@ class Judge:
             cheap = self.cheap.chances(columns)
             columns.update(self._dear(some, theirs))
             evident = np.minimum(cheap, self.full.chances(columns))
-            found[differing] = believed(evident, theirs)
-        return found
+            scores[differing] = believed(evident, theirs)
+        return scores
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``; the encoder is asked about pairs that cheap evidence leaves open."""
@@ -152,33 +152,33 @@ class Judge:
     def scores_from(self, pairs: Sequence[Pair], least: float) -> Floats:
         """S of each pair where S ≥ ``least``, above 0; and 0 where it is less."""
         changes = [differences(*pair) for pair in pairs]
-        found = np.array([float(not each) for each in changes])
-        differing = np.flatnonzero(found == 0)
+        scores = np.array([float(not each) for each in changes])
+        differing = np.flatnonzero(scores == 0)
         if not len(differing) or least > 1:
-            return found * (least <= 1)
+            return scores * (least <= 1)
         some = [pairs[at] for at in differing.tolist()]
         theirs = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(some, theirs)
         cheap = self.cheap.chances(columns)
         evident = np.minimum(cheap, self.full.chances(columns))
-        wanted = self.readings.least(least, theirs)
-        open_ = np.flatnonzero(evident >= wanted)
+        thresholds = self.readings.least(least, theirs)
+        open_ = np.flatnonzero(evident >= thresholds)
         columns = {name: values[open_] for name, values in columns.items()}
         # Evidence that is missing only takes: who is below without it is below with it.
         for stage in (self.evidence.content, self._grammatical):
             if not len(open_):
                 break
-            asked = open_.tolist()
-            columns.update(stage([some[at] for at in asked], [theirs[at] for at in asked]))
+            places = open_.tolist()
+            columns.update(stage([some[at] for at in places], [theirs[at] for at in places]))
             evident = self.full.chances(columns)
-            kept = np.flatnonzero(evident >= wanted[open_])
-            columns = {name: values[kept] for name, values in columns.items()}
-            open_, evident = open_[kept], evident[kept]
+            still = np.flatnonzero(evident >= thresholds[open_])
+            columns = {name: values[still] for name, values in columns.items()}
+            open_, evident = open_[still], evident[still]
         if len(open_):
-            found[differing[open_]] = self.readings.chances(
+            scores[differing[open_]] = self.readings.chances(
                 np.minimum(cheap[open_], evident), [theirs[at] for at in open_.tolist()]
             )
-        return found
+        return scores
 
     def _dear(
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
@@ -237,17 +237,17 @@ def load_judge(
         ModelError: a file cannot be read, belongs to another version, or is damaged.
     """
     file = _FOLDER / "judge.json" if numbers is None else numbers
-    found = read_numbers(
+    weights = read_numbers(
         file, version=VERSION, curves=("cheap", "full"), advice=_ANEW,
         evidence={*SURFACE, *SUPPORT, *ALONE, *CONTENT, *GRAMMAR},
     )  # fmt: skip
-    cheap, full = found.curves
+    cheap, full = weights.curves
     evidence = load_evidence(
-        folder, learned=file.with_suffix(".npz"), sha256=found.entry["sha256"], device=device
+        folder, learned=file.with_suffix(".npz"), sha256=weights.entry["sha256"], device=device
     )
     readings, grammar = load_readings(), load_grammar()
-    said = f"{readings.digest}{grammar.identity}".encode()
-    digest = hashlib.sha256(found.content + said).hexdigest()
+    other_digests = f"{readings.digest}{grammar.identity}".encode()
+    digest = hashlib.sha256(weights.content + other_digests).hexdigest()
     return Judge(
         cheap,
         full,
@@ -255,5 +255,5 @@ def load_judge(
         grammar=grammar,
         readings=readings,
         identity=f"judge-{digest[:16]}",
-        tau=float(found.entry["tau"]) if tau is None else tau,
+        tau=float(weights.entry["tau"]) if tau is None else tau,
     )

@@ -57,8 +57,8 @@ def product(x: Float32Array, weights: Float32Array, bias: Float32Array) -> Float
     padded = np.zeros((blocks * _ROWS, x.shape[1]), np.float32)
     padded[:count] = x
     across = padded.reshape(blocks, _ROWS, -1).transpose(0, 2, 1)
-    found = np.ascontiguousarray(np.matmul(weights.T, across).transpose(0, 2, 1))
-    return np.asarray(found.reshape(blocks * _ROWS, -1)[:count] + bias)
+    products = np.ascontiguousarray(np.matmul(weights.T, across).transpose(0, 2, 1))
+    return np.asarray(products.reshape(blocks * _ROWS, -1)[:count] + bias)
 
 
 def normal(

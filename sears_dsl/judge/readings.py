@@ -65,13 +65,13 @@ class Effect:
     """What readings of one change say.
 
     Attributes:
-        read: how many rewrites with this change were read.
+        readings: how many rewrites with this change were read.
         accepted: how many of them the readers accepted.
         mean: of u, in log-odds: above 0 where readers accept more than the evidence says.
         spread: the standard deviation of u.
     """
 
-    read: int
+    readings: int
     accepted: int
     mean: float
     spread: float
@@ -116,21 +116,21 @@ class Readings:
         Example:
             >>> none = Readings(1.0, 0.0, 1.5, {})
             >>> ours = none.with_readings([Reading("A movie.", "A film.", True)], np.array([0.5]))
-            >>> ours.effects["movie -> film"].read, ours.effects["movie -> film"].mean > 0
+            >>> ours.effects["movie -> film"].readings, ours.effects["movie -> film"].mean > 0
             (1, True)
         """
-        found: dict[str, list[tuple[float, bool]]] = {}
+        readings_by_change: dict[str, list[tuple[float, bool]]] = {}
         odds = self.slope * _odds(evident) + self.shift
         for (original, rewrite, accepted), each in zip(readings, odds.tolist(), strict=True):
             names = {change_name(change) for change in changes_of(original, rewrite)}
             if len(names) == 1:
-                found.setdefault(names.pop(), []).append((each, accepted))
+                readings_by_change.setdefault(names.pop(), []).append((each, accepted))
         effects = dict(self.effects)
-        for name, read in found.items():
+        for name, change_readings in readings_by_change.items():
             believed = effects.get(name, Effect(0, 0, 0.0, self.spread))
-            effects[name] = _posterior(believed, read)
-        said = json.dumps([self.digest, *map(list, readings)]).encode()
-        return replace(self, effects=effects, digest=hashlib.sha256(said).hexdigest())
+            effects[name] = _posterior(believed, change_readings)
+        content = json.dumps([self.digest, *map(list, readings)]).encode()
+        return replace(self, effects=effects, digest=hashlib.sha256(content).hexdigest())
 
     def chances(self, evident: Floats, changes: Iterable[Sequence[Change]]) -> Floats:
         """The chance that readers accept rewrites, with what they said of their changes, (N,).
@@ -172,16 +172,16 @@ class Readings:
         return self.effects_of(changes_of(*pair) for pair in pairs)[1]
 
 
-def _posterior(believed: Effect, read: Sequence[tuple[float, bool]]) -> Effect:
+def _posterior(believed: Effect, readings: Sequence[tuple[float, bool]]) -> Effect:
     """What is believed of a change after readings, each with the log-odds where u is 0."""
     logs = -(((_GRID - believed.mean) / believed.spread) ** 2) / 2
-    for odds, accepted in read:
+    for odds, accepted in readings:
         logs = logs - np.logaddexp(0, -(odds + _GRID) if accepted else odds + _GRID)
     chances = np.exp(logs - np.logaddexp.reduce(logs))
     mean = float(chances @ _GRID)
     return Effect(
-        believed.read + len(read),
-        believed.accepted + sum(accepted for _, accepted in read),
+        believed.readings + len(readings),
+        believed.accepted + sum(accepted for _, accepted in readings),
         mean,
         float(np.sqrt(chances @ (_GRID - mean) ** 2)),
     )

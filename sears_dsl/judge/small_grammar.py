@@ -65,12 +65,12 @@ def row_of(word: str, rows: Mapping[str, int]) -> int:
 
     Its own, that of its plainer spelling or last part, or that of its ending, behind all words.
     """
-    found = rows.get(word)
-    if found is None:
-        found = rows.get(_LONG_DRAWN.sub(r"\1", word))
-    if found is None and "-" in word:
-        found = rows.get(word.rpartition("-")[2])
-    return ending_row(word, len(rows)) if found is None else found
+    row = rows.get(word)
+    if row is None:
+        row = rows.get(_LONG_DRAWN.sub(r"\1", word))
+    if row is None and "-" in word:
+        row = rows.get(word.rpartition("-")[2])
+    return ending_row(word, len(rows)) if row is None else row
 
 
 def ending_row(word: str, words: int) -> int:
@@ -87,19 +87,19 @@ class SmallNetwork:
 
     def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
         """What it sees of each word: its row and its casing."""
-        found = [row_of(plain_word(word), self._rows) * SHAPES + shape_of(word) for word in words]
-        return np.array(found, np.int64)
+        numbers = [row_of(plain_word(word), self._rows) * SHAPES + shape_of(word) for word in words]
+        return np.array(numbers, np.int64)
 
     def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         """Log odds of each word of each piece."""
-        found: list[Float32Array] = []
+        odds: list[Float32Array] = []
         first, words = 0, 0
         for at, piece in enumerate(pieces):
             words += len(piece)
             if words >= _WORDS_AT_ONCE or at + 1 == len(pieces):
-                found += self._forward(pieces[first : at + 1])
+                odds += self._forward(pieces[first : at + 1])
                 first, words = at + 1, 0
-        return found
+        return odds
 
     def _forward(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         weights = self._weights
@@ -122,10 +122,10 @@ class SmallNetwork:
         hidden = self._product(self._normal(x, "norm"), "hidden")
         hidden *= sigmoid(hidden)
         logits = self._product(hidden, "logit")[:, 0]
-        found: list[Float32Array] = [np.zeros(0, np.float32)] * len(pieces)
+        logits_by_piece: list[Float32Array] = [np.zeros(0, np.float32)] * len(pieces)
         for at, start in zip(layout.order, layout.starts.tolist(), strict=True):
-            found[at] = logits[start : start + len(pieces[at])].copy()
-        return found
+            logits_by_piece[at] = logits[start : start + len(pieces[at])].copy()
+        return logits_by_piece
 
     def _normal(self, x: Float32Array, name: str) -> Float32Array:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]

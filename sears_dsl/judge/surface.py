@@ -228,8 +228,8 @@ class _Comparison:
     def add(self, name: str, amount: float = 1.0) -> None:
         self.evidence[_AT[name]] += amount
 
-    def all(self, found: Iterable[tuple[str, float]]) -> None:
-        for name, amount in found:
+    def all(self, amounts: Iterable[tuple[str, float]]) -> None:
+        for name, amount in amounts:
             self.add(name, amount)
 
     def agree(self, name: str) -> None:
@@ -251,8 +251,8 @@ class _Comparison:
             new = _without(change.new, coming)
             self.place(was, now, *self.recased(was, now, old, new))
         self.order(original, rewrite, changes)
-        told = sum(self.evidence) - sum(self.evidence[_AT[name]] for name in _SIZES)
-        self.support[_SUPPORT_AT["explained"]] = float(any(self.support) and not told)
+        remainder = sum(self.evidence) - sum(self.evidence[_AT[name]] for name in _SIZES)
+        self.support[_SUPPORT_AT["explained"]] = float(any(self.support) and not remainder)
 
     def moved(self, changes: Sequence[Change]) -> Counter[str]:
         """Words that leave one place and come to another."""
@@ -294,12 +294,12 @@ class _Comparison:
         if set(ours).isdisjoint(theirs):
             return ours, theirs
         places = {word.lower(): at for at, word in enumerate(now.words)}
-        kept = Counter(ours) & Counter(theirs)
+        shared = Counter(ours) & Counter(theirs)
         for at, word in enumerate(was.words):
             place = places.get(word.lower(), 0)
-            if word.lower() in kept and now.words[place] != word:
+            if word.lower() in shared and now.words[place] != word:
                 self.add("casing", _casing(was, at, now, place))
-        return _without(ours, dict(kept)), _without(theirs, dict(kept))
+        return _without(ours, dict(shared)), _without(theirs, dict(shared))
 
     def place(self, was: _Window, now: _Window, old: list[str], new: list[str]) -> None:
         """The words of one change, in lower case, against each other."""
@@ -475,13 +475,13 @@ def _open_class(words: Iterable[str]) -> list[str]:
 
 def _without(words: Iterable[str], less: dict[str, int]) -> list[str]:
     """The words, of each so many fewer, the first ones; ``less`` is used up."""
-    kept = []
+    rest = []
     for word in words:
         if less.get(word, 0) > 0:
             less[word] -= 1
         else:
-            kept.append(word)
-    return kept
+            rest.append(word)
+    return rest
 
 
 def _content_words(text: str) -> list[str]:
@@ -497,13 +497,13 @@ def _exchanged(old: Sequence[str], new: Sequence[str]) -> int:
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, word in enumerate(new):
         places[word].append(place)
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     passed: list[int] = []
     exchanged = 0
     for word in old:
-        if seen[word] < len(places[word]):
-            place = places[word][seen[word]]
-            seen[word] += 1
+        if counts[word] < len(places[word]):
+            place = places[word][counts[word]]
+            counts[word] += 1
             exchanged += len(passed) - bisect_right(passed, place)
             insort(passed, place)
     return exchanged

@@ -57,7 +57,7 @@ def test_readings_of_ones_own_count_as_those_of_the_fit() -> None:
     [mean], [spread] = posteriors(fitted, Model(1.0, 0.0, 1.5))
     found = NONE.with_readings(ours, evident)
     effect = found.effects["movie -> film"]
-    assert (effect.read, effect.accepted) == (3, 2)
+    assert (effect.readings, effect.accepted) == (3, 2)
     assert (effect.mean, effect.spread) == (pytest.approx(mean), pytest.approx(spread))
     # One after the other they say what they say together, but for the shape of the curve.
     one = NONE.with_readings(ours[:1], evident[:1]).with_readings(ours[1:], evident[1:])
@@ -147,5 +147,5 @@ def test_the_shipped_readings_hold_what_the_file_of_readings_says() -> None:
     assert readings.slope > 0
     assert readings.spread > 0
     for effect in readings.effects.values():
-        assert 0 <= effect.accepted <= effect.read
+        assert 0 <= effect.accepted <= effect.readings
         assert 0 < effect.spread <= readings.spread + 1e-3

@@ -50,44 +50,44 @@ def disagreements(words: Sequence[TaggedWord]) -> list[int]:
 
 
 def _is_wrong(words: Sequence[TaggedWord], at: int, meant: Sequence[Referent]) -> bool:
-    wanted = REFLEXIVES[words[at].text.lower()]
+    reflexive = REFLEXIVES[words[at].text.lower()]
     subject = _subject(words, at)
     if subject is not None:
-        return not _agree(wanted, subject)
-    if wanted.person != 3 or not meant or (wanted.number == "several" and len(meant) > 1):
+        return not _agree(reflexive, subject)
+    if reflexive.person != 3 or not meant or (reflexive.number == "several" and len(meant) > 1):
         return False  # Mary and John together are several
-    return not any(_agree(wanted, each) for each in meant)
+    return not any(_agree(reflexive, each) for each in meant)
 
 
 def _retagged(words: Sequence[TaggedWord]) -> list[TaggedWord]:
     """The words with better tags: names are no adverbs, and what has an object is a verb."""
-    found = list(words)
+    tagged = list(words)
     for at, (text, tag) in enumerate(words):
         low = text.lower()
         if tag[:3] == "NNP" and text.islower():
             verb = sorted(tags_of(low) & {"VBD", "VBZ"})
-            found[at] = TaggedWord(text, verb[0] if verb else "NN")
+            tagged[at] = TaggedWord(text, verb[0] if verb else "NN")
         elif tag != "NNP" and is_name(text) and not tags_of(low):
-            found[at] = TaggedWord(text, "NNP")
+            tagged[at] = TaggedWord(text, "NNP")
         elif tag == "JJ" and "VBN" in tags_of(low) and _tag(words, at + 1) in ("PRP", "NNP"):
             before = next((word for word in reversed(words[:at]) if word.tag != "RB"), None)
             helped = before is not None and before.text.lower() in AUXILIARIES
-            found[at] = TaggedWord(text, "VBN" if helped else "VBD")
-    return found
+            tagged[at] = TaggedWord(text, "VBN" if helped else "VBD")
+    return tagged
 
 
 def _tag(words: Sequence[TaggedWord], at: int) -> str:
     return words[at].tag if at < len(words) else ""
 
 
-def _agree(wanted: Referent, other: Referent) -> bool:
+def _agree(reflexive: Referent, other: Referent) -> bool:
     """Whether a reflexive may mean what another word means."""
-    if wanted.person != other.person:
+    if reflexive.person != other.person:
         return False
-    if wanted.number and other.number and wanted.number != other.number:
+    if reflexive.number and other.number and reflexive.number != other.number:
         # A team hurt themselves, and so may one person whose sex is not said.
-        return wanted.number == "several" and other.kind not in ("female", "male", "thing")
-    kinds = {wanted.kind, other.kind}
+        return reflexive.number == "several" and other.kind not in ("female", "male", "thing")
+    kinds = {reflexive.kind, other.kind}
     return "" in kinds or len(kinds) == 1 or ("human" in kinds and "thing" not in kinds)
 
 
@@ -112,8 +112,8 @@ def _subject(words: Sequence[TaggedWord], at: int) -> Referent | None:
         return None
     before = words[phrase - 1] if phrase > begin else None
     if finite == 0:
-        asked = before is not None and before.tag in FINITE and group[0].tag == "VB"
-        if not asked or phrase - 1 != begin:
+        is_question = before is not None and before.tag in FINITE and group[0].tag == "VB"
+        if not is_question or phrase - 1 != begin:
             return None
     elif finite != 1 or group[0].tag not in FINITE:
         return None

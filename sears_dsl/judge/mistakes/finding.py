@@ -44,13 +44,13 @@ def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
     if not rows:
         return {}
     tagged = tagger.tag([tokens.texts[row] for row in rows])
-    found = {}
+    places_by_row = {}
     for at, row in enumerate(rows):
         text = [TaggedWord(token.text, token.fine) for token in tagged.row(at)]
         places = sorted({*disagreements(text), *wrong_forms(text)})
         if places:
-            found[row] = places
-    return found
+            places_by_row[row] = places
+    return places_by_row
 
 
 def _may_be_wrong(word: str) -> bool:

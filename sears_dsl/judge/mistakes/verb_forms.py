@@ -65,19 +65,19 @@ def wrong_forms(words: Sequence[TaggedWord]) -> list[int]:
     """The places of past forms for participles, and of participles for past forms.
 
     Example:
-        >>> def told(tagged):
+        >>> def wrong(tagged):
         ...     return wrong_forms([TaggedWord(*word.split("/")) for word in tagged.split()])
-        >>> told("He/PRP has/VBZ wrote/VBD"), told("They/PRP seen/VBN it/PRP")
+        >>> wrong("He/PRP has/VBZ wrote/VBD"), wrong("They/PRP seen/VBN it/PRP")
         ([2], [1])
     """
-    found = []
+    places = []
     for at, word in enumerate(words):
         kind = form_of(word.text)
         if (kind == "past" and _as_participle(words, at)) or (
             kind == "participle" and _as_past(words, at)
         ):
-            found.append(at)
-    return found
+            places.append(at)
+    return places
 
 
 def _as_participle(words: Sequence[TaggedWord], at: int) -> bool:
@@ -109,9 +109,9 @@ def _as_past(words: Sequence[TaggedWord], at: int) -> bool:
     if subject < begin:
         return False
     end = next((p for p in range(at, len(words)) if words[p].text in ENDS), len(words))
-    asked = subject > begin and words[subject - 1].text.lower() in AUXILIARIES
+    is_question = subject > begin and words[subject - 1].text.lower() in AUXILIARIES
     if words[subject].text.lower() in _SUBJECTS:
-        return not asked
+        return not is_question
     if words[subject].tag not in ("NN", "NNS", "NNP", "NNPS") or end == len(words):
         return False
     others = [word for place, word in enumerate(words[begin:end], begin) if place != at]
