@@ -551,11 +551,11 @@ def adversaries(
                 on_progress=lambda each: show(*each),
                 began=began,
             )
-            best = best_of_each_row(found.found, top)
+            best = best_of_each_row(found.adversaries, top)
             return AdversaryResult(
                 adversary_columns(best, work.data, right),
                 right=len(right),
-                rows_flipped=len({each.row for each in found.found}),
+                rows_flipped=len({each.row for each in found.adversaries}),
                 skipped=skipped,
                 cut_short=cut_short,
             )

@@ -66,12 +66,12 @@ def across_models(
         entries, first, second = np.nonzero(alone)
         places = (coverage.rows[entries].astype(np.int64) * models + first) * models + second
         worths = share[rule_of[entries], first, second]
-    kept = worths > 0
-    entries = entries[kept]
+    mask = worths > 0
+    entries = entries[mask]
     return replace(
         coverage,
         offsets=np.searchsorted(rule_of[entries], np.arange(rules + 1)).astype(np.int64),
-        rows=places[kept],
-        weights=np.rint(coverage.weights[entries] * worths[kept]).astype(np.int64),
+        rows=places[mask],
+        weights=np.rint(coverage.weights[entries] * worths[mask]).astype(np.int64),
         row_count=coverage.row_count * (models if shared else models * models),
     )

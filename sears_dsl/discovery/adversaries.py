@@ -54,14 +54,14 @@ class Adversaries:
     """What came of rewording rows.
 
     Attributes:
-        found: the adversaries, sorted by row, then best first; equal scores by text.
+        adversaries: the adversaries, sorted by row, then best first; equal scores by text.
         paraphrases: how many paraphrases the model was asked about.
         flipping: how many of these flipped it, whatever their score.
         base_rows: rows of which a paraphrase with S ≥ τ, drawn by lot, was looked at.
         base_flips: how many of these paraphrases flipped the model.
     """
 
-    found: tuple[Adversary, ...]
+    adversaries: tuple[Adversary, ...]
     paraphrases: int
     flipping: int
     base_rows: int
@@ -113,19 +113,19 @@ def find_adversaries(
         >>> data = LabelledRows(({"text": "It is fun."},), "text", None, "a.csv")
         >>> found = find_adversaries(
         ...     RightRows(data, Shouting()), [["It's fun.", "It is fun!"]], scorer=Half(), tau=0.1)
-        >>> [(each.text, each.prediction, each.score) for each in found.found]
+        >>> [(each.text, each.prediction, each.score) for each in found.adversaries]
         [('It is fun!', 'loud', 0.5)]
     """
     # The best paraphrases of all rows come first: where time ends, each row was looked at.
-    asked = sorted(
+    questions = sorted(
         (place, number, text)
         for number, of_row in enumerate(paraphrases)
         for place, text in enumerate(of_row)
     )
-    answers = (ask or right.ask)([each[1] for each in asked], [each[2] for each in asked])
+    answers = (ask or right.ask)([each[1] for each in questions], [each[2] for each in questions])
     known = {
         (number, text): answer
-        for (_, number, text), answer in zip(asked, answers, strict=True)
+        for (_, number, text), answer in zip(questions, answers, strict=True)
         if answer is not None
     }
     flips = sorted(pair for pair, answer in known.items() if right.flipped(pair[0], answer))
@@ -133,7 +133,7 @@ def find_adversaries(
     drawn = one_of_each_row(
         right, known if base else (), scorer=scorer, tau=tau, stop=stop, portion=portion
     )
-    kept: list[tuple[int, str]] = []
+    equivalents: list[tuple[int, str]] = []
     scores: list[float] = []
     for first in range(0, len(flips), portion):
         if stop():
@@ -142,7 +142,7 @@ def find_adversaries(
         some = flips[first : first + portion]
         keeps = scorer.at_least([(right.texts[number], text) for number, text in some], tau)
         good = [pair for pair, keep in zip(some, keeps, strict=True) if keep]
-        kept += good
+        equivalents += good
         scores += scorer.scores([(right.texts[number], text) for number, text in good]).tolist()
     adversaries = [
         Adversary(
@@ -153,7 +153,7 @@ def find_adversaries(
             label=right.predictions[number],
             prediction=known[number, text],
         )
-        for (number, text), score in zip(kept, scores, strict=True)
+        for (number, text), score in zip(equivalents, scores, strict=True)
     ]
     adversaries.sort(key=lambda each: (each.row, -each.score, each.text))
     return Adversaries(
@@ -192,17 +192,17 @@ def one_of_each_row(
     order = sorted(of_row, key=lambda number: (_lot(right.texts[number]), number))
     open_rows = order[: min(_BASE_ROWS, portion)]
     drawn = {number: sorted(of_row[number], key=_lot)[:_LOOKS] for number in open_rows}
-    found: list[tuple[int, str]] = []
+    equivalents: list[tuple[int, str]] = []
     for look in range(_LOOKS):
         pairs = [(number, drawn[number][look]) for number in open_rows if look < len(drawn[number])]
         if not pairs or stop():
             break
         keeps = scorer.at_least([(right.texts[number], text) for number, text in pairs], tau)
         good = [pair for pair, keep in zip(pairs, keeps, strict=True) if keep]
-        found += good
-        done = {number for number, _ in good}
-        open_rows = [number for number in open_rows if number not in done]
-    return found
+        equivalents += good
+        good_rows = {number for number, _ in good}
+        open_rows = [number for number in open_rows if number not in good_rows]
+    return equivalents
 
 
 def _lot(text: str) -> bytes:
@@ -212,13 +212,13 @@ def _lot(text: str) -> bytes:
 
 def best_of_each_row(adversaries: Sequence[Adversary], most: int) -> list[Adversary]:
     """The first ``most`` adversaries of each row, in the order given."""
-    taken: dict[int, int] = {}
-    kept = []
+    counts: dict[int, int] = {}
+    best = []
     for adversary in adversaries:
-        taken[adversary.row] = taken.get(adversary.row, 0) + 1
-        if taken[adversary.row] <= most:
-            kept.append(adversary)
-    return kept
+        counts[adversary.row] = counts.get(adversary.row, 0) + 1
+        if counts[adversary.row] <= most:
+            best.append(adversary)
+    return best
 
 
 def adversary_columns(

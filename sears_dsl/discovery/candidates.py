@@ -112,7 +112,7 @@ class Candidates:
         written[self.applications.select(np.flatnonzero(self.known)).rewrites] = True
         return written
 
-    def keep(self, wanted: Sequence[int] | NDArray[np.integer]) -> Candidates:
+    def keep(self, numbers: Sequence[int] | NDArray[np.integer]) -> Candidates:
         r"""Some of them, in the order given, as far as they were applied; the model is asked after.
 
         Example:
@@ -121,11 +121,11 @@ class Candidates:
             >>> rules.keep([1]).texts
             ('play -> game',)
         """
-        places = np.asarray(wanted, np.int64)
-        done = self.applications
+        places = np.asarray(numbers, np.int64)
+        applications = self.applications
         return Candidates(
             tuple(self.rows[each] for each in places.tolist()),
-            done.select(places) if done.rule_count else done,
+            applications.select(places) if applications.rule_count else applications,
         )
 
     def joined_to(self, others: Candidates) -> Candidates:
@@ -136,11 +136,11 @@ class Candidates:
         self, tokens: Tokens, *, tagger: Tagger, guards: Guards | None = None
     ) -> Candidates:
         """What each makes of rows, at its first instance; see `apply_candidates`."""
-        done = apply_candidates(
+        applications = apply_candidates(
             self.rules, tokens, tagger=tagger, scopes=[each.scope for each in self.rows],
             guards=guards,
         )  # fmt: skip
-        return replace(self, applications=done)
+        return replace(self, applications=applications)
 
     def answered(self, answers: Answers) -> Candidates:
         """What the model says of the applications."""

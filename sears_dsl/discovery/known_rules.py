@@ -173,8 +173,8 @@ def load_known(
 
 def _with_care(ruleset: Ruleset) -> Ruleset:
     """A ruleset without its careless rules."""
-    kept = tuple(rule for rule in ruleset.rules if _CARELESS not in rule.metadata.tags)
-    return replace(ruleset, rules=kept)
+    rules = tuple(rule for rule in ruleset.rules if _CARELESS not in rule.metadata.tags)
+    return replace(ruleset, rules=rules)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -210,13 +210,13 @@ class KnownFlips:
         Of rules that flip rows by the same texts the first one stands for all.
         """
         flips, changed = self.flips_of_rule, self.applications.changed
-        seen: set[tuple[int, ...]] = set()
+        flip_sets: set[tuple[int, ...]] = set()
         best = []
         for rule in np.lexsort((changed, -flips))[: int((flips > 0).sum())].tolist():
             rewrites = self.applications.of_rule(rule)
             flipped = tuple(rewrites[self.flips[rewrites]].tolist())
-            if flipped not in seen:
-                seen.add(flipped)
+            if flipped not in flip_sets:
+                flip_sets.add(flipped)
                 best.append(rule)
         return best
 

@@ -59,11 +59,11 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     changes = _changes(search, right, paraphrases, tokens)
     corpus = search.corpus(held_out)
     judgements = _judged(search, right, changes, corpus, tokens)
-    tried = _asked(
+    tried = _ask_about_rules(
         search, right, tokens, judgements.passed.joined_to(_known_rules(search)),
         held_out=held_out, base_rate=base_rate,
     )  # fmt: skip
-    least, often_enough = _wanted(search, tried, searched=len(right), base_rate=base_rate)
+    least, often_enough = _thresholds(search, tried, searched=len(right), base_rate=base_rate)
     enough = tried.flips >= least
     often = wilson_interval(tried.flips, tried.counted.changed)[1] >= often_enough
     tried = replace(tried, passed=np.flatnonzero(enough & often))
@@ -97,16 +97,16 @@ def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips
         return None
     shown = "trying known rules"
     search.on_progress(SearchProgress(shown, 0, None))
-    done = known.applied(tokens, guards=right.guards)
+    applications = known.applied(tokens, guards=right.guards)
 
     def flips_of(answers: Answers) -> KnownFlips:
-        counted = done.where(answers.counted)
+        counted = applications.where(answers.counted)
         return KnownFlips(known=known, applications=counted, flips=answers.flips, right=right)
 
     left = search.questions.left
     with search.questions.at_most(None if left is None else round(_OF_KNOWN * left)):
         answers = ask_in_rounds(
-            done, right, search.asker(right, shown=shown, stage="known"), minimum_flips=1,
+            applications, right, search.asker(right, shown=shown, stage="known"), minimum_flips=1,
             seed=search.settings.seed, on_round=lambda some: search.on_known(flips_of(some)),
         )  # fmt: skip
     return flips_of(answers)
@@ -121,10 +121,15 @@ def _base_rate(
     """
     drawn: dict[int, str] = {}
     if known is not None:
-        done = known.applications
-        written = np.unique(done.rewrites)
-        order = np.argsort(lots([done.texts[each] for each in written], "base"), kind="stable")
-        drawn = {int(done.rows[each]): done.texts[each] for each in written[order].tolist()}
+        applications = known.applications
+        written = np.unique(applications.rewrites)
+        order = np.argsort(
+            lots([applications.texts[each] for each in written], "base"), kind="stable"
+        )
+        drawn = {
+            int(applications.rows[each]): applications.texts[each]
+            for each in written[order].tolist()
+        }
     drawn |= dict(
         one_of_each_row(
             right,
@@ -136,8 +141,8 @@ def _base_rate(
     )  # fmt: skip
     ask = search.asker(right, shown="asking about paraphrases", stage="adversaries")
     answers = ask(list(drawn), list(drawn.values()))
-    asked = sum(answer is not None for answer in answers)
-    return int(right.flips(list(drawn), answers).sum()) / max(1, asked), asked
+    answer_count = sum(answer is not None for answer in answers)
+    return int(right.flips(list(drawn), answers).sum()) / max(1, answer_count), answer_count
 
 
 def _changes(
@@ -153,8 +158,8 @@ def _changes(
     least = min(1.0, max(least, search.settings.minimum_frequency))
     plain, beside = (
         propose(rewordings, tokens, tagger=search.tagger, context=context, minimum_frequency=least,
-                wanted=wanted)
-        for context, wanted in ((0, _replaces_words), (1, _inserts_words))
+                accepts=accepts)
+        for context, accepts in ((0, _replaces_words), (1, _inserts_words))
     )  # fmt: skip
     return plain.joined_to(beside)
 
@@ -167,8 +172,8 @@ def _judged(
     search.on_progress(SearchProgress("judging rules on text", 0, len(changes)))
 
     def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
-        done = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
-        return done.changed >= least
+        candidates = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
+        return candidates.changed >= least
 
     return judge_rules(
         changes, corpus, scorer=search.remembered, tau=search.tau,
@@ -192,7 +197,7 @@ def _known_rules(search: Search) -> Candidates:
     )  # fmt: skip
 
 
-def _asked(
+def _ask_about_rules(
     search: Search,
     right: RightRows,
     tokens: Tokens,
@@ -202,24 +207,24 @@ def _asked(
     base_rate: float,
 ) -> Candidates:
     """What rules do to the model, of those that act in enough rows."""
-    done = _applied(search, right, candidates, tokens)
-    least, _ = _wanted(search, done, searched=len(right), base_rate=base_rate)
-    done = done.keep(np.flatnonzero(done.applications.changed >= least))
-    least, often_enough = _wanted(search, done, searched=len(right), base_rate=base_rate)
-    left, kept = search.questions.left, 0
+    active = _applied(search, right, candidates, tokens)
+    least, _ = _thresholds(search, active, searched=len(right), base_rate=base_rate)
+    active = active.keep(np.flatnonzero(active.applications.changed >= least))
+    least, often_enough = _thresholds(search, active, searched=len(right), base_rate=base_rate)
+    left, reserve = search.questions.left, 0
     if held_out is not None and left is not None:
-        most = np.sort(held_out.changed(done))[::-1][: search.settings.rules]
-        kept = min(int(most.sum()), round(_OF_HELD_OUT * left))
-    with search.questions.at_most(None if left is None else left - kept):
+        most = np.sort(held_out.changed(active))[::-1][: search.settings.rules]
+        reserve = min(int(most.sum()), round(_OF_HELD_OUT * left))
+    with search.questions.at_most(None if left is None else left - reserve):
         answers = ask_in_rounds(
-            done.applications, right,
+            active.applications, right,
             search.asker(right, shown="asking about rules", stage="rules"),
             minimum_flips=least, base_rate=often_enough, seed=search.settings.seed,
         )  # fmt: skip
-    return done.answered(answers)
+    return active.answered(answers)
 
 
-def _wanted(
+def _thresholds(
     search: Search, candidates: Candidates, *, searched: int, base_rate: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """How many rows each rule has to flip, and which share of its rows.
@@ -253,18 +258,18 @@ def _closest(
     tried: Candidates, often: NDArray[np.bool_], failed: Candidates
 ) -> tuple[Closest, ...]:
     """Of the rules that were not found those that lacked least, of each kind some."""
-    flips, seen = tried.flips, tried.counted.changed
+    flips, counts = tried.flips, tried.counted.changed
     others = np.setdiff1d(np.arange(len(tried)), tried.passed).tolist()
     bear = [
         Closest(
             rule=tried.texts[each],
             lacks="flips" if often[each] else "rate",
             changed=int(tried.applications.changed[each]),
-            asked=int(seen[each]),
+            asked=int(counts[each]),
             flips=int(flips[each]),
             judged=tried.rows[each].judged,
         )
-        for each in sorted(others, key=lambda each: (-flips[each], seen[each], tried.texts[each]))
+        for each in sorted(others, key=lambda each: (-flips[each], counts[each], tried.texts[each]))
         if flips[each]
     ]
     judged = [
@@ -303,11 +308,13 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     adversaries = search.adversaries(right, paraphrases)
     candidates = _candidates(search, right, paraphrases, adversaries, tokens)
     candidates = _applied(search, right, candidates, tokens)
-    done = candidates.applications
+    applications = candidates.applications
     # Where time is limited those first that promise most.
-    order = _most_promising(candidates) if search.budget.limited else np.arange(len(done.texts))
+    order = (
+        _most_promising(candidates) if search.budget.limited else np.arange(len(applications.texts))
+    )
     ask = search.asker(right, shown="asking about rewrites", stage="rules")
-    candidates = candidates.answered(ask_everything(done, right, ask, order))
+    candidates = candidates.answered(ask_everything(applications, right, ask, order))
     filtered = filter_candidates(
         candidates.counted,
         candidates.answers.flips,
@@ -318,7 +325,7 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
         batch=search.portion,
         in_waves=search.budget.limited,
         stop=search.no_time("filter"),
-        progress=lambda done: search.on_progress(_decided(done)),
+        progress=lambda step: search.on_progress(_decided(step)),
     )
     return SearchOutcome(
         candidates=replace(candidates, passed=filtered.passed),
@@ -327,8 +334,8 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
         counts={
             "skipped": skipped,
             "paraphrases": adversaries.paraphrases,
-            "adversaries": len(adversaries.found),
-            "rows_with_adversary": len({each.row for each in adversaries.found}),
+            "adversaries": len(adversaries.adversaries),
+            "rows_with_adversary": len({each.row for each in adversaries.adversaries}),
             "candidates": len(candidates),
             "not_asked": int((~candidates.answers.complete).sum()),
             "with_enough_flips": int((filtered.flips >= settings.flips(len(right))).sum()),
@@ -339,9 +346,9 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     )
 
 
-def _decided(done: Round) -> SearchProgress:
-    decided = done.passed + done.rejected
-    return SearchProgress("scoring", decided, decided + done.open)
+def _decided(step: Round) -> SearchProgress:
+    decided = step.passed + step.rejected
+    return SearchProgress("scoring", decided, decided + step.open)
 
 
 def _candidates(
@@ -354,7 +361,9 @@ def _candidates(
     """The rules that generalize adversaries, or the changes of all paraphrases."""
     settings = search.settings
     search.on_progress(SearchProgress("proposing rules", 0, None))
-    rewordings = dict.fromkeys(Rewording(each.original, each.text) for each in adversaries.found)
+    rewordings = dict.fromkeys(
+        Rewording(each.original, each.text) for each in adversaries.adversaries
+    )
     flipping = len(rewordings)
     if settings.propose_from == "paraphrases":
         rewordings |= dict.fromkeys(single_changes(right.texts, paraphrases, tagger=search.tagger))

@@ -440,7 +440,7 @@ def load_chosen_scorer(
 
 
 def _own_scorer(
-    given: AnyScorer,
+    scorer: AnyScorer,
     *,
     pivots: Sequence[str],
     tau: float | None,
@@ -449,14 +449,14 @@ def _own_scorer(
     """The scorer that is no shipped one by name.
 
     Args:
-        given: as the user chose it.
+        scorer: as the user chose it.
         pivots: languages to translate through.
         tau: the threshold, where one is given.
         searched: whether paraphrases are searched by translation, which pivots are for as well.
     """
-    if given == NO_SCORER:
+    if scorer == NO_SCORER:
         return None
-    name = given if isinstance(given, str) else getattr(given, "name", type(given).__name__)
+    name = scorer if isinstance(scorer, str) else getattr(scorer, "name", type(scorer).__name__)
     if pivots and not searched and not translates(name):
         raise UsageError(f"{name} has no pivot", help="leave --pivot out, or choose another scorer")
-    return None if given in SCORER_NAMES else as_scorer(given, tau=tau)
+    return None if scorer in SCORER_NAMES else as_scorer(scorer, tau=tau)

@@ -156,8 +156,8 @@ def is_writable(rule: Rule, scope: Ruleset) -> bool:
     if scope.options.case == "smart":
         return True
     sets = _Sets()
-    said = sets.carried_over(rule, scope, to_smart=True)
-    return follows_case(rule, scope) == follows_case(said, Ruleset((), sets=sets.definitions))
+    smart_rule = sets.carried_over(rule, scope, to_smart=True)
+    return follows_case(rule, scope) == follows_case(smart_rule, Ruleset((), sets=sets.definitions))
 
 
 @dataclass
@@ -211,9 +211,9 @@ class _Sets:
 
     def _named(self, name: str, members: tuple[Test, ...]) -> SetReference:
         if members not in self.known:
-            taken = set(self.known.values())
+            set_names = set(self.known.values())
             names = (name if number == 1 else f"{name}_{number}" for number in count(1))
-            self.known[members] = next(each for each in names if each not in taken)
+            self.known[members] = next(each for each in names if each not in set_names)
         return SetReference(self.known[members])
 
 
@@ -229,13 +229,13 @@ def _in_smart_case(literal: Literal, options: Options) -> Literal:
 # ---------------------------------------------------------------- tests
 
 
-def _candidate_tests(found: EmittedRule) -> Iterator[RuleTest]:
+def _candidate_tests(emitted: EmittedRule) -> Iterator[RuleTest]:
     """Sentences in which the rule fires, then those in which it is silent, best first of each."""
-    own = found.rule.metadata.tests
-    yield from (RuleTest(*pair) for pair in found.firing if len(pair[0]) <= _LONGEST_TEST)
+    own = emitted.rule.metadata.tests
+    yield from (RuleTest(*pair) for pair in emitted.firing if len(pair[0]) <= _LONGEST_TEST)
     yield from (test for test in own if test.expected is not None)
     yield from (test for test in own if test.expected is None)
-    yield from (RuleTest(text, None) for text in found.silent if len(text) <= _LONGEST_TEST)
+    yield from (RuleTest(text, None) for text in emitted.silent if len(text) <= _LONGEST_TEST)
 
 
 def _with_tests_that_hold(ruleset: Ruleset, tagger: Tagger) -> Iterator[Rule]:

@@ -128,19 +128,19 @@ class Search:
 
         One that lacks what has to stay in its row is none.
         """
-        found = remembered_paraphrases(
+        paraphrases = remembered_paraphrases(
             self.paraphraser,
             right.texts,
             self.journal,
             on_portion=self.shown("paraphrasing"),
             in_time=self.budget.stage("paraphrases"),
         )
-        skipped, guards = sum(each is None for each in found), right.guards
+        skipped, guards = sum(each is None for each in paraphrases), right.guards
         if guards is None:
-            return [each or [] for each in found], skipped
+            return [each or [] for each in paraphrases], skipped
         staying = [
             [text for text in each or () if guard.stays_in(text)]
-            for each, guard in zip(found, guards.rows, strict=True)
+            for each, guard in zip(paraphrases, guards.rows, strict=True)
         ]
         return staying, skipped
 

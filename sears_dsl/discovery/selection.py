@@ -69,10 +69,10 @@ class Coverage:
 
     def covered(self, rules: Iterable[int]) -> NDArray[np.bool_]:
         """Which rows some of these rules flip: bool (rows,)."""
-        found = np.zeros(self.row_count, np.bool_)
+        flags = np.zeros(self.row_count, np.bool_)
         for rule in rules:
-            found[self.rows[self.offsets[rule] : self.offsets[rule + 1]]] = True
-        return found
+            flags[self.rows[self.offsets[rule] : self.offsets[rule + 1]]] = True
+        return flags
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,11 +125,11 @@ class Settings:
         return cls(**{**papers, **chosen})
 
     @staticmethod
-    def paper_choices(given: Mapping[str, Any]) -> dict[str, Any]:
+    def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
         """All that the paper chooses beside what a person did: scorer, thresholds, no known rules.
 
         Args:
-            given: what a person chose, by name; it counts.
+            choices: what a person chose, by name; it counts.
 
         Returns:
             ``scorer``, ``no_known`` and settings; a τ only where the scorer is the paper's, since
@@ -140,11 +140,11 @@ class Settings:
             0.2
         """
         papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
-        if given.get("scorer", "pivot") == "pivot":
+        if choices.get("scorer", "pivot") == "pivot":
             papers["tau"] = Settings.paper().tau
         for name in ("delta", "minimum_flips", "minimum_frequency", "propose_from"):
             papers[name] = getattr(Settings.paper(), name)
-        return {name: given.get(name, value) for name, value in papers.items()}
+        return {name: choices.get(name, value) for name, value in papers.items()}
 
     def share_held_out(self, right: int) -> float:
         """The share of so many right rows that is held out.

@@ -174,20 +174,20 @@ def reword(
     spans = (
         tagger.sentences(texts) if settings.unit == "sentence" else [[(0, len(t))] for t in texts]
     )
-    asked: list[tuple[int, Span]] = [
+    targets: list[tuple[int, Span]] = [
         (number, span)
         for number, of_row in enumerate(spans)
         for span in of_row
         if _may_change(data, places[number], span) and texts[number][slice(*span)].strip()
     ]
-    pairs = [(texts[number][start:end], forbidden[number]) for number, (start, end) in asked]
-    found = remembered_paraphrases_without(
+    pairs = [(texts[number][start:end], forbidden[number]) for number, (start, end) in targets]
+    paraphrases = remembered_paraphrases_without(
         paraphraser, pairs, journal,
         on_portion=partial(on_stage, "rewording sentences"),
     )  # fmt: skip
-    best = _best(pairs, found, scorer=scorer, tau=settings.tau, on_stage=on_stage)
+    best = _best(pairs, paraphrases, scorer=scorer, tau=settings.tau, on_stage=on_stage)
     edits: dict[int, list[tuple[Edit, float]]] = {}
-    for (number, (start, end)), (old, _), chosen in zip(asked, pairs, best, strict=True):
+    for (number, (start, end)), (old, _), chosen in zip(targets, pairs, best, strict=True):
         if chosen is not None:
             new, score = chosen
             edits.setdefault(number, []).append((Edit(start, end, old, new), score))
@@ -263,25 +263,25 @@ def important_words(
         most: words of a row at most.
         on_stage: told how far it is.
     """
-    found: list[tuple[ImportantWord, ...]] = []
+    words_by_row: list[tuple[ImportantWord, ...]] = []
     data = judged.data
     for first in range(0, len(places), _ROWS):
         some = places[first : first + _ROWS]
         on_stage("leaving words out", first, len(places))
         tokens = tagger.tokenize([data.texts[place] for place in some])
         left_out: list[tuple[int, str]] = []
-        asked: list[tuple[int, str]] = []
+        shortened: list[tuple[int, str]] = []
         for number, place in enumerate(some):
             text = data.texts[place]
             for start, end in _word_spans(text, tokens, number):
                 if _may_change(data, place, (start, end)):
                     left_out.append((number, text[start:end]))
-                    asked.append((place, _without(text, start, end)))
+                    shortened.append((place, _without(text, start, end)))
         answers = model.answers(
-            data.rewritten([place for place, _ in asked], [text for _, text in asked])
+            data.rewritten([place for place, _ in shortened], [text for _, text in shortened])
         )
         weights: list[dict[str, ImportantWord]] = [{} for _ in some]
-        for (number, word), (place, _), answer in zip(left_out, asked, answers, strict=True):
+        for (number, word), (place, _), answer in zip(left_out, shortened, answers, strict=True):
             sure = judged.signed(place, judged.answers[place])
             without = judged.signed(place, answer)
             if sure is None or without is None:
@@ -290,12 +290,12 @@ def important_words(
             known = weights[number].get(word.lower())
             if weight > 0 and (known is None or weight > known.weight):
                 weights[number][word.lower()] = ImportantWord(word, weight)
-        found += [
+        words_by_row += [
             tuple(sorted(of_row.values(), key=lambda each: -each.weight)[:most])
             for of_row in weights
         ]
     on_stage("leaving words out", len(places), len(places))
-    return found
+    return words_by_row
 
 
 def _word_spans(text: str, tokens: Tokens, row: int) -> Iterable[Span]:
@@ -336,7 +336,7 @@ def _rewritten(data: LabelledRows, place: int, edits: Sequence[Edit]) -> str:
 
 def _best(
     pairs: Sequence[tuple[str, Sequence[str]]],
-    found: Sequence[Sequence[str]],
+    paraphrases: Sequence[Sequence[str]],
     *,
     scorer: Scorer,
     tau: float,
@@ -345,7 +345,7 @@ def _best(
     """Of each sentence the first paraphrase that changes a word and keeps the meaning, with S."""
     candidates = [
         [text for text in texts if _words(text) != _words(sentence)][:_LOOKS]
-        for (sentence, _), texts in zip(pairs, found, strict=True)
+        for (sentence, _), texts in zip(pairs, paraphrases, strict=True)
     ]
     chosen: list[tuple[str, float] | None] = [None] * len(pairs)
     for look in range(_LOOKS):

@@ -54,10 +54,10 @@ class Twins:
             rules: the rules.
             applications: what these rules, and no others, make of the rows.
         """
-        found: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
+        twins_by_rule: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
         for rule, other, reason in (*_contained(applications), *_inverse(rules)):
-            found[rule].append((other, reason))
-        return cls(tuple(map(tuple, found)))
+            twins_by_rule[rule].append((other, reason))
+        return cls(tuple(map(tuple, twins_by_rule)))
 
 
 def collapse(

@@ -78,11 +78,11 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
             on_progress=lambda each: show(*each),
             began=began,
         )
-        kept = best_of_each_row(adversaries.found, top)
+        kept = best_of_each_row(adversaries.adversaries, top)
         write_columns(adversary_columns(kept, asked.data, right), output, form)
         asked.run.keep = bool(cut_short)
     if not quiet:
-        rows = len({each.row for each in adversaries.found})
+        rows = len({each.row for each in adversaries.adversaries})
         out = console(stderr=True)
         out.print(
             f"{counted(rows, 'row')} of the {len(right):,} that the model has right can be "

@@ -405,7 +405,7 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
     rule = _cut(each.rule)
     match each.lacks:
         case "flips":
-            least = discovery.flips_wanted(known=each.judged is None)
+            least = discovery.least_flips(known=each.judged is None)
             wanted = counted(least, "flip")
             return (
                 f"{rule}: {read}, but it {flips}; {wanted} {'is' if least == 1 else 'are'} wanted"
@@ -457,7 +457,7 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
 
 
 def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
-    funnel, wanted = discovery.funnel, discovery.flips_wanted(known=each.judged is None)
+    funnel, wanted = discovery.funnel, discovery.least_flips(known=each.judged is None)
     rule = _cut(each.rule)
     if each.lacks == "flips" and each.flips:
         rows = ceil((funnel.rows - funnel.unasked) * wanted / each.flips)

@@ -69,7 +69,7 @@ class Places:
         starts: int32 (places,): the first token that the rule replaces.
         ends: int32 (places,): one past the last one.
         texts: for each place the row rewritten there.
-        found: int64 (rules,): in how many rows each rule has an instance, looked at or not.
+        instances: int64 (rules,): in how many rows each rule has an instance, looked at or not.
     """
 
     offsets: NDArray[np.int64]
@@ -77,7 +77,7 @@ class Places:
     starts: Int32Array
     ends: Int32Array
     texts: Sequence[str]
-    found: NDArray[np.int64]
+    instances: NDArray[np.int64]
 
     def of_rule(self, rule: int) -> slice:
         """The places of one rule."""
@@ -169,26 +169,28 @@ class Corpus:
         matches = matcher.find(self.tokens)
         if half is not None:
             matches = matches.select(self.halves[matches.rows] == half)
-        found = np.bincount(matches.rules, minlength=len(rules)).astype(np.int64)
+        instances = np.bincount(matches.rules, minlength=len(rules)).astype(np.int64)
         order = self._order(matches.rules, matches.rows, matches.starts, matches.ends)
-        rank = np.arange(len(order)) - (np.cumsum(found) - found)[matches.rules[order]]
+        rank = np.arange(len(order)) - (np.cumsum(instances) - instances)[matches.rules[order]]
         # A few more than wanted, since an instance may write what stands there already.
-        kept = np.sort(order[rank < most + most // 4])
-        chosen = matches.select(kept)
+        sample = np.sort(order[rank < most + most // 4])
+        chosen = matches.select(sample)
         ranks = np.empty(len(matches), np.int64)
         ranks[order] = rank
-        done = matcher.rewrites(self.tokens, chosen)
-        distinct = done.distinct()
+        rewrites = matcher.rewrites(self.tokens, chosen)
+        distinct = rewrites.distinct()
         # Both are sorted by row and rule, and there is one instance of a rule in a row.
         size = len(rules)
         place = np.searchsorted(
             chosen.rows.astype(np.int64) * size + chosen.rules,
-            done.rows.astype(np.int64) * size + done.rules,
+            rewrites.rows.astype(np.int64) * size + rewrites.rules,
         )
-        by_rule = np.lexsort((ranks[kept][place], done.rules))
-        counts = np.bincount(done.rules, minlength=size)
-        taken = np.arange(len(by_rule)) - (np.cumsum(counts) - counts)[done.rules[by_rule]] < most
-        by_rule = by_rule[taken]
+        by_rule = np.lexsort((ranks[sample][place], rewrites.rules))
+        counts = np.bincount(rewrites.rules, minlength=size)
+        mask = (
+            np.arange(len(by_rule)) - (np.cumsum(counts) - counts)[rewrites.rules[by_rule]] < most
+        )
+        by_rule = by_rule[mask]
         offsets = np.zeros(size + 1, np.int64)
         np.cumsum(np.minimum(counts, most), out=offsets[1:])
         at = place[by_rule]
@@ -199,7 +201,7 @@ class Corpus:
             chosen.starts[at],
             chosen.ends[at],
             [texts[each] for each in distinct.ids[by_rule].tolist()],
-            found - np.maximum(0, np.bincount(chosen.rules, minlength=size) - counts),
+            instances - np.maximum(0, np.bincount(chosen.rules, minlength=size) - counts),
         )
 
     def _order(

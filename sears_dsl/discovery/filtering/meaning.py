@@ -266,12 +266,12 @@ class _Trial:
     @property
     def is_open(self) -> bool:
         """Whether more scores can make it pass, or worth narrowing."""
-        asked, left = len(self.scores), len(self.pairs) - len(self.scores)
+        scored, left = len(self.scores), len(self.pairs) - len(self.scores)
         if self.is_too_small or not left:
             return False
-        if asked >= _STEPS[0] and not self.accepted:
+        if scored >= _STEPS[0] and not self.accepted:
             return False
-        return asked < _FIRST or self.low(others=left) >= 1 - self.delta
+        return scored < _FIRST or self.low(others=left) >= 1 - self.delta
 
     @property
     def is_promising(self) -> bool:
@@ -324,7 +324,7 @@ class _Judge:
         supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None,
     ) -> list[tuple[int, list[_Form]]]:
         """For each rule what it is narrowed to, judged on the half that did not choose it."""
-        found: dict[int, dict[Rule, TextVerdict]] = {}
+        verdicts_by_rule: dict[int, dict[Rule, TextVerdict]] = {}
         for half in (False, True):
             chosen = list(self._narrowed(rules, half))
             if chosen and supported is not None:
@@ -332,8 +332,11 @@ class _Judge:
                 chosen = [each for each, is_enough in zip(chosen, enough, strict=True) if is_enough]
             trials = self.tried([rule for _, rule in chosen], half=not half)
             for (number, rule), trial in zip(chosen, trials, strict=True):
-                found.setdefault(number, {}).setdefault(rule, trial.verdict)
-        return [(number, list(verdicts.items())) for number, verdicts in sorted(found.items())]
+                verdicts_by_rule.setdefault(number, {}).setdefault(rule, trial.verdict)
+        return [
+            (number, list(verdicts.items()))
+            for number, verdicts in sorted(verdicts_by_rule.items())
+        ]
 
     def _narrowed(self, rules: Sequence[Rule], half: bool) -> Iterator[tuple[int, Rule]]:
         """What the texts of one half say that rules should be narrowed to."""
@@ -365,8 +368,8 @@ class _Judge:
             for row, text in zip(places.rows.tolist(), places.texts, strict=True)
         ]
         trials = [
-            _Trial(pairs[places.of_rule(rule)], found, self.tau, self.delta, None)
-            for rule, found in enumerate(places.found.tolist())
+            _Trial(pairs[places.of_rule(rule)], instances, self.tau, self.delta, None)
+            for rule, instances in enumerate(places.instances.tolist())
         ]
         if self.spread is not None:
             # All rewrites of a rule have its change, so the first one says how far errors go
@@ -377,23 +380,23 @@ class _Judge:
                 trial.spread = next(spreads) if trial.pairs else 0.0
         return trials
 
-    def _answer(self, wanted: Sequence[tuple[_Trial, int]]) -> None:
+    def _answer(self, requests: Sequence[tuple[_Trial, int]]) -> None:
         """Score the first pairs of trials, up to so many; all of a trial or none."""
         first = 0
-        while first < len(wanted) and not self.stop():
+        while first < len(requests) and not self.stop():
             last = first
             pairs: list[Pair] = []
-            while last < len(wanted) and len(pairs) < self.portion:
-                trial, upto = wanted[last]
+            while last < len(requests) and len(pairs) < self.portion:
+                trial, upto = requests[last]
                 pairs += trial.pairs[len(trial.scores) : upto]
                 last += 1
             scores = iter(self._scores(pairs).tolist())
             self.decisions += len(pairs)
-            for trial, upto in wanted[first:last]:
+            for trial, upto in requests[first:last]:
                 missing = len(trial.pairs[len(trial.scores) : upto])
                 trial.scores += [next(scores) for _ in range(missing)]
             first = last
-            self.on_progress(first, len(wanted))
+            self.on_progress(first, len(requests))
 
     def _scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, 0 where it is far below τ; 1 or 0 where the scorer's word is taken."""

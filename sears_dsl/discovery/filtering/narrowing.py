@@ -187,7 +187,7 @@ def narrowed(
         )
     if not (known == REFUSED).any():
         return []
-    found: dict[str, tuple[float, Narrowed]] = {}
+    forms: dict[str, tuple[float, Narrowed]] = {}
     naming_a_site = log2(2 * len(known))
     for place in _places(rule, tokens, sites, options, tagger):
         for kind in place.kinds:
@@ -196,15 +196,15 @@ def narrowed(
                 holds = signs.where(condition)
                 if not _is_useful(holds, known, delta):
                     continue
-                new = place.put(_Said(condition, kind, signs.names))
+                new = place.under(_NamedCondition(condition, kind, signs.names))
                 bits = condition.bits(kind)
                 wrong = int((holds != (known == ACCEPTED))[known != NOT_JUDGED].sum())
                 length = bits + wrong * (naming_a_site if delta else _AT_ITS_WORD)
                 text = print_rule(new)
-                if text not in found or length < found[text][0]:
-                    found[text] = (length, Narrowed(new, bits, holds))
+                if text not in forms or length < forms[text][0]:
+                    forms[text] = (length, Narrowed(new, bits, holds))
     unnarrowed = int((known == REFUSED).sum()) * naming_a_site
-    return _shortest(found, most, unnarrowed)
+    return _shortest(forms, most, unnarrowed)
 
 
 def _is_useful(holds: NDArray[np.bool_], known: NDArray[np.integer], delta: float) -> bool:
@@ -223,18 +223,18 @@ def _keeps(judged: int, refused: int, delta: float) -> bool:
 
 
 def _shortest(
-    found: dict[str, tuple[float, Narrowed]], most: int, unnarrowed: float
+    forms: dict[str, tuple[float, Narrowed]], most: int, unnarrowed: float
 ) -> list[Narrowed]:
     """The shortest descriptions, each longer one acting at more places.
 
     Of the longer ones only those that are shorter than no condition at all with a list of what was
     refused: what excepts the one word that was refused has learned nothing.
     """
-    order = sorted(found, key=lambda text: (found[text][0], -found[text][1].holds.sum(), text))
+    order = sorted(forms, key=lambda text: (forms[text][0], -forms[text][1].holds.sum(), text))
     chosen: list[Narrowed] = []
     acts = 0
     for text in order:
-        length, each = found[text]
+        length, each = forms[text]
         count = int(each.holds.sum())
         if len(chosen) < most and (not chosen or (count >= _WORTH * acts and length < unnarrowed)):
             chosen.append(each)
@@ -292,10 +292,10 @@ def _conditions(
     named = signs.number >= 0
 
     def counts(of: NDArray[np.bool_]) -> list[int]:
-        found: list[int] = np.bincount(
+        per_sign: list[int] = np.bincount(
             signs.number[named & of], minlength=len(signs.names)
         ).tolist()
-        return found
+        return per_sign
 
     accepted, refused, places = (
         counts(each) for each in (known == ACCEPTED, known == REFUSED, np.ones(len(known), bool))
@@ -331,7 +331,7 @@ def _conditions(
 
 
 def _signs(
-    tokens: Tokens, place: _Place, kind: _Kind, tagset: TagsetOption, tagger: Tagger
+    tokens: Tokens, place: _TokenPlace, kind: _Kind, tagset: TagsetOption, tagger: Tagger
 ) -> _Signs:
     """The signs of a kind at a place; a tag or word that no rule can name there has none."""
     types = np.where(place.there, tokens.type_ids[np.where(place.there, place.tokens, 0)], -1)
@@ -362,7 +362,7 @@ def _name(token: TokenType, kind: _Kind, tagset: TagsetOption, tagger: Tagger) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _NamedCondition:
     """A condition with the tags or words that its signs are."""
 
     condition: _Condition
@@ -401,7 +401,7 @@ def _test(name: str, kind: _Kind) -> Test:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
+class _TokenPlace:
     """A token beside what a rule replaces, or one that it matches, in every site.
 
     Attributes:
@@ -421,10 +421,10 @@ class _Place:
     there: NDArray[np.bool_]
     kinds: tuple[_Kind, ...]
 
-    def put(self, said: _Said) -> Rule:
+    def under(self, condition: _NamedCondition) -> Rule:
         """The rule under a condition."""
         edge = Anchor("end" if self.side == "right" else "start")
-        body = said.alone(edge) if self.base is None else said.beside(self.base)
+        body = condition.alone(edge) if self.base is None else condition.beside(self.base)
         if self.side == "left":
             return replace(self.rule, left=(Element(body),))
         if self.side == "right":
@@ -436,15 +436,15 @@ class _Place:
 
 def _places(
     rule: Rule, tokens: Tokens, sites: Sites, options: Options, tagger: Tagger
-) -> Iterator[_Place]:
+) -> Iterator[_TokenPlace]:
     """Where a condition can be put: beside the span, and at each word of it."""
     word: _Kind = "text" if options.case == "exact" else "lower"
     rule = replace(rule, name=None, metadata=NO_METADATA, span=None)
     begins = tokens.row_offsets[sites.rows].astype(np.int64)
     ends = tokens.row_offsets[sites.rows + 1]
 
-    def asked(element: Element) -> tuple[AttributeTest, ...] | None:
-        return _asked(element, options, tagger)
+    def tests_of(element: Element) -> tuple[AttributeTest, ...] | None:
+        return _tests_of(element, options, tagger)
 
     beside: tuple[tuple[OneOf["left", "right"], tuple[Element, ...], NDArray[np.int64]], ...] = (
         ("left", rule.left, begins + sites.starts - 1),
@@ -453,16 +453,16 @@ def _places(
     for side, elements, at in beside:
         there = (at >= begins) & (at < ends)
         if not elements:
-            yield _Place(rule, side, None, at, there, ("pos", "tag", word))
-        elif len(elements) == 1 and (base := asked(elements[0])) is not None:
-            yield _Place(rule, side, base, at, there, _kinds(base, word))
-    bases = [asked(element) for element in rule.antecedent]
+            yield _TokenPlace(rule, side, None, at, there, ("pos", "tag", word))
+        elif len(elements) == 1 and (base := tests_of(elements[0])) is not None:
+            yield _TokenPlace(rule, side, base, at, there, _kinds(base, word))
+    bases = [tests_of(element) for element in rule.antecedent]
     if None in bases or (sites.ends - sites.starts != len(bases)).any() or not _is_countable(rule):
         return
     for number, base in enumerate(bases):
         at = begins + sites.starts + number
         everywhere = np.ones(len(at), bool)
-        yield _Place(rule, number, base, at, everywhere, _kinds(base or (), word))
+        yield _TokenPlace(rule, number, base, at, everywhere, _kinds(base or (), word))
 
 
 def _kinds(base: Sequence[AttributeTest], word: _Kind) -> tuple[_Kind, ...]:
@@ -473,7 +473,9 @@ def _kinds(base: Sequence[AttributeTest], word: _Kind) -> tuple[_Kind, ...]:
     return (word,) if "tag" in there else ("tag", word)
 
 
-def _asked(element: Element, options: Options, tagger: Tagger) -> tuple[AttributeTest, ...] | None:
+def _tests_of(
+    element: Element, options: Options, tagger: Tagger
+) -> tuple[AttributeTest, ...] | None:
     """What an element asks of its one token, by attributes; None where that cannot be said."""
     body = element.body
     if (element.minimum, element.maximum) != (1, 1):

@@ -127,15 +127,15 @@ def filter_candidates(
     _check(applications, flips, delta=delta, minimum_flips=minimum_flips, batch=batch)
     counts = applications.count(flips)
     enough = np.flatnonzero(counts >= minimum_flips)
-    asked = np.zeros(len(applications.texts), np.bool_)
+    scored = np.zeros(len(applications.texts), np.bool_)
 
     def question(rewrites: NDArray[np.int64]) -> NDArray[np.bool_]:
-        asked[rewrites] = True
+        scored[rewrites] = True
         return np.asarray(scorer.at_least(applications.pairs(rewrites), tau), np.bool_)
 
-    def show(done: Round) -> None:
+    def show(step: Round) -> None:
         passed, rejected = (int((verdicts == each).sum()) for each in _DECIDED)
-        more = Round(done.asked, len(enough), done.passed + passed, done.rejected + rejected)
+        more = Round(step.asked, len(enough), step.passed + passed, step.rejected + rejected)
         progress(more._replace(open=len(enough) - more.passed - more.rejected))
 
     verdicts = np.full(applications.rule_count, CandidateVerdict.FEW_FLIPS, np.int8)
@@ -156,7 +156,7 @@ def filter_candidates(
     return Filtered(
         verdicts=verdicts,
         flips=counts,
-        asked=int(asked.sum()),
+        asked=int(scored.sum()),
         without_stopping=len(np.unique(applications.select(enough).rewrites)),
         rounds=rounds,
     )
@@ -193,13 +193,13 @@ def complete_scores(
         float64 (rewrites,): S, or NaN where it was not asked.
     """
     known = np.full(len(applications.texts), np.nan) if scores is None else scores.copy()
-    wanted = np.zeros(len(known), np.bool_)
-    wanted[applications.select(np.asarray(rules, np.int64)).rewrites] = True
+    mask = np.zeros(len(known), np.bool_)
+    mask[applications.select(np.asarray(rules, np.int64)).rewrites] = True
     if among is not None:
-        wanted &= among
-    asked = np.flatnonzero(wanted & np.isnan(known))
-    if len(asked):
-        known[asked] = scorer.scores(applications.pairs(asked))
+        mask &= among
+    missing = np.flatnonzero(mask & np.isnan(known))
+    if len(missing):
+        known[missing] = scorer.scores(applications.pairs(missing))
     return known
 
 

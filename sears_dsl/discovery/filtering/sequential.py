@@ -98,16 +98,16 @@ def decide(
         progress: called after each round.
     """
     state = _State(applications, delta)
-    asked = rounds = 0
+    questions = rounds = 0
     while state.prune() and not stop():
         chosen = state.choose(min(batch, max(_LEAST_BATCH, state.left // _SHARE)))
         state.learn(chosen, question(chosen))
-        asked += len(chosen)
+        questions += len(chosen)
         rounds += 1
         passed, rejected = state.passed, state.rejected
         undecided = len(passed) - int(passed.sum()) - int(rejected.sum())
-        progress(Round(asked, undecided, int(passed.sum()), int(rejected.sum())))
-    return Decisions(state.passed, state.rejected, asked, rounds)
+        progress(Round(questions, undecided, int(passed.sum()), int(rejected.sum())))
+    return Decisions(state.passed, state.rejected, questions, rounds)
 
 
 class _State:
@@ -119,8 +119,8 @@ class _State:
         self.unknown = applications.changed.copy()
         self.rules = applications.rules.astype(np.int64)
         self.rewrites = applications.rewrites.astype(np.int64)
-        self.asked = np.zeros(len(applications.texts), np.bool_)
-        self.left = len(self.asked)  # rewrites that are worth asking about
+        self.known = np.zeros(len(applications.texts), np.bool_)
+        self.left = len(self.known)  # rewrites that are worth asking about
         used = np.unique(self.rewrites)
         self.kinds = np.zeros(len(applications.texts), np.int64)
         self.kinds[used] = _kinds(applications.pairs(used))
@@ -141,9 +141,9 @@ class _State:
     def prune(self) -> bool:
         """Forget applications that decide nothing any more; whether any are left."""
         undecided = ~(self.passed | self.rejected)
-        useful = undecided[self.rules] & ~self.asked[self.rewrites]
+        useful = undecided[self.rules] & ~self.known[self.rewrites]
         self.rules, self.rewrites = self.rules[useful], self.rewrites[useful]
-        left = np.zeros(len(self.asked), np.bool_)
+        left = np.zeros(len(self.known), np.bool_)
         left[self.rewrites] = True
         self.left = int(left.sum())
         return self.left > 0
@@ -153,7 +153,7 @@ class _State:
         failing = self._failing()
         worth = (failing + _LEAST_VALUE) / self.cost
         needed = (self.allowed + 1 - self.failures).astype(np.float64)
-        chosen = np.zeros(len(self.asked), np.bool_)
+        chosen = np.zeros(len(self.known), np.bool_)
         step = -(-most // _STEPS)
         for room in range(most, 0, -step):
             live = needed[self.rules] > 0
@@ -180,18 +180,18 @@ class _State:
         likely: NDArray[np.float64] = of_kind[self.kinds]
         return likely
 
-    def learn(self, chosen: NDArray[np.int64], kept: NDArray[np.bool_]) -> None:
+    def learn(self, chosen: NDArray[np.int64], answers: NDArray[np.bool_]) -> None:
         """Take in the answers."""
-        self.asked[chosen] = True
-        failed = np.zeros(len(self.asked), np.bool_)
-        failed[chosen[~kept]] = True
-        here = self.asked[self.rewrites]
+        self.known[chosen] = True
+        failed = np.zeros(len(self.known), np.bool_)
+        failed[chosen[~answers]] = True
+        here = self.known[self.rewrites]
         rules = len(self.failures)
         self.unknown -= np.bincount(self.rules[here], minlength=rules)
         self.failures += np.bincount(self.rules[failed[self.rewrites]], minlength=rules)
         kinds = len(self.kind_asked)
         self.kind_asked += np.bincount(self.kinds[chosen], minlength=kinds)
-        self.kind_failed += np.bincount(self.kinds[chosen[~kept]], minlength=kinds)
+        self.kind_failed += np.bincount(self.kinds[chosen[~answers]], minlength=kinds)
 
 
 def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
@@ -199,10 +199,10 @@ def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     places = np.flatnonzero(values > 0)
     if len(places) <= most:
         return places
-    found = values[places]
-    least = np.partition(found, len(found) - most)[len(found) - most]
-    above = places[found > least]
-    return np.concatenate([above, places[found == least][: most - len(above)]])
+    positive = values[places]
+    least = np.partition(positive, len(positive) - most)[len(positive) - most]
+    above = places[positive > least]
+    return np.concatenate([above, places[positive == least][: most - len(above)]])
 
 
 def _kinds(pairs: Sequence[tuple[str, str]]) -> list[int]:

@@ -82,27 +82,29 @@ class Antecedents:
 
     def frequent(self, windows: Iterable[Window]) -> dict[Window, list[TestSequence]]:
         """The frequent sequences that the tokens of each window pass, and those of its parts."""
-        wanted = list(dict.fromkeys(windows))
-        found: dict[Window, list[TestSequence]] = {}
-        for length in range(1, max(map(len, wanted), default=0) + 1):
-            proposed = {part: self._generalizations(part, found) for part in _parts(wanted, length)}
+        distinct = list(dict.fromkeys(windows))
+        frequent: dict[Window, list[TestSequence]] = {}
+        for length in range(1, max(map(len, distinct), default=0) + 1):
+            proposed = {
+                part: self._generalizations(part, frequent) for part in _parts(distinct, length)
+            }
             sequences = list(dict.fromkeys(each for some in proposed.values() for each in some))
             enough = self.support(sequences) >= self._minimum_rows
-            kept = {each for each, is_kept in zip(sequences, enough, strict=True) if is_kept}
+            passing = {each for each, is_kept in zip(sequences, enough, strict=True) if is_kept}
             for part, some in proposed.items():
-                found[part] = [each for each in some if each in kept]
-        return found
+                frequent[part] = [each for each in some if each in passing]
+        return frequent
 
     def _generalizations(
-        self, part: Window, found: dict[Window, list[TestSequence]]
+        self, part: Window, frequent: dict[Window, list[TestSequence]]
     ) -> list[TestSequence]:
         """Sequences for a part whose own parts, one token shorter, are frequent."""
         if len(part) == 1:
             return [(test,) for test in self._tests(part[0])]
         endings: dict[TestSequence, list[int]] = {}
-        for each in found[part[1:]]:
+        for each in frequent[part[1:]]:
             endings.setdefault(each[:-1], []).append(each[-1])
-        return [(*each, last) for each in found[part[:-1]] for last in endings.get(each[1:], ())]
+        return [(*each, last) for each in frequent[part[:-1]] for last in endings.get(each[1:], ())]
 
     def _tests(self, kind: int) -> TestSequence:
         tests = self._tests_of.get(kind)

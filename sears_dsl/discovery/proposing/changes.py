@@ -72,11 +72,11 @@ def single_changes(
         ['A film that is fun', 'One film']
     """
     proposed: dict[tuple[_Words, _Words], dict[Rewording, None]] = {}
-    for original, found in zip(originals, paraphrases, strict=True):
-        cut = tagger.tokenize([original, *found])
+    for original, texts in zip(originals, paraphrases, strict=True):
+        cut = tagger.tokenize([original, *texts])
         row = _Side(original, cut.row(0))
-        for number, text in enumerate(found, start=1):
-            for change, rewording in _taken_apart(row, _Side(text, cut.row(number)), longest):
+        for number, text in enumerate(texts, start=1):
+            for change, rewording in _isolated_changes(row, _Side(text, cut.row(number)), longest):
                 proposed.setdefault(change, {})[rewording] = None
     return list(
         dict.fromkeys(
@@ -88,7 +88,7 @@ def single_changes(
     )
 
 
-def _taken_apart(
+def _isolated_changes(
     row: _Side, other: _Side, longest: int
 ) -> Iterator[tuple[tuple[_Words, _Words], Rewording]]:
     """The changes between a row and a paraphrase, each with the row that it alone makes."""

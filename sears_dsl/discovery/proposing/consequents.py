@@ -64,7 +64,7 @@ span=None))
     copies: dict[str, int] = {}
     previous: _Word | None = None
     tight = False  # whether the text that the last piece begins with touches what is before it
-    for word in _kept(_words(site, tags), site, tags):
+    for word in _with_punctuation(_words(site, tags), site, tags):
         glued = word.touching and _needs_glue(previous, word)
         last = pieces[-1] if pieces else None
         if word.copied is not None:
@@ -107,7 +107,7 @@ def _words(site: ContextChange, tags: Sequence[str | None]) -> list[_Word]:
     return words
 
 
-def _kept(
+def _with_punctuation(
     words: Sequence[_Word], site: ContextChange, tags: Sequence[str | None]
 ) -> Iterator[_Word]:
     """The words, with what the engine does about punctuation that the antecedent has too.

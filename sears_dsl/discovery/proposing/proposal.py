@@ -68,7 +68,7 @@ def propose(
     context: int = 1,
     minimum_frequency: float = 0.005,
     longest: int = 6,
-    wanted: Callable[[Rule], bool] = lambda _: True,
+    accepts: Callable[[Rule], bool] = lambda _: True,
 ) -> Candidates:
     """Propose rules that reproduce adversaries.
 
@@ -80,7 +80,7 @@ def propose(
         context: most unchanged tokens that a rule names on each side of the change.
         minimum_frequency: the share of rows that an antecedent has to be in.
         longest: most tokens of an antecedent; longer changes propose nothing.
-        wanted: says of a rule whether it is wanted at all.
+        accepts: says of a rule whether it is wanted at all.
 
     Raises:
         UsageError: an adversary's row is not in the corpus, the corpus has no tags, or a number
@@ -107,9 +107,9 @@ def propose(
     windows = [_types(corpus, site.row, start, end) for site, start, end in places]
     frequent = antecedents.frequent(windows)
     used = list(dict.fromkeys(each for window in windows for each in frequent[window]))
-    instances = _Instances(antecedents, used)
+    instances = _FirstInstances(antecedents, used)
     texts = [each.text for each in adversaries]
-    drafts = _Drafts(antecedents, instances, corpus, texts, wanted)
+    drafts = _Drafts(antecedents, instances, corpus, texts, accepts)
     for (site, start, end), window in zip(places, windows, strict=True):
         for sequence in frequent[window]:
             drafts.add(site, sequence, start, end)
@@ -162,7 +162,7 @@ def _types(corpus: Tokens, row: int, start: int, end: int) -> Window:
     return tuple(corpus.type_ids[first + start : first + end].tolist())
 
 
-class _Instances:
+class _FirstInstances:
     """Where the engine finds sequences of tests first in each row."""
 
     def __init__(self, antecedents: Antecedents, sequences: Sequence[TestSequence]) -> None:
@@ -200,12 +200,12 @@ class _Drafts:
     def __init__(
         self,
         antecedents: Antecedents,
-        instances: _Instances,
+        instances: _FirstInstances,
         corpus: Tokens,
         paraphrases: Sequence[str],
-        wanted: Callable[[Rule], bool],
+        accepts: Callable[[Rule], bool],
     ) -> None:
-        self._wanted = wanted
+        self._accepts = accepts
         self._antecedents = antecedents
         self._instances = instances
         self._corpus = corpus
@@ -223,7 +223,7 @@ class _Drafts:
             rule = Rule(self._antecedents.elements_of(sequence), pieces)
             self._drafts[key] = (
                 _Draft(rule, sequence, Renderer(rule, self._scope), [])
-                if self._wanted(rule)
+                if self._accepts(rule)
                 else None
             )
         draft = self._drafts[key]

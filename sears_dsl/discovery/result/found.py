@@ -132,7 +132,7 @@ class Discovery:
     question_limit_reached: bool
     funnel: Funnel
 
-    def flips_wanted(self, *, known: bool) -> int:
+    def least_flips(self, *, known: bool) -> int:
         """How many rows a rule had to flip, one that was known before or a new one."""
         searched = self.funnel.searched
         return self.settings.known_flips(searched) if known else self.settings.flips(searched)
@@ -218,18 +218,20 @@ class HeldOutRows:
         if not len(rules):
             return [], 0
         rules = self._applied(rules)
-        done = rules.applications
+        applications = rules.applications
         ask = partial(self._right.ask_in_time, in_time=self._in_time)
-        flips, asked = ask_about(done, self._right, np.arange(len(done.texts)), ask)
-        fails = fails_of_models(done, self._right, flips)
-        scores = np.zeros(len(asked))
-        scores[asked] = self._scorer.scores(done.pairs(np.flatnonzero(asked)))
+        flips, answered = ask_about(
+            applications, self._right, np.arange(len(applications.texts)), ask
+        )
+        fails = fails_of_models(applications, self._right, flips)
+        scores = np.zeros(len(answered))
+        scores[answered] = self._scorer.scores(applications.pairs(np.flatnonzero(answered)))
         numbers = [
-            _numbers(rewrites[asked[rewrites]], flips, fails, scores, self._tau)
-            for rewrites in map(done.of_rule, range(len(rules)))
+            _numbers(rewrites[answered[rewrites]], flips, fails, scores, self._tau)
+            for rewrites in map(applications.of_rule, range(len(rules)))
         ]
-        kept = rules.trusted | (scores >= self._tau)
-        flipped = np.unique(done.rows[flips & kept])
+        equivalent = rules.trusted | (scores >= self._tau)
+        flipped = np.unique(applications.rows[flips & equivalent])
         return numbers, len(flipped)
 
     def _applied(self, rules: Candidates) -> Candidates:
@@ -283,16 +285,16 @@ def found_rules(
         held_out.measured(rules) if held_out is not None else ([None] * len(chosen), None)
     )
     names = names_of(rules.rules)
-    done, flips = candidates.applications, candidates.answers.flips
-    fails = fails_of_models(done, right, flips)
-    found = []
+    applications, flips = candidates.applications, candidates.answers.flips
+    fails = fails_of_models(applications, right, flips)
+    results = []
     for number, each, text, name, gain, held in zip(
         chosen.tolist(), rules.rows, rules.texts, names, selection.gains, beside, strict=True
     ):
         numbers = _numbers(candidates.counted.of_rule(number), flips, fails, scores, tau)
         examples, firing = _shown(right, candidates, number, scores, tau)
-        rows = done.rows[done.of_rule(number)]
-        found.append(
+        rows = applications.rows[applications.of_rule(number)]
+        results.append(
             FoundRule(
                 rule=each.rule,
                 text=text,
@@ -310,7 +312,7 @@ def found_rules(
                 held_out=None if held is None else held.as_held_out(),
             )
         )
-    return tuple(found), flipped
+    return tuple(results), flipped
 
 
 def _shown(

@@ -23,7 +23,7 @@ from sears_dsl.runtime.documents import read_document
 from sears_dsl.runtime.writing import write_atomically
 
 
-class _Record(BaseModel):
+class _ManifestPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
@@ -34,7 +34,7 @@ class _Format(BaseModel):
     version: int
 
 
-class DataIdentity(_Record):
+class DataIdentity(_ManifestPart):
     """The rows of the run: SHA-256 of texts and labels, how many, which columns, what stayed."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
@@ -66,7 +66,7 @@ class DataIdentity(_Record):
         )
 
 
-class SettingsRecord(_Record):
+class SettingsRecord(_ManifestPart):
     """What the person chose."""
 
     rules: int = Field(ge=1)
@@ -90,7 +90,7 @@ class SettingsRecord(_Record):
     across: Across = "any"
 
 
-class SearchRecord(_Record):
+class SearchRecord(_ManifestPart):
     """How paraphrases were searched and scored.
 
     ``tau`` is the least S by the translation models; ``edit_distance`` the most words put in, left
@@ -106,7 +106,7 @@ class SearchRecord(_Record):
     threads: int = Field(ge=1)
 
 
-class FoundRecord(_Record):
+class FoundRecord(_ManifestPart):
     """What was counted for one rule; rates with their 95% intervals.
 
     ``source`` is the ruleset of a rule that was known, empty for a new one; ``judged`` what its
@@ -138,7 +138,7 @@ class FoundRecord(_Record):
     examples: tuple[Flip, ...]
 
 
-class Manifest(_Record):
+class Manifest(_ManifestPart):
     """Everything about a run of discovery.
 
     ``base_rate`` is the share of ``base_rows`` rows of which a paraphrase with S ≥ τ, drawn by lot,

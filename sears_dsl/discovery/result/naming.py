@@ -53,19 +53,19 @@ def names_of(rules: Sequence[Rule]) -> list[str]:
 def _words(text: str) -> str:
     """The words of a canonical rule, joined by hyphens."""
     change, slash, context = text.partition(" / ")
-    said = [_said(token) for token in change.split(" ")]
+    words = [_spell(token) for token in change.split(" ")]
     if slash:
         left, _, right = context.partition("__")
         for word, side in (("after", left), ("before", right)):
             if side.strip():
-                said += [word, *(_said(token) for token in side.split())]
-    name = "-".join(filter(None, said))
+                words += [word, *(_spell(token) for token in side.split())]
+    name = "-".join(filter(None, words))
     if len(name) > _LONGEST:
         return f"{name[:_LONGEST].rstrip('-')}-{_digits(text)}"
     return name if name and name[0].isalnum() else f"rule-{_digits(text)}"
 
 
-def _said(token: str) -> str:
+def _spell(token: str) -> str:
     """A token of the rule in letters and digits."""
     token = _QUOTED.sub(r"\1", token)
     if token in _SIGNS:

@@ -130,26 +130,28 @@ def _name(stem: str) -> str:
     return "-".join(filter(None, plain.split("-"))) or "found"
 
 
-def _why(found: FoundRule, tau: float) -> str:
+def _why(rule: FoundRule, tau: float) -> str:
     """The numbers of a rule in one sentence."""
-    low, high = found.interval
-    kept_low, kept_high = wilson_interval(found.at_tau, found.asked)
-    of = f"{found.asked} right rows that it changes"
-    if found.asked < found.changed:
-        of = f"{found.asked} rows asked about, of {found.changed} right ones that it changes"
-    said = (
-        f"flips {found.flips} of {of} "
-        f"({rounded(found.flips / max(1, found.asked))}, 95% {rounded(low)} to {rounded(high)}); "
-        f"S >= {tau:.3g} in {rounded(found.at_tau / max(1, found.asked))} of them "
+    low, high = rule.interval
+    kept_low, kept_high = wilson_interval(rule.at_tau, rule.asked)
+    of = f"{rule.asked} right rows that it changes"
+    if rule.asked < rule.changed:
+        of = f"{rule.asked} rows asked about, of {rule.changed} right ones that it changes"
+    sentence = (
+        f"flips {rule.flips} of {of} "
+        f"({rounded(rule.flips / max(1, rule.asked))}, 95% {rounded(low)} to {rounded(high)}); "
+        f"S >= {tau:.3g} in {rounded(rule.at_tau / max(1, rule.asked))} of them "
         f"({rounded(float(kept_low))} to {rounded(float(kept_high))}), "
-        f"mean S {found.mean_score:.2f}"
+        f"mean S {rule.mean_score:.2f}"
     )
-    if found.judged is not None:
-        said += f"; {judged_sentence(found.judged)}"
-    held = found.held_out
+    if rule.judged is not None:
+        sentence += f"; {judged_sentence(rule.judged)}"
+    held = rule.held_out
     if held is not None:
-        said += f"; held out: flips {held.flips} of {held.changed}, S >= {tau:.3g} in {held.at_tau}"
-    return said
+        sentence += (
+            f"; held out: flips {held.flips} of {held.changed}, S >= {tau:.3g} in {held.at_tau}"
+        )
+    return sentence
 
 
 def judged_sentence(judged: TextVerdict) -> str:
@@ -207,40 +209,40 @@ def _manifest(
     )
 
 
-def _record(found: FoundRule) -> FoundRecord:
-    low, high = wilson_interval(found.at_tau, found.asked)
+def _record(rule: FoundRule) -> FoundRecord:
+    low, high = wilson_interval(rule.at_tau, rule.asked)
     return FoundRecord(
-        id=found.id,
-        rule=found.text,
-        source=found.source,
-        judged=found.judged,
-        changed=found.changed,
-        asked=found.asked,
-        flips=found.flips,
-        flip_rate=found.flips / max(1, found.asked),
-        flip_interval=found.interval,
-        q_value=found.q_value,
-        at_tau=found.at_tau,
-        share_at_tau=found.at_tau / max(1, found.asked),
+        id=rule.id,
+        rule=rule.text,
+        source=rule.source,
+        judged=rule.judged,
+        changed=rule.changed,
+        asked=rule.asked,
+        flips=rule.flips,
+        flip_rate=rule.flips / max(1, rule.asked),
+        flip_interval=rule.interval,
+        q_value=rule.q_value,
+        at_tau=rule.at_tau,
+        share_at_tau=rule.at_tau / max(1, rule.asked),
         share_interval=(float(low), float(high)),
-        mean_score=found.mean_score,
-        flips_of_models=found.flips_of_models,
-        gain=found.gain,
-        flips_at_tau=found.flips_at_tau,
-        held_out=found.held_out,
-        examples=found.examples[:_SHOWN],
+        mean_score=rule.mean_score,
+        flips_of_models=rule.flips_of_models,
+        gain=rule.gain,
+        flips_at_tau=rule.flips_at_tau,
+        held_out=rule.held_out,
+        examples=rule.examples[:_SHOWN],
     )
 
 
 def package_versions() -> dict[str, str]:
     """The installed versions of what decides a result."""
-    found = {}
+    versions = {}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue  # a plug-in instead of an extra; its identity is in the manifest
-    return found
+    return versions
 
 
 def _report(discovery: Discovery, manifest: Manifest) -> str:
