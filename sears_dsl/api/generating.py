@@ -121,9 +121,9 @@ def generate(
         rulesets = rulesets_of(rules)
         keep = None
         if oracle is not None:
-            from sears_dsl.effects.oracle import sentences_kept
+            from sears_dsl.effects.oracle import sentence_filter
             from sears_dsl.vetting.oracle import open_oracle
 
-            keep = sentences_kept(open_oracle(oracle, rulesets))
+            keep = sentence_filter(open_oracle(oracle, rulesets))
         table = generated(rulesets, limit=limit, by=by, seed=seed, keep=keep)
         return GenerationResult(table)

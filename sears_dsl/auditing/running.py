@@ -25,7 +25,7 @@ from sears_dsl.auditing.template_answers import template_answers
 from sears_dsl.batch.provenance import FoundScoring, found_scoring
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
-from sears_dsl.effects.oracle import Oracle, sentences_kept
+from sears_dsl.effects.oracle import Oracle, sentence_filter
 from sears_dsl.effects.rule_effects import Effects, OnStage, rule_effects
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Scope, Unit
@@ -397,5 +397,5 @@ def sentences_of(
         )
     if not templates or also:
         return None
-    keep = None if oracle is None else sentences_kept(oracle)
+    keep = None if oracle is None else sentence_filter(oracle)
     return generated(rulesets, limit=limit, seed=seed, keep=keep)

@@ -109,29 +109,29 @@ class Applications:
         places = np.arange(offsets[-1]) + np.repeat(self.rule_offsets[rules] - offsets[:-1], counts)
         return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
 
-    def where(self, kept: NDArray[np.bool_]) -> Applications:
+    def where(self, mask: NDArray[np.bool_]) -> Applications:
         """Some of the applications; rules and rewrites keep their numbers.
 
         Args:
-            kept: bool (applications,).
+            mask: bool (applications,).
         """
         offsets = np.zeros(self.rule_count + 1, np.int64)
-        np.cumsum(np.bincount(self.rules[kept], minlength=self.rule_count), out=offsets[1:])
-        return Applications(offsets, self.rewrites[kept], self.rows, self.texts, self.originals)
+        np.cumsum(np.bincount(self.rules[mask], minlength=self.rule_count), out=offsets[1:])
+        return Applications(offsets, self.rewrites[mask], self.rows, self.texts, self.originals)
 
     def joined_to(self, others: Applications) -> Applications:
         """These rules and after them other ones, applied to the same rows.
 
         Rewrites of the others that are new get the next numbers, in their order.
         """
-        wanted = dict.fromkeys(zip(others.rows.tolist(), others.texts, strict=True), -1)
+        numbers_by_rewrite = dict.fromkeys(zip(others.rows.tolist(), others.texts, strict=True), -1)
         # Only rewrites of the same rows can be the same: few, where few rules are joined to many.
         for number in np.flatnonzero(np.isin(self.rows, others.rows)).tolist():
             pair = (int(self.rows[number]), self.texts[number])
-            if pair in wanted:
-                wanted[pair] = number
-        new = [number for number, known in enumerate(wanted.values()) if known < 0]
-        numbers = np.fromiter(wanted.values(), np.int32, len(wanted))
+            if pair in numbers_by_rewrite:
+                numbers_by_rewrite[pair] = number
+        new = [number for number, known in enumerate(numbers_by_rewrite.values()) if known < 0]
+        numbers = np.fromiter(numbers_by_rewrite.values(), np.int32, len(numbers_by_rewrite))
         numbers[new] = np.arange(len(self.texts), len(self.texts) + len(new))
         return Applications(
             np.concatenate([self.rule_offsets, self.rule_offsets[-1] + others.rule_offsets[1:]]),
@@ -237,12 +237,14 @@ def applications_of(
     protected = None if guards is None else guards.protected
     if matcher.unit == "sentence":
         # Sentences are tagged by themselves, here as everywhere.
-        done = matcher.apply(tokens.texts, protected=protected, jobs=jobs)
+        rewrites = matcher.apply(tokens.texts, protected=protected, jobs=jobs)
     else:
         matches = matcher.find(tokens, protected=protected, jobs=jobs)
-        done = matcher.rewrites(tokens, matches, protected=protected)
-    kept = guarded(done, guards).rewrites
-    return applications_in(kept if keep is None else keep(kept), tokens.texts)
+        rewrites = matcher.rewrites(tokens, matches, protected=protected)
+    guarded_rewrites = guarded(rewrites, guards).rewrites
+    return applications_in(
+        guarded_rewrites if keep is None else keep(guarded_rewrites), tokens.texts
+    )
 
 
 def applications_in(rewrites: Rewrites, originals: Sequence[str]) -> Applications:

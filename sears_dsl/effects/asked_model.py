@@ -137,10 +137,10 @@ class AskedModel:
         labels = self._predictor.predict_in_time(
             [rows[place] for place in places], in_time=in_time, on_progress=on_progress
         )
-        found: list[str | None] = [None] * len(rows)
+        row_labels: list[str | None] = [None] * len(rows)
         for place, label in zip(places, labels, strict=True):
-            found[place] = label
+            row_labels[place] = label
         self.questions.count(
-            key for key, label in zip(keys, found, strict=True) if label is not None
+            key for key, label in zip(keys, row_labels, strict=True) if label is not None
         )
-        return found
+        return row_labels

@@ -107,31 +107,31 @@ def ask_in_rounds(
     first = applications.rule_offsets[:-1]
     flips = np.zeros(len(applications.texts), np.bool_)
     known = flips.copy()
-    asked = np.zeros(applications.rule_count, np.int64)  # rows that were asked for, rule by rule
+    requests = np.zeros(applications.rule_count, np.int64)  # rows that were asked for, rule by rule
     portion = _FIRST_ROUND
     while True:
-        answers = _counted(applications, order, flips, known, asked)
+        answers = _counted(applications, order, flips, known, requests)
         counted = applications.where(answers.counted)
-        seen, hits = counted.changed, counted.count(flips)
-        if asked.any():
+        answer_counts, hits = counted.changed, counted.count(flips)
+        if requests.any():
             on_round(answers)
-        _, high = wilson_interval(hits, seen)
-        live = (seen < sizes) & (seen >= asked)
-        live &= (hits + sizes - seen >= minimum_flips) & (high >= base_rate)
+        _, high = wilson_interval(hits, answer_counts)
+        live = (answer_counts < sizes) & (answer_counts >= requests)
+        live &= (hits + sizes - answer_counts >= minimum_flips) & (high >= base_rate)
         rules = np.flatnonzero(live)
         if not len(rules):
             return answers
-        wanted = [
+        queue = [
             (-int(hits[rule]), place, -int(sizes[rule]), rule, int(order[first[rule] + place]))
             for rule in rules.tolist()
-            for place in range(seen[rule], min(seen[rule] + portion, sizes[rule]))
+            for place in range(answer_counts[rule], min(answer_counts[rule] + portion, sizes[rule]))
         ]
-        rewrites = applications.rewrites[[each[-1] for each in sorted(wanted)]].astype(np.int64)
+        rewrites = applications.rewrites[[each[-1] for each in sorted(queue)]].astype(np.int64)
         new = np.fromiter(dict.fromkeys(rewrites[~known[rewrites]].tolist()), np.int64)
         some_flip, some_known = ask_about(applications, right, new, ask)
         flips |= some_flip
         known |= some_known
-        asked[rules] = np.minimum(seen[rules] + portion, sizes[rules])
+        requests[rules] = np.minimum(answer_counts[rules] + portion, sizes[rules])
         portion *= 2
 
 
@@ -177,7 +177,7 @@ def _counted(
     order: NDArray[np.int64],
     flips: NDArray[np.bool_],
     known: NDArray[np.bool_],
-    asked: NDArray[np.int64],
+    requests: NDArray[np.int64],
 ) -> Answers:
     """What counts of each rule: its rows up to the first one that was not asked about."""
     missing = ~known[applications.rewrites[order]]
@@ -185,5 +185,6 @@ def _counted(
     start = np.append(0, before)[applications.rule_offsets[:-1]]
     counted = np.zeros(len(order), np.bool_)
     counted[order] = before == start[applications.rules[order]]
-    seen = applications.where(counted).changed
-    return Answers(flips.copy(), counted, seen == applications.changed, bool((seen < asked).any()))
+    counts = applications.where(counted).changed
+    cut = bool((counts < requests).any())
+    return Answers(flips.copy(), counted, counts == applications.changed, cut)

@@ -23,7 +23,7 @@ import numpy as np
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.models.objects import listed, object_name, told_error
+from sears_dsl.models.objects import describe_error, listed, object_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,35 +88,35 @@ class FunctionOracle:
     def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
         """For each rewrite whether it is kept."""
         items = [{"original": each.original, "rule": each.rule, **each.row} for each in candidates]
-        wanted = f"give one true or false for each of them, here {len(items):,}"
+        advice = f"give one true or false for each of them, here {len(items):,}"
         try:
-            given = listed(self._function(items))
+            answers = listed(self._function(items))
         except Exception as error:
             raise ModelError(
-                f"the oracle {self.identity} raised {told_error(error)}",
+                f"the oracle {self.identity} raised {describe_error(error)}",
                 help="it is called with a list of dictionaries from column to text",
             ) from error
-        if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
             raise ModelError(
-                f"the oracle {self.identity} gave {type(given).__name__} for {len(items):,} "
+                f"the oracle {self.identity} gave {type(answers).__name__} for {len(items):,} "
                 "rewrites",
-                help=wanted,
+                help=advice,
             )
-        if len(given) != len(items):
+        if len(answers) != len(items):
             raise ModelError(
-                f"the oracle {self.identity} gave {len(given):,} answers for {len(items):,} "
+                f"the oracle {self.identity} gave {len(answers):,} answers for {len(items):,} "
                 "rewrites",
-                help=wanted,
+                help=advice,
             )
-        wrong = [each for each in given if not isinstance(each, bool | np.bool_)]
+        wrong = [each for each in answers if not isinstance(each, bool | np.bool_)]
         if wrong:
             raise ModelError(
-                f"the oracle {self.identity} gave {wrong[0]!r} for a rewrite", help=wanted
+                f"the oracle {self.identity} gave {wrong[0]!r} for a rewrite", help=advice
             )
-        return [bool(each) for each in given]
+        return [bool(each) for each in answers]
 
 
-def sentences_kept(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]:
+def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]:
     """An oracle as what `sears_dsl.generating.table.generated` asks about sentences.
 
     Raises:

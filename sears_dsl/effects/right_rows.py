@@ -59,8 +59,8 @@ def try_model(
     places = range(len(data.rows)) if all_at_once else _of_each_label(data)
     rows = [data.rows[place] for place in places]
     over = monotonic() + _PATIENCE
-    found = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < over)
-    answers = [answer for answer in found if answer is not None]
+    first_answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < over)
+    answers = [answer for answer in first_answers if answer is not None]
     labels = sorted({label for of_row in data.labels or () for label in of_row})
     # Answers to questions are free text; labels of classes repeat.
     classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
@@ -124,10 +124,10 @@ def _of_each_label(data: LabelledRows) -> list[int]:
 def _nothing_right(
     data: LabelledRows, answers: Sequence[str], labels: Sequence[str], rows: str
 ) -> DataError:
-    given = ", ".join(map(repr, sorted(set(answers))[:5]))
+    examples = ", ".join(map(repr, sorted(set(answers))[:5]))
     return DataError(
         f"the model has none of {rows} {len(data.rows):,} rows of {data.path} right",
-        help=f"it says {given}; the labels are {', '.join(map(repr, labels[:5]))}; "
+        help=f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
         "do they mean the same?",
     )
 
@@ -184,10 +184,14 @@ class RightRows:
         self.questions = self._model.questions
         self.models = models_of(predictor)
         self._comparison = comparison
-        found = self._model.labels_in_time(data.rows, in_time=in_time, on_progress=on_progress)
-        answered = {place: answer for place, answer in enumerate(found) if answer is not None}
+        model_answers = self._model.labels_in_time(
+            data.rows, in_time=in_time, on_progress=on_progress
+        )
+        answered = {
+            place: answer for place, answer in enumerate(model_answers) if answer is not None
+        }
         labels = data.labels or tuple(
-            (answered.get(place, REFUSED),) for place in range(len(found))
+            (answered.get(place, REFUSED),) for place in range(len(model_answers))
         )
         self.asked = len(answered)
         self.positions = [
@@ -297,14 +301,14 @@ class RightRows:
             numbers: which right rows.
             texts: the text that each has instead.
         """
-        found = np.zeros((len(numbers), len(self.models)), np.bool_)
+        fails = np.zeros((len(numbers), len(self.models)), np.bool_)
         together = self._model.labels(self._rows(numbers, texts))
         for place, (number, text) in enumerate(zip(numbers, texts, strict=True)):
             answers = each_answer(together[place], len(self.models))
-            found[place] = [
+            fails[place] = [
                 self.flipped(number, self._carried_back(number, text, each)) for each in answers
             ]
-        return found
+        return fails
 
     def _carried_back(self, number: int, text: str, answer: str) -> str:
         return carried_back(answer, self.texts[number], text, comparison=self._comparison)

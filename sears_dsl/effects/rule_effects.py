@@ -135,9 +135,9 @@ class RuleEffect:
             return self.right_after
         if self.expect.kind == "flip":
             return ~self.right_after
-        wanted, comparison = self.expect.label, self.comparison
+        label, comparison = self.expect.label, self.comparison
         return np.array(
-            [answers_equal(answer, wanted, comparison=comparison) for answer in self.after],
+            [answers_equal(answer, label, comparison=comparison) for answer in self.after],
             np.bool_,
         )
 
@@ -177,10 +177,10 @@ class Effects:
 
     def among_rows(self, marked: Sequence[tuple[RuleEffect, Flags]]) -> Flags:
         """Bool (rows,): the rows of the data that any of these effects marks."""
-        found = np.zeros(len(self.right), np.bool_)
+        marks = np.zeros(len(self.right), np.bool_)
         for effect, flags in marked:
-            found[effect.rows[flags]] = True
-        return found
+            marks[effect.rows[flags]] = True
+        return marks
 
 
 def rule_effects(
@@ -236,11 +236,11 @@ def rule_effects(
     model = AskedModel(predictor)
     on_stage("applying rules", 0, len(matcher.rules))
     protected = None if data.guards is None else data.guards.protected
-    kept = guarded(
+    outcome = guarded(
         matcher.apply(data.texts, scope=scope, unit=unit, protected=protected, draw=draw),
         data.guards,
     )
-    rewrites, rejected = kept.rewrites, Counter[int]()
+    rewrites, rejected = outcome.rewrites, Counter[int]()
     if oracle is not None:
         on_stage("asking the oracle", 0, len(rewrites))
         rewrites, rejected = accepted(rewrites, data, oracle)
@@ -255,8 +255,8 @@ def rule_effects(
     )
     table = applications_in(rewrites, data.texts)
     rows_of_rewrites = table.rows.tolist()
-    asked = data.rewritten(rows_of_rewrites, table.texts)
-    after = _answers(model, asked, "asking about rewrites", on_stage)
+    rewritten_rows = data.rewritten(rows_of_rewrites, table.texts)
+    after = _answers(model, rewritten_rows, "asking about rewrites", on_stage)
     if comparison == "entities":
         after = _carried_back(after, rewrites)
     before = [answers[row] for row in rows_of_rewrites]
@@ -304,7 +304,7 @@ def rule_effects(
                 if scorer is None
                 else _sampled(scorer, pairs, at_most=score_at_most, seed=seed, rule=name),
                 unrenderable=rewrites.unrenderable[number],
-                left_out=kept.left_out.get(number, 0),
+                left_out=outcome.left_out.get(number, 0),
                 rejected=rejected[number],
                 comparison=comparison,
             )

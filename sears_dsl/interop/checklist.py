@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in
-from sears_dsl.effects.oracle import Oracle, accepted, sentences_kept
+from sears_dsl.effects.oracle import Oracle, accepted, sentence_filter
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
@@ -109,11 +109,11 @@ def rule_cases(
     if oracle is not None:
         rows = LabelledRows(tuple({"text": text} for text in texts), "text", None, "texts")
         rewrites, _ = accepted(rewrites, rows, oracle)
-    done = applications_in(rewrites, texts)
+    applications = applications_in(rewrites, texts)
     tests = []
     for number, (rule_id, rule) in enumerate(zip(matcher.rule_ids, matcher.rules, strict=True)):
-        own = done.of_rule(number)
-        cases = zip(done.rows[own].tolist(), done.pairs(own), strict=True)
+        own = applications.of_rule(number)
+        cases = zip(applications.rows[own].tolist(), applications.pairs(own), strict=True)
         expect = rule.metadata.expect or Expectation()
         tests.append(
             RuleCases(
@@ -157,7 +157,7 @@ def template_cases(
     templates = [each for ruleset in rulesets for each in ruleset.templates]
     if not templates:
         return []
-    keep = None if oracle is None else sentences_kept(oracle)
+    keep = None if oracle is None else sentence_filter(oracle)
     table = generated(rulesets, limit=limit, keep=keep)
     sentences: dict[str, list[Case]] = {each.name: [] for each in table.templates}
     for name, text in zip(table.columns[TEMPLATE], table.columns[TEXT], strict=True):
@@ -215,9 +215,9 @@ def checklist_suite(
     """
     of_rules = rule_cases(rulesets, texts, tagger=tagger, scope=scope, oracle=oracle)
     # A rule may be called as a template is; a suite knows its tests by their names.
-    taken = {test.rule_id for test in of_rules}
+    rule_ids = {test.rule_id for test in of_rules}
     tests = [
-        replace(test, rule_id=f"{test.rule_id} (template)") if test.rule_id in taken else test
+        replace(test, rule_id=f"{test.rule_id} (template)") if test.rule_id in rule_ids else test
         for test in template_cases(rulesets, limit=limit, oracle=oracle)
     ]
     # CheckList cannot run a test without cases.
@@ -237,15 +237,15 @@ def checklist_suite(
         meta = [{"row": case.row, what: test.rule} for case in test.cases]
         pairs = [[case.original, case.rewritten] for case in test.cases]
         if test.kind == "INV":
-            made = types.INV(pairs, threshold=threshold, meta=meta)
+            checklist_test = types.INV(pairs, threshold=threshold, meta=meta)
         elif test.kind == "DIR":
             expect = expectations.Expect.pairwise(_another_label())
-            made = types.DIR(pairs, expect, meta=meta)
+            checklist_test = types.DIR(pairs, expect, meta=meta)
         else:
             rewritten = [case.rewritten for case in test.cases]
-            made = types.MFT(rewritten, labels=values[test.label], meta=meta)
+            checklist_test = types.MFT(rewritten, labels=values[test.label], meta=meta)
         about = f"{test.rule}  {test.why}".strip()
-        suite.add(made, name=test.rule_id, capability=capability, description=about)
+        suite.add(checklist_test, name=test.rule_id, capability=capability, description=about)
     return suite
 
 

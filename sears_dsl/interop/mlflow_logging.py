@@ -62,14 +62,14 @@ def log_audit(audit: AuditResult, *, prefix: str = "sears", run_id: str | None =
 
 def _metrics(audit: AuditResult, prefix: str) -> dict[str, float]:
     together, counts = audit.document.together, audit.verdict.counts
-    found: dict[str, Any] = {
+    metrics: dict[str, Any] = {
         "flip_rate": together.flipped.rate,
         "flipped": together.flipped.count,
         **{f"rules_{outcome.replace(' ', '_')}": count for outcome, count in counts.items()},
     }
     if together.accuracy is not None:
-        found["accuracy"] = together.accuracy.before.rate
-        found["accuracy_worst"] = together.accuracy.worst.rate
+        metrics["accuracy"] = together.accuracy.before.rate
+        metrics["accuracy_worst"] = together.accuracy.worst.rate
     for rule in audit.rules:
-        found[f"rule.{_ODD.sub('_', rule.id)}"] = rule.judgement.failures.rate
-    return {f"{prefix}.{name}": value for name, value in found.items() if value is not None}
+        metrics[f"rule.{_ODD.sub('_', rule.id)}"] = rule.judgement.failures.rate
+    return {f"{prefix}.{name}": value for name, value in metrics.items() if value is not None}

@@ -33,9 +33,9 @@ _SEARS = "from sears_dsl.cli import main; main()"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options."""
-    told = "run the tests of .sear files, and the audit of sears.toml"
-    parser.getgroup("sears").addoption("--sears", action="store_true", help=told)
-    parser.addini("sears", told, type="bool", default=False)
+    description = "run the tests of .sear files, and the audit of sears.toml"
+    parser.getgroup("sears").addoption("--sears", action="store_true", help=description)
+    parser.addini("sears", description, type="bool", default=False)
     parser.addini("sears_audit", "further options of `sears audit`, for sears.toml", default="")
 
 
@@ -84,8 +84,8 @@ class _Item(pytest.Item):
 class RuleTestItem(_Item):
     """A test line."""
 
-    def __init__(self, *, result: RuleTestResult, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, result: RuleTestResult, **options: Any) -> None:
+        super().__init__(**options)
         self._result = result
 
     def runtest(self) -> None:
@@ -94,9 +94,9 @@ class RuleTestItem(_Item):
         if result.outcome == "not run":
             pytest.skip("what the rule looks words up in is not installed")
         if result.outcome != "ok":
-            wanted = "nothing" if test.expected is None else repr(test.expected)
+            expected = "nothing" if test.expected is None else repr(test.expected)
             wrote = "nothing" if result.actual is None else repr(result.actual)
-            raise GateError(f"{result.outcome}: {test.text!r} should give {wanted}, gave {wrote}")
+            raise GateError(f"{result.outcome}: {test.text!r} should give {expected}, gave {wrote}")
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where it stands."""
@@ -142,13 +142,13 @@ class ProjectAudit(pytest.File):
         if self._document is None:
             more = shlex.split(self.config.getini("sears_audit"))
             with tempfile.TemporaryDirectory() as folder:
-                done = subprocess.run(  # noqa: S603 - as the user would type it
+                process = subprocess.run(  # noqa: S603 - as the user would type it
                     [sys.executable, "-c", _SEARS, "audit", "--quiet", "-o", folder, *more],
                     cwd=self.path.parent, capture_output=True, text=True, check=False,
                 )  # fmt: skip
                 if not Path(folder, "audit.json").is_file():
-                    told = done.stderr.strip()
-                    raise GateError(told or f"sears audit ended with {done.returncode}")
+                    message = process.stderr.strip()
+                    raise GateError(message or f"sears audit ended with {process.returncode}")
                 self._document = read_audit(Path(folder))
         return self._document
 
@@ -156,8 +156,8 @@ class ProjectAudit(pytest.File):
 class GateItem(_Item):
     """What the gates say of a rule, or of all together."""
 
-    def __init__(self, *, audit: ProjectAudit, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, audit: ProjectAudit, **options: Any) -> None:
+        super().__init__(**options)
         self._audit = audit
 
     def runtest(self) -> None:

@@ -101,8 +101,8 @@ def rule_transformation(
     """
     if instances not in ("first", "every"):
         raise UsageError(f"there is no {instances!r} of instances", help="choose first or every")
-    kept = list(map(_keeping_the_label, rulesets))
-    matcher = compile_rules(kept, tagger=tagger, sources=sources_of(kept))
+    label_keeping = list(map(_keeping_the_label, rulesets))
+    matcher = compile_rules(label_keeping, tagger=tagger, sources=sources_of(label_keeping))
     if not matcher.rules and any(ruleset.rules for ruleset in rulesets):
         raise UsageError(
             "after each of these rules the label should change, so none of them can attack a model",
@@ -154,9 +154,9 @@ def _candidates(
     attacked: Callable[..., Any],
 ) -> Iterator[Any]:
     """The rewrites of an attacked text, column by column, each with its history."""
-    given = current.tokenizer_input
+    texts = current.tokenizer_input
     columns = dict(
-        zip(current.column_labels, (given,) if isinstance(given, str) else given, strict=True)
+        zip(current.column_labels, (texts,) if isinstance(texts, str) else texts, strict=True)
     )
     for place, (column, text) in enumerate(columns.items()):
         for rule, rewritten in _rewrites(matcher, text, instances):
@@ -201,11 +201,13 @@ def _history(current: Any, alignment: WordAlignment, rule_id: str) -> dict[str, 
     attributes = current.attack_attrs
     new_of = alignment.new_of
     since_original = np.asarray(attributes["original_index_map"])
-    kept = {int(new_of[place]) for place in attributes["modified_indices"] if new_of[place] >= 0}
+    earlier_indices = {
+        int(new_of[place]) for place in attributes["modified_indices"] if new_of[place] >= 0
+    }
     history = {
         "previous_attacked_text": current,
         "newly_modified_indices": set(alignment.changed),
-        "modified_indices": kept | alignment.changed,
+        "modified_indices": earlier_indices | alignment.changed,
         # new_of[-1] is read for words that are gone, and overruled.
         "original_index_map": np.where(since_original < 0, -1, new_of[since_original]),
         "sears_rule": rule_id,

@@ -56,10 +56,10 @@ def actions(
         >>> action.title, action.place, action.new
         ('Write NOUN', NameSpan(line=0, start=5, end=9), 'NOUN')
     """
-    found = list(_fixes(text, path, first, last))
-    if not found:
-        found += _tests(text, path, first, tagger)
-    return found
+    offers = list(_fixes(text, path, first, last))
+    if not offers:
+        offers += _tests(text, path, first, tagger)
+    return offers
 
 
 def _fixes(text: str, path: str, first: int, last: int) -> Iterator[Action]:
@@ -83,11 +83,11 @@ def _fixes(text: str, path: str, first: int, last: int) -> Iterator[Action]:
 
 def _tests(text: str, path: str, line: int, tagger: Tagger | None) -> Iterator[Action]:
     """A test of each of the first rows of the sample that the rule changes."""
-    found = effect(text, path, line, tagger=tagger)
+    sample_effect = effect(text, path, line, tagger=tagger)
     lines = text.split("\n")
     last = line + 1 == len(lines)  # without a line break behind it
     place = NameSpan(line, len(lines[line]), len(lines[line])) if last else NameSpan(line + 1, 0, 0)
-    for original, rewritten in () if found is None else found.first:
+    for original, rewritten in () if sample_effect is None else sample_effect.first:
         written = f"  test {quote(original)} => {quote(rewritten)}"
         short = original if len(original) <= _LONGEST else original[:_LONGEST] + "…"
         yield Action(

@@ -107,36 +107,41 @@ def explained(
         return f"`{key[1]}`: {meanings.METADATA[key[1]]}"
     ruleset = _ruleset(text, path)
     if ruleset is None:
-        return _tag_told(source, column) or _effect_told(effect(text, path, line, tagger=tagger))
+        return _describe_tag(source, column) or _describe_effect(
+            effect(text, path, line, tagger=tagger)
+        )
     for match in _SET.finditer(source):
         if match.start() <= column < match.end():
-            told = _set_told(match[1] or match[2], ruleset)
-            if told:
-                return told
+            description = _describe_set(match[1] or match[2], ruleset)
+            if description:
+                return description
     if _TEMPLATE.match(source):
-        return _template_told(line, ruleset)
-    return _tag_told(source, column) or _effect_told(effect(text, path, line, tagger=tagger))
+        return _describe_template(line, ruleset)
+    return _describe_tag(source, column) or _describe_effect(
+        effect(text, path, line, tagger=tagger)
+    )
 
 
-def _tag_told(source: str, column: int) -> str | None:
+def _describe_tag(source: str, column: int) -> str | None:
     """What a tag means, outside of quotes and comments."""
-    shown = _QUOTED.sub(lambda found: " " * len(found[0]), source)
+    shown = _QUOTED.sub(lambda match: " " * len(match[0]), source)
     for match in _TAG.finditer(shown):
         if match.start() <= column < match.end() and match[1] in TAG_MEANINGS:
             return f"`{match[1]}`: {TAG_MEANINGS[match[1]]}"
     return None
 
 
-def _effect_told(found: SampleEffect | None) -> str | None:
+def _describe_effect(sample_effect: SampleEffect | None) -> str | None:
     """What a rule does to the sample beside the file."""
-    if found is None:
+    if sample_effect is None:
         return None
-    rows = f"changes {found.changed:,} of {found.rows:,} rows of `{found.file}`"
-    first = [f"- {old}\n- → {new}" for old, new in found.first]
-    return "\n".join([rows, "", *first]) if first else rows
+    changed, rows = sample_effect.changed, sample_effect.rows
+    summary = f"changes {changed:,} of {rows:,} rows of `{sample_effect.file}`"
+    first = [f"- {old}\n- → {new}" for old, new in sample_effect.first]
+    return "\n".join([summary, "", *first]) if first else summary
 
 
-def _set_told(name: str, ruleset: Ruleset) -> str | None:
+def _describe_set(name: str, ruleset: Ruleset) -> str | None:
     known = _known(name, ruleset.set_names())
     if known is None:
         return None
@@ -152,15 +157,15 @@ def _known(name: str, names: Iterable[str]) -> str | None:
     return max(known, key=len, default=None)
 
 
-def _template_told(line: int, ruleset: Ruleset) -> str | None:
+def _describe_template(line: int, ruleset: Ruleset) -> str | None:
     """The number of a template's sentences, its label, the first of them."""
     for template in ruleset.templates:
         if template.span is not None and template.span.line == line + 1:
-            return _sentences_told(template, ruleset)
+            return _describe_sentences(template, ruleset)
     return None
 
 
-def _sentences_told(template: Template, ruleset: Ruleset) -> str:
+def _describe_sentences(template: Template, ruleset: Ruleset) -> str:
     try:
         sentences = Sentences(template, ruleset)
     except RuleSyntaxError as error:
@@ -249,7 +254,7 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
     lines = text.split("\n")
     before = lines[line][:column] if line < len(lines) else ""
     if _INDENTED.fullmatch(before):
-        return [Completion(key, "key", told) for key, told in meanings.METADATA.items()]
+        return [Completion(key, "key", meaning) for key, meaning in meanings.METADATA.items()]
     named = (_IN_SLOT if _TEMPLATE.match(before) else _AFTER_AT).search(before)
     bare = _bare(before)
     wants_tag = _AFTER_CAPITALS.search(bare) or _AFTER_TAG.search(bare)

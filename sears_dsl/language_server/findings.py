@@ -41,15 +41,15 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
     except RuleSyntaxError as error:
         yield _own(error.diagnostics, path)
         return
-    found = list(ruleset.warnings)
-    yield _own(found, path)
+    findings = list(ruleset.warnings)
+    yield _own(findings, path)
     if more := [*template_findings(ruleset), *compiler_warnings(ruleset)]:
-        found += more
-        yield _own(found, path)
+        findings += more
+        yield _own(findings, path)
     try:
         compile_rules([ruleset], tagger=tagger, sources=stand_ins(ruleset))
     except RuleSyntaxError as error:
-        yield _own([*found, *error.diagnostics], path)
+        yield _own([*findings, *error.diagnostics], path)
 
 
 def _own(findings: Sequence[Diagnostic], path: str) -> Found:

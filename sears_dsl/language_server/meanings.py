@@ -16,7 +16,9 @@ _HOW_TO_WRITE = {
     "paraphrase": ": the best one of a whole unit, that differs in a word",
 }
 
-FUNCTIONS = {name: told + _HOW_TO_WRITE.get(name, "") for name, told in FUNCTION_MEANINGS.items()}
+FUNCTIONS = {
+    name: meaning + _HOW_TO_WRITE.get(name, "") for name, meaning in FUNCTION_MEANINGS.items()
+}
 """Of each function what becomes of a word, and what else its author has to know."""
 
 METADATA = {

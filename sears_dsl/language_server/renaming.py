@@ -49,9 +49,9 @@ def names(text: str) -> Iterator[tuple[str, NameSpan]]:
         if defined:
             yield defined[1], NameSpan(number, *defined.span(1))
         template = line.startswith("template")
-        shown = line if template else _OPAQUE.sub(lambda found: " " * len(found[0]), line)
-        for found in (_SLOT if template else _USED).finditer(shown):
-            yield found[1], NameSpan(number, *found.span(1))
+        shown = line if template else _OPAQUE.sub(lambda match: " " * len(match[0]), line)
+        for match in (_SLOT if template else _USED).finditer(shown):
+            yield match[1], NameSpan(number, *match.span(1))
 
 
 def name_at(text: str, line: int, column: int) -> tuple[str, NameSpan] | None:
@@ -76,14 +76,14 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
     Raises:
         UsageError: no set of this file stands there, or the name is none, or is taken.
     """
-    found = name_at(text, line, column)
-    own = None if found is None else found[0].partition(".")[0]
+    occurrence = name_at(text, line, column)
+    own = None if occurrence is None else occurrence[0].partition(".")[0]
     known = _definitions(text)
     if own is None or own not in known:
         raise UsageError("no set of this file stands here", help="imported ones are renamed there")
     if not _NAME.fullmatch(new) or new in known:
-        taken = "is the name of another set" if new in known else "is no name of a set"
-        raise UsageError(f"{new!r} {taken}", help="names are letters, digits and _")
+        problem = "is the name of another set" if new in known else "is no name of a set"
+        raise UsageError(f"{new!r} {problem}", help="names are letters, digits and _")
     places = [
         NameSpan(place.line, place.start, place.start + len(own))
         for name, place in names(text)
@@ -117,9 +117,9 @@ def with_name(text: str, places: list[NameSpan], new: str) -> str:
 
 
 def _definitions(text: str) -> dict[str, NameSpan]:
-    found: dict[str, NameSpan] = {}
+    definitions: dict[str, NameSpan] = {}
     for number, line in enumerate(text.split("\n")):
         defined = _DEFINED.match(line)
         if defined:
-            found.setdefault(defined[1], NameSpan(number, *defined.span(1)))
-    return found
+            definitions.setdefault(defined[1], NameSpan(number, *defined.span(1)))
+    return definitions

@@ -87,7 +87,7 @@ def effect(text: str, path: str, line: int, *, tagger: Tagger | None = None) -> 
         rows = read_document(file, most=_MOST_BYTES).decode("utf-8").splitlines()[:_MOST_ROWS]
         one = replace(ruleset, rules=tuple(chosen), layout=(), trailing=())
         matcher = compile_rules([one], tagger=tagger, sources=stand_ins(one))
-        found = [(each.original, each.text) for each in matcher.apply(rows)]
+        changes = [(each.original, each.text) for each in matcher.apply(rows)]
     except (SearsError, OSError, UnicodeDecodeError):
         return None  # what is wrong with the rule is shown as a finding; without a sample, nothing
-    return SampleEffect(file.name, len(rows), len(found), tuple(found[:_MOST_SHOWN]))
+    return SampleEffect(file.name, len(rows), len(changes), tuple(changes[:_MOST_SHOWN]))

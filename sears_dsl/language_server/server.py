@@ -133,8 +133,8 @@ class LanguageServer:
         self._texts[uri] = text
         lines = text.split("\n")
         try:
-            for found in self._find(text, _path(uri)):
-                yield _published(uri, [_diagnostic(finding, lines) for finding in found])
+            for findings in self._find(text, _path(uri)):
+                yield _published(uri, [_diagnostic(finding, lines) for finding in findings])
         except SearsError as error:
             yield _logged(f"rules were not compiled: {error.message} ({error.help})")
 
@@ -154,20 +154,20 @@ class LanguageServer:
 
     def _hover(self, params: object) -> Message | None:
         place = self._place(params)
-        told = explained(*place, tagger=self._tagger) if place is not None else None
-        return {"contents": {"kind": "markdown", "value": told}} if told else None
+        description = explained(*place, tagger=self._tagger) if place is not None else None
+        return {"contents": {"kind": "markdown", "value": description}} if description else None
 
     def _definition(self, params: object) -> Message | None:
         place = self._place(params)
-        found = definition(*place) if place is not None else None
-        if place is None or found is None:
+        target = definition(*place) if place is not None else None
+        if place is None or target is None:
             return None
         text, path, *_ = place
         uri = _text(params, "textDocument", "uri")
-        line = text.split("\n")[found.line] if found.path == path else ""
-        start = {"line": found.line, "character": _utf16(line[: found.column])}
+        line = text.split("\n")[target.line] if target.path == path else ""
+        start = {"line": target.line, "character": _utf16(line[: target.column])}
         return {
-            "uri": uri if found.path == path else Path(found.path).absolute().as_uri(),
+            "uri": uri if target.path == path else Path(target.path).absolute().as_uri(),
             "range": {"start": start, "end": start},
         }
 
@@ -180,8 +180,12 @@ class LanguageServer:
 
     def _prepared_rename(self, params: object) -> Message | None:
         place = self._place(params)
-        found = name_at(place[0], place[2], place[3]) if place is not None else None
-        return _range(found[1], place[0]) if found is not None and place is not None else None
+        occurrence = name_at(place[0], place[2], place[3]) if place is not None else None
+        return (
+            _range(occurrence[1], place[0])
+            if occurrence is not None and place is not None
+            else None
+        )
 
     def _rename(self, params: object) -> Message | None:
         place = self._place(params)
@@ -244,25 +248,25 @@ class _OddMessageError(Exception):
 
 def _text(params: object, *way: str) -> str:
     """The text at the end of a way through a message."""
-    found = _at(params, way)
-    if not isinstance(found, str):
+    text = _at(params, way)
+    if not isinstance(text, str):
         raise _OddMessageError(f"{'.'.join(way)} is no text")
-    return found
+    return text
 
 
 def _number(params: object, *way: str) -> int:
     """The number there, 0 or more."""
-    found = _at(params, way)
-    if not isinstance(found, int) or found < 0:
+    number = _at(params, way)
+    if not isinstance(number, int) or number < 0:
         raise _OddMessageError(f"{'.'.join(way)} is no number of a line or a column")
-    return found
+    return number
 
 
 def _at(params: object, way: Sequence[str]) -> object:
-    found = params
+    value = params
     for name in way:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 _ABOUT = {

@@ -36,7 +36,7 @@ from sears_dsl.models.store import PredictionStore
 #: Called with how many of how many distinct rows have their prediction.
 OnAnswered: TypeAlias = Callable[[int, int], None]
 
-_Given = TypeVar("_Given")
+_Prediction = TypeVar("_Prediction")
 
 _BATCH_SIZE = 64
 # Where time is limited: rows of the first batch, and seconds below which batches grow.
@@ -122,15 +122,15 @@ class CachedPredictor:
     @property
     def remarks(self) -> list[str]:
         """What was out of the ordinary so far, a sentence each."""
-        told: list[str] = []
+        sentences: list[str] = []
         if isinstance(self.predictor, RemarkingPredictor):
-            told += self.predictor.remarks
+            sentences += self.predictor.remarks
         if self._refused:
             texts = (
                 "1 text was" if len(self._refused) == 1 else f"{len(self._refused):,} texts were"
             )
-            told.append(f"{texts} refused by the model: left out, and no flip")
-        return told
+            sentences.append(f"{texts} refused by the model: left out, and no flip")
+        return sentences
 
     def predict(self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None) -> list[str]:
         """One label for each row.
@@ -223,38 +223,38 @@ class CachedPredictor:
         distinct: Mapping[str, Row],
         missing: list[str],
         *,
-        ask: Callable[[list[Row]], list[_Given]],
-        refused: _Given,
-        keep: Callable[[dict[str, _Given]], None],
+        ask: Callable[[list[Row]], list[_Prediction]],
+        refused: _Prediction,
+        keep: Callable[[dict[str, _Prediction]], None],
         in_time: Callable[[], bool] | None,
         on_progress: OnAnswered | None,
     ) -> None:
         """Ask about the missing ones of distinct rows, batch by batch."""
-        done = len(distinct) - len(missing)
+        answer_count = len(distinct) - len(missing)
         # One line for each round that is larger than those before, not for each of hundreds.
         if len(missing) > self._announced and isinstance(self.predictor, PricedPredictor):
             self._announced = len(missing)
             self._announce(self.predictor.forecast([distinct[key] for key in missing]))
         if missing and on_progress is not None:
-            on_progress(done, len(distinct))
+            on_progress(answer_count, len(distinct))
 
-        def answers(batch: list[str]) -> list[_Given]:
+        def answers(batch: list[str]) -> list[_Prediction]:
             return self._unless_refused([distinct[key] for key in batch], ask, refused)
 
         batches = _batches(missing, self._batch_size, in_time)
         began = time.monotonic()
-        for batch, given in _side_by_side(answers, batches, self._connections):
+        for batch, batch_answers in _side_by_side(answers, batches, self._connections):
             self.asked += len(batch)
             self.seconds += time.monotonic() - began
-            keep(dict(zip(batch, given, strict=True)))
-            done += len(batch)
+            keep(dict(zip(batch, batch_answers, strict=True)))
+            answer_count += len(batch)
             began = time.monotonic()
             if on_progress is not None:
-                on_progress(done, len(distinct))
+                on_progress(answer_count, len(distinct))
 
     def _unless_refused(
-        self, rows: list[Row], ask: Callable[[list[Row]], list[_Given]], refused: _Given
-    ) -> list[_Given]:
+        self, rows: list[Row], ask: Callable[[list[Row]], list[_Prediction]], refused: _Prediction
+    ) -> list[_Prediction]:
         """What the model gives; where it refuses rows that may be skipped, the others are found."""
         try:
             return ask(rows)
@@ -285,8 +285,8 @@ class CachedPredictor:
 
     def _keep(self, labels: dict[str, str]) -> None:
         if self._store is not None:
-            told = {key: label for key, label in labels.items() if label != REFUSED}
-            self._store.put(self.identity, told)
+            stored_labels = {key: label for key, label in labels.items() if label != REFUSED}
+            self._store.put(self.identity, stored_labels)
         self._labels.update(labels)
 
     def _ask_for_answers(self, rows: list[Row]) -> list[Answer]:
@@ -296,23 +296,25 @@ class CachedPredictor:
 
     def _keep_answers(self, answers: dict[str, Answer]) -> None:
         if self._store is not None:
-            told = {key: answer for key, answer in answers.items() if answer.label != REFUSED}
-            self._store.put_answers(self.identity, told)
+            stored_answers = {
+                key: answer for key, answer in answers.items() if answer.label != REFUSED
+            }
+            self._store.put_answers(self.identity, stored_answers)
         self._answers.update(answers)
         self._labels.update((key, answer.label) for key, answer in answers.items())
 
-    def _check_count(self, asked: int, given: int) -> None:
-        if given != asked:
+    def _check_count(self, row_count: int, answer_count: int) -> None:
+        if answer_count != row_count:
             raise ModelError(
-                f"{self.identity} was asked for {asked} predictions and gave {given}",
+                f"{self.identity} was asked for {row_count} predictions and gave {answer_count}",
                 help="a predictor gives one label for each row, in order",
             )
 
 
 def _unknown(
     keys: list[str],
-    known: dict[str, _Given],
-    stored: Callable[[str, list[str]], Mapping[str, _Given]] | None,
+    known: dict[str, _Prediction],
+    stored: Callable[[str, list[str]], Mapping[str, _Prediction]] | None,
     identity: str,
 ) -> list[str]:
     """The keys that are not known, after a look into what is stored."""
@@ -341,8 +343,8 @@ def _batches(
 
 
 def _side_by_side(
-    ask: Callable[[list[str]], list[_Given]], batches: Iterator[list[str]], connections: int
-) -> Iterator[tuple[list[str], list[_Given]]]:
+    ask: Callable[[list[str]], list[_Prediction]], batches: Iterator[list[str]], connections: int
+) -> Iterator[tuple[list[str], list[_Prediction]]]:
     """Each batch with its answers, as they come; so many threads take one batch after the other.
 
     Where one fails, the others end the batch that they are at, which is given out, then the failure
@@ -354,7 +356,9 @@ def _side_by_side(
         return
     turn = Lock()
     over = Event()
-    answered: SimpleQueue[tuple[list[str], list[_Given]] | BaseException | None] = SimpleQueue()
+    answered: SimpleQueue[tuple[list[str], list[_Prediction]] | BaseException | None] = (
+        SimpleQueue()
+    )
 
     def work() -> None:
         try:

@@ -87,19 +87,24 @@ def from_top(start: float, end: float, words: int) -> float:
 
 
 def _distribution(values: Sequence[float] | NDArray[np.floating], name: str) -> NDArray[np.float64]:
-    given = np.asarray(values, np.float64)
-    if given.ndim != 1 or not len(given) or not np.isfinite(given).all() or (given < 0).any():
+    probabilities = np.asarray(values, np.float64)
+    if (
+        probabilities.ndim != 1
+        or not len(probabilities)
+        or not np.isfinite(probabilities).all()
+        or (probabilities < 0).any()
+    ):
         raise ModelError(
             f"the {name} are no probabilities, one for each word of a context",
             help="give a list of numbers from 0 to 1, at least one",
         )
-    total = float(given.sum())
+    total = float(probabilities.sum())
     if abs(total - 1) > _TOLERANCE:
         raise ModelError(
             f"the probabilities of the {name} add up to {total:.4g}",
             help="give them over the words of the context alone, divided by their sum",
         )
-    return given / total
+    return probabilities / total
 
 
 def _entropy(probabilities: NDArray[np.float64]) -> float:

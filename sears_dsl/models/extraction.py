@@ -94,8 +94,8 @@ class ExtractionPredictor:
             some = slice(first, first + _WINDOWS_A_PASS)
             inputs = {name: values[some].to(self._model.device) for name, values in windows.items()}
             with torch.inference_mode():
-                given = self._model(**inputs)
-            starts, ends = given.start_logits.cpu(), given.end_logits.cpu()
+                outputs = self._model(**inputs)
+            starts, ends = outputs.start_logits.cpu(), outputs.end_logits.cpu()
             for at, (start, end) in enumerate(zip(starts, ends, strict=True), first):
                 score, low, high = _best_span(start, end, in_context[at])
                 row = row_of[at]

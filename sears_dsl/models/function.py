@@ -95,9 +95,9 @@ def load_callable(spec: str, *, comparison: Comparison = "exact") -> CallablePre
         UsageError: no ``module:object``, no such module or object, or nothing to call.
         ModelError: the module raised while it was imported.
     """
-    found, identity = load_object(spec, kind="model")
+    model, identity = load_object(spec, kind="model")
     try:
-        return CallablePredictor(found, identity=identity, comparison=comparison)
+        return CallablePredictor(model, identity=identity, comparison=comparison)
     except UsageError as error:
         raise UsageError(f"{spec}: {error.message}", help=error.help) from None
 

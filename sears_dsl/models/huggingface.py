@@ -64,12 +64,12 @@ class PipelinePredictor:
     def __init__(
         self, classify: Any, *, identity: str | None = None, comparison: Comparison = "exact"
     ) -> None:
-        wanted = "token-classification" if comparison == "entities" else "text-classification"
-        if classify.task != wanted:
+        task = "token-classification" if comparison == "entities" else "text-classification"
+        if classify.task != task:
             raise UsageError(
                 f"a {classify.task} pipeline gives no "
                 + ("entities" if comparison == "entities" else "labels"),
-                help=f"use a {wanted} pipeline, or wrap yours into a function",
+                help=f"use a {task} pipeline, or wrap yours into a function",
             )
         if classify.model.config.num_labels < _PAIR and not comparison.startswith("within:"):
             raise UsageError(
@@ -123,11 +123,11 @@ class PipelinePredictor:
         return ask_answers(
             self._identity,
             rows,
-            lambda: self._found(inputs, size),
+            lambda: self._classify_all(inputs, size),
             comparison=self._comparison,
         )
 
-    def _found(self, inputs: Sequence[str | dict[str, str]], size: int) -> list[Any]:
+    def _classify_all(self, inputs: Sequence[str | dict[str, str]], size: int) -> list[Any]:
         """Answers of the pipeline, of the kind that is wanted."""
         if self._comparison == "entities":
             grouped = self._classify(inputs, batch_size=size, aggregation_strategy="simple")
@@ -140,10 +140,10 @@ class PipelinePredictor:
                 [each["label"] for each in of_row if each["score"] >= _LIKELY] for of_row in scored
             ]
         if self._comparison.startswith("within:"):
-            found = self._classify(inputs, function_to_apply="none", **options)
-            return [float(each["score"]) for each in found]
-        found = self._classify(inputs, **options)
-        return [(each["label"], float(each["score"])) for each in found]
+            predictions = self._classify(inputs, function_to_apply="none", **options)
+            return [float(each["score"]) for each in predictions]
+        predictions = self._classify(inputs, **options)
+        return [(each["label"], float(each["score"])) for each in predictions]
 
     def _is_cut(self, row: Row) -> bool:
         """Whether a row has more pieces than the model reads."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from sears_dsl.answers import COMPARISON_FORMS, Comparison, written_answer
 from sears_dsl.errors import ModelError
-from sears_dsl.models.objects import listed, told_error
+from sears_dsl.models.objects import describe_error, listed
 from sears_dsl.models.predictor import Answer, Row
 
 _SHOWN = 80
@@ -62,20 +62,20 @@ def ask_answers(
     """
     try:
         # Generators run the model while they are read, so they are read here.
-        given = listed(call())
+        predictions = listed(call())
     except ModelError:
         raise
     # A model that calls sys.exit must not end the command without a word.
     except (Exception, SystemExit) as error:
         raise ModelError(
-            f"{model} raised {told_error(error)}\n  {_batch(rows)}",
+            f"{model} raised {describe_error(error)}\n  {_batch(rows)}",
             help="try it on that text alone; what was predicted before is kept where there is a "
             "cache",
         ) from error
-    return answers_of(model, rows, given, comparison=comparison)
+    return answers_of(model, rows, predictions, comparison=comparison)
 
 
-def labels_of(model: str, rows: Sequence[Row], given: object) -> list[str]:
+def labels_of(model: str, rows: Sequence[Row], predictions: object) -> list[str]:
     """The labels of the rows, out of what a model gave for them.
 
     Raises:
@@ -88,11 +88,11 @@ def labels_of(model: str, rows: Sequence[Row], given: object) -> list[str]:
         sears_dsl.errors.ModelError: m gave 0.93 (float) as the label of 'Good.'
           = help: numbers with a fraction are no labels: return the most probable label
     """
-    return [answer.label for answer in answers_of(model, rows, given)]
+    return [answer.label for answer in answers_of(model, rows, predictions)]
 
 
 def answers_of(
-    model: str, rows: Sequence[Row], given: object, *, comparison: Comparison = "exact"
+    model: str, rows: Sequence[Row], predictions: object, *, comparison: Comparison = "exact"
 ) -> list[Answer]:
     """The answers to the rows, out of what a model gave for them: labels, or labels in pairs.
 
@@ -103,7 +103,7 @@ def answers_of(
         >>> answers_of("m", [{"text": "Good."}], [["positive", 0.75]])
         [Answer(label='positive', confidence=0.75)]
     """
-    values = listed(given)
+    values = listed(predictions)
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ModelError(
             f"{model} gave {_kind(values)} for {len(rows)} {_rows(len(rows))}, not a list of "
@@ -128,8 +128,8 @@ def excerpt(row: Row) -> str:
 def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
     """A label, or a pair of a label and a fraction; two fractions are probabilities and no pair."""
     if isinstance(value, list | tuple) and len(value) == 2:
-        given, confidence = map(_plain, value)
-        label = written_answer(given, comparison)
+        raw_label, confidence = map(_plain, value)
+        label = written_answer(raw_label, comparison)
         if label is not None and isinstance(confidence, float):
             if not 0 <= confidence <= 1:
                 raise ModelError(

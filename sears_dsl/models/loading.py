@@ -124,21 +124,23 @@ def load_predictor(
     options = {name: value for name, value in options.items() if value is not None}
     several = isinstance(model, list | tuple | Mapping)
     if several or kind in ("vote", "every"):
-        given = model if isinstance(model, list | tuple | Mapping) else _members(spec)
+        members = model if isinstance(model, list | tuple | Mapping) else _members(spec)
         together = _together(
-            spec, given, options, alike=kind != "vote", comparison=comparison, announce=announce
+            spec, members, options, alike=kind != "vote", comparison=comparison, announce=announce
         )
         return CachedPredictor(together, store=store)
     _refuse(options, spec, [kind])
     if kind == "file":
         store = None
     if not isinstance(model, str):
-        return CachedPredictor(_given(model, store, comparison), store=store, batch_size=batch_size)
-    asked: Predictor
+        return CachedPredictor(
+            _predictor_of(model, store, comparison), store=store, batch_size=batch_size
+        )
+    predictor: Predictor
     if kind == "llm":
-        asked = language_model(rest, timeout=timeout, retries=retries, connections=connections)
+        predictor = language_model(rest, timeout=timeout, retries=retries, connections=connections)
     elif kind in _ENDPOINTS:
-        asked = _endpoint(
+        predictor = _endpoint(
             spec,
             request_map=request_map,
             response_map=response_map,
@@ -148,9 +150,13 @@ def load_predictor(
             comparison=comparison,
         )
     else:
-        asked = _local(kind, rest, spec, inputs, download=download, comparison=comparison)
+        predictor = _local(kind, rest, spec, inputs, download=download, comparison=comparison)
     return CachedPredictor(
-        asked, store=store, batch_size=batch_size, on_error=on_error or "stop", announce=announce
+        predictor,
+        store=store,
+        batch_size=batch_size,
+        on_error=on_error or "stop",
+        announce=announce,
     )
 
 
@@ -191,7 +197,7 @@ def _members(spec: str) -> list[str]:
 
 def _together(
     spec: str,
-    given: Mapping[str, object] | Sequence[object],
+    members: Mapping[str, object] | Sequence[object],
     options: Mapping[str, Any],
     *,
     alike: bool,
@@ -201,7 +207,7 @@ def _together(
     """Models that answer together; each gets the options that its kind takes."""
     from sears_dsl.models.vote import VotingPredictor  # noqa: PLC0415 - as in `_local`
 
-    named: Mapping[Any, object] = named_models(given) if alike else dict(enumerate(given))
+    named: Mapping[Any, object] = named_models(members) if alike else dict(enumerate(members))
     kinds = [kinds_of(each)[0] if isinstance(each, str) else "" for each in named.values()]
     _refuse(options, spec, kinds)
     if "inputs" in options:
@@ -209,14 +215,18 @@ def _together(
             f"{spec} takes no file of inputs", help="each file of predictions has its own beside it"
         )
     models = [
-        load_predictor(each, comparison=comparison, announce=announce, **_taken(options, [kind]))
+        load_predictor(
+            each, comparison=comparison, announce=announce, **_options_of(options, [kind])
+        )
         for each, kind in zip(named.values(), kinds, strict=True)
     ]
     names = [str(name) for name in named] if alike else []
     return VotingPredictor(models, comparison=comparison, alike=alike, names=names)
 
 
-def _given(model: object, store: PredictionStore | None, comparison: Comparison) -> Predictor:
+def _predictor_of(
+    model: object, store: PredictionStore | None, comparison: Comparison
+) -> Predictor:
     """What asks an object of Python."""
     from sears_dsl.models.function import CallablePredictor  # noqa: PLC0415 - as in `_local`
 
@@ -334,7 +344,7 @@ def _endpoint(
 
 
 def language_model(
-    given: str,
+    source: str,
     *,
     prompt: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -346,7 +356,7 @@ def language_model(
     """A language model, by its settings.
 
     Args:
-        given: a .toml or .json file, or JSON, as `PromptSettings.read` takes it.
+        source: a .toml or .json file, or JSON, as `PromptSettings.read` takes it.
         prompt: what it is asked where the settings do not say.
         labels: word in the answer → label, likewise.
         room: tokens of an answer, likewise (64).
@@ -361,12 +371,12 @@ def language_model(
         from sears_dsl.models.http.language_model import LanguageModel  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
-            f"llm:{given}: httpx is not installed", help="pip install 'sears-dsl[models]'"
+            f"llm:{source}: httpx is not installed", help="pip install 'sears-dsl[models]'"
         ) from error
     from sears_dsl.models.http.prompts import MOST_TOKENS, PromptSettings  # noqa: PLC0415
 
     settings = PromptSettings.read(
-        given, prompt=prompt, labels=labels, room=MOST_TOKENS if room is None else room
+        source, prompt=prompt, labels=labels, room=MOST_TOKENS if room is None else room
     )
     return LanguageModel(
         settings,
@@ -388,10 +398,10 @@ def options_of_each(options: Mapping[str, Any], models: Sequence[str]) -> list[d
     """
     kinds = [kinds_of(model) for model in models]
     _refuse(options, ", ".join(models), [kind for of_model in kinds for kind in of_model])
-    return [_taken(options, of_model) for of_model in kinds]
+    return [_options_of(options, of_model) for of_model in kinds]
 
 
-def _taken(options: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
+def _options_of(options: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
     return {
         name: value for name, value in options.items() if any(_takes(kind, name) for kind in kinds)
     }

@@ -36,14 +36,14 @@ def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, o
     if isinstance(models, Mapping):
         named = {str(name): each for name, each in models.items()}
         names = list(named)
-        given: list[object] = list(named.values())
+        members: list[object] = list(named.values())
     else:
         pairs = [_name_and_model(each) for each in models]
-        given = [each for _, each in pairs]
+        members = [each for _, each in pairs]
         names = [_short(each) if name is None else name for name, each in pairs]
         if len(set(names)) < len(names):
             names = [_whole(each) if name is None else name for name, each in pairs]
-    if len(given) < _LEAST:
+    if len(members) < _LEAST:
         raise UsageError("one model is not several", help="give two models or more")
     again = sorted({name for name in names if names.count(name) > 1})
     if again:
@@ -51,7 +51,7 @@ def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, o
             f"two models are called {again[0]}",
             help="name them: --model NAME=SPEC, or in Python {'name': model, …}",
         )
-    return dict(zip(names, given, strict=True))
+    return dict(zip(names, members, strict=True))
 
 
 def folder_names(names: Sequence[str]) -> list[str]:
@@ -61,14 +61,14 @@ def folder_names(names: Sequence[str]) -> list[str]:
         >>> folder_names(["mine:predict", "mine-predict", "http://localhost/ask"])
         ['mine-predict', 'mine-predict-2', 'http-localhost-ask']
     """
-    found: list[str] = []
+    folders: list[str] = []
     for name in names:
         plain = re.sub(r"[^\w.-]+", "-", name).strip("-.")[-80:] or "model"
         number = 1
-        while (folder := plain if number == 1 else f"{plain}-{number}") in found:
+        while (folder := plain if number == 1 else f"{plain}-{number}") in folders:
             number += 1
-        found.append(folder)
-    return found
+        folders.append(folder)
+    return folders
 
 
 def _name_and_model(model: object) -> tuple[str | None, object]:

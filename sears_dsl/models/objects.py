@@ -69,17 +69,17 @@ def load_object(spec: str, *, kind: str) -> NamedObject:
             help=f"write {dotted}:{path}" if known else "write module:object, as in demo:predict",
         )
     module = _imported(module_name, spec)
-    found: Any = module
+    value: Any = module
     for name in path.split("."):
-        if not hasattr(found, name):
+        if not hasattr(value, name):
             raise UsageError(
-                f"{spec}: {getattr(found, '__name__', type(found).__name__)} has no {name!r}",
+                f"{spec}: {getattr(value, '__name__', type(value).__name__)} has no {name!r}",
                 help="is the name spelled as in the module?",
             )
-        found = getattr(found, name)
-    version = getattr(found, "identity", None)
+        value = getattr(value, name)
+    version = getattr(value, "identity", None)
     own = f", {version}" if isinstance(version, str) else ""
-    return NamedObject(found, f"{spec} ({_source_hash(module, found)}{own})")
+    return NamedObject(value, f"{spec} ({_source_hash(module, value)}{own})")
 
 
 def object_name(value: object) -> str:
@@ -93,22 +93,22 @@ def object_name(value: object) -> str:
     return f"{named.__module__}:{named.__qualname__}"
 
 
-def listed(given: object) -> object:
+def listed(value: object) -> object:
     """What a function gave, as Python values: arrays and tensors as lists, generators read.
 
     Example:
         >>> listed(number for number in (1, 2)), listed("text"), listed(None)
         ([1, 2], 'text', None)
     """
-    convert = getattr(given, "tolist", None)
+    convert = getattr(value, "tolist", None)
     if callable(convert):
         return convert()
-    if isinstance(given, str | bytes | Mapping | Set | Sequence) or not isinstance(given, Iterable):
-        return given
-    return list(given)
+    if isinstance(value, str | bytes | Mapping | Set | Sequence) or not isinstance(value, Iterable):
+        return value
+    return list(value)
 
 
-def told_error(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error of somebody else's code with the place there at which it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     # Our own frames come first, then the object's; the last may lie deep in a library.
@@ -153,9 +153,9 @@ def _imported(name: str, spec: str) -> Any:
             sys.path.append(here)
 
 
-def _source_hash(module: Any, found: object) -> str:
+def _source_hash(module: Any, value: object) -> str:
     """Twelve hex digits for the files of the module and of what defines the object."""
-    named = found if hasattr(found, "__qualname__") else type(found)
+    named = value if hasattr(value, "__qualname__") else type(value)
     modules: Mapping[str, Any] = {
         name: sys.modules[name]
         for name in sorted({module.__name__, getattr(named, "__module__", "")})

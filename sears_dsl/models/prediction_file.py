@@ -136,9 +136,9 @@ class FilePredictor:
                     help=f"`{_ID}` as in {self.inputs}, `{_PREDICTION}` what the model gave",
                 )
         for batch in dataset.batches():
-            ids, given = batch.columns[_ID], batch.columns[_PREDICTION]
+            ids, predictions = batch.columns[_ID], batch.columns[_PREDICTION]
             sure = batch.columns.get(_CONFIDENCE, [None] * batch.rows)
-            for at, (key, value, confidence) in enumerate(zip(ids, given, sure, strict=True)):
+            for at, (key, value, confidence) in enumerate(zip(ids, predictions, sure, strict=True)):
                 where = f"{self.predictions}, row {batch.row_number(at)}"
                 answer = Answer(_label(value, where), _confidence(confidence, where))
                 before = known.setdefault(str(key), answer)
@@ -152,19 +152,19 @@ class FilePredictor:
 
     def _write_inputs(self, missing: Mapping[str, Row]) -> int:
         """Add the rows to the file of inputs; how many rows it has then."""
-        asked: dict[str, Row] = {}
+        rows: dict[str, Row] = {}
         if self.inputs.exists():
             for number, line in enumerate(self.inputs.read_text("utf-8").split("\n")[:-1], 1):
-                asked.update(self._asked(line, number))
-        asked.update(missing)
+                rows.update(self._read_input(line, number))
+        rows.update(missing)
         lines = [
             json.dumps({_ID: key, **row}, ensure_ascii=_lone_surrogates(row)) + "\n"
-            for key, row in asked.items()
+            for key, row in rows.items()
         ]
         write_atomically(self.inputs, "".join(lines).encode())
-        return len(asked)
+        return len(rows)
 
-    def _asked(self, line: str, number: int) -> dict[str, Row]:
+    def _read_input(self, line: str, number: int) -> dict[str, Row]:
         """A line of the file of inputs that an earlier run wrote."""
         try:
             row: Any = parse_json(line)
@@ -194,15 +194,15 @@ def _confidence(value: Any, where: str) -> float | None:
     if value is None or value == "":
         return None
     try:
-        found = float(value)
+        confidence = float(value)
     except (TypeError, ValueError):
-        found = -1.0
-    if isinstance(value, bool) or not 0 <= found <= 1:
+        confidence = -1.0
+    if isinstance(value, bool) or not 0 <= confidence <= 1:
         raise DataError(
             f"{where}: {value!r} is no confidence",
             help=f"`{_CONFIDENCE}` is a number from 0 to 1, or empty where the model gave none",
         )
-    return found
+    return confidence
 
 
 def _lone_surrogates(row: Row) -> bool:

@@ -69,7 +69,7 @@ class VisualPredictor:
         return ask_answers(self._identity, rows, lambda: self._answered(rows))
 
     def _answered(self, rows: Sequence[Row]) -> list[tuple[str, float]]:
-        found: list[tuple[str, float]] = []
+        answers: list[tuple[str, float]] = []
         for start in range(0, len(rows), _BATCH_SIZE):
             part = rows[start : start + _BATCH_SIZE]
             inputs = self._processor(
@@ -81,8 +81,8 @@ class VisualPredictor:
             ).to(self._model.device)
             with torch.no_grad():
                 scores = self._model(**inputs).logits.sigmoid().cpu()
-            found += [self._best(row, own) for row, own in zip(part, scores, strict=True)]
-        return found
+            answers += [self._best(row, own) for row, own in zip(part, scores, strict=True)]
+        return answers
 
     def _best(self, row: Row, scores: torch.Tensor) -> tuple[str, float]:
         choices = set(row.get("choices", "").split(BETWEEN_CHOICES)) - {""}

@@ -80,8 +80,10 @@ class VotingPredictor:
     @property
     def remarks(self) -> list[str]:
         """What the models have to say."""
-        told = [model.remarks for model in self._models if isinstance(model, RemarkingPredictor)]
-        return [remark for of_model in told for remark in of_model]
+        remarks_by_model = [
+            model.remarks for model in self._models if isinstance(model, RemarkingPredictor)
+        ]
+        return [remark for of_model in remarks_by_model for remark in of_model]
 
     @property
     def identity(self) -> str:
@@ -107,11 +109,11 @@ class VotingPredictor:
                 "\n".join(each.message for each in needed),
                 help="\n".join(dict.fromkeys(each.help for each in needed)),
             )
-        return [self._of_row(said) for said in zip(*answers, strict=True)]
+        return [self._of_row(row_answers) for row_answers in zip(*answers, strict=True)]
 
-    def _of_row(self, said: Sequence[str]) -> str:
+    def _of_row(self, answers: Sequence[str]) -> str:
         """What they say together; a model that refused the row has no vote."""
-        voting = said if self.alike else [each for each in said if each != REFUSED]
+        voting = answers if self.alike else [each for each in answers if each != REFUSED]
         return self._together(voting) if voting else REFUSED
 
 
@@ -180,16 +182,16 @@ def common_words(answers: Sequence[str]) -> str:
         for each in counts
         for word in each
     }
-    kept: list[str] = []
+    common: list[str] = []
     written: Counter[str] = Counter()
     for words in spelled:
         # What earlier answers had is written already; this one may only have it more often.
-        seen: Counter[str] = Counter()
+        word_counts: Counter[str] = Counter()
         before = Counter(written)
         for word in words:
             key = word.lower()
-            seen[key] += 1
-            if seen[key] > before[key] and written[key] < left[key]:
-                kept.append(word)
+            word_counts[key] += 1
+            if word_counts[key] > before[key] and written[key] < left[key]:
+                common.append(word)
                 written[key] += 1
-    return " ".join(kept)
+    return " ".join(common)

@@ -71,12 +71,14 @@ class Surface:
             return paraphrase
         written = [self._original[: self._spans[0][0]]]
         for place, (begin, end) in enumerate(spans):
-            kept = source[place]
+            source_place = source[place]
             if place:
                 gap = paraphrase[spans[place - 1][1] : begin]
-                written.append(self._gap(source[place - 1], kept, gap))
+                written.append(self._gap(source[place - 1], source_place, gap))
             written.append(
-                paraphrase[begin:end] if kept is None else self._original[slice(*self._spans[kept])]
+                paraphrase[begin:end]
+                if source_place is None
+                else self._original[slice(*self._spans[source_place])]
             )
         written.append(self._original[self._spans[-1][1] :])
         return "".join(written)

@@ -70,10 +70,10 @@ class WordDistance:
             known = self._maximum + 1
             for place, changes in self._rows[state]:
                 # One more change, unless the word may become the sentence's next one.
-                kept = not beginning or (
+                is_next_word = not beginning or (
                     place < len(self._words) and self._words[place].startswith(beginning)
                 )
-                known = min(known, changes if kept else changes + 1)
+                known = min(known, changes if is_next_word else changes + 1)
             self._fewest[key] = known
         return known
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sears_dsl.paraphrasing.distance import DEAD, WordDistance
-from sears_dsl.paraphrasing.word_constraints import SPACE, Constraints, LexicalGuide, Said
+from sears_dsl.paraphrasing.word_constraints import SPACE, Constraints, LexicalGuide, LexicalState
 from sears_dsl.translation.network import TranslationModel
 
 
@@ -24,7 +24,7 @@ class Progress(NamedTuple):
 
     words: int
     last: str
-    said: Said | None
+    lexical: LexicalState | None
 
 
 class ParaphraseGuide:
@@ -88,43 +88,45 @@ class ParaphraseGuide:
             last += name
         if words == DEAD or self._distance.changes(words, last) > self._maximum:
             return None
-        said = state.said
-        if self._lexical is not None and said is not None:
-            said = self._lexical.extend(said, piece)
-            if said is None:
+        lexical = state.lexical
+        if self._lexical is not None and lexical is not None:
+            lexical = self._lexical.extend(lexical, piece)
+            if lexical is None:
                 return None
-        return Progress(words, last, said)
+        return Progress(words, last, lexical)
 
     def complete(self, state: Progress) -> bool:
         """Whether the output may end here."""
         if not self._distance.accepts(self._over(state)):
             return False
-        return self._lexical is None or state.said is None or self._lexical.complete(state.said)
+        return (
+            self._lexical is None or state.lexical is None or self._lexical.complete(state.lexical)
+        )
 
     def bank(self, state: Progress) -> int:
         """By what is said of the required phrases, then by words changed."""
         changes = self._distance.changes(state.words, state.last)
-        if self._lexical is None or state.said is None:
+        if self._lexical is None or state.lexical is None:
             return changes
-        return self._lexical.bank(state.said) * (self._maximum + 1) + changes
+        return self._lexical.bank(state.lexical) * (self._maximum + 1) + changes
 
-    def wanted(self, state: Progress) -> list[int]:
+    def extra_pieces(self, state: Progress) -> list[int]:
         """The pieces that lead back into the sentence, and to required phrases."""
-        wanted = set()
+        pieces = set()
         if state.last:
             for place in self._distance.positions(state.words):
                 piece = self._onward.get((place, state.last))
                 if piece is not None:
-                    wanted.add(piece)
+                    pieces.add(piece)
         over = self._over(state)
         if over != DEAD:
             for place in self._distance.positions(over):
                 piece = self._onward.get((place, ""))
                 if piece is not None:
-                    wanted.add(piece)
-        if self._lexical is not None and state.said is not None:
-            wanted.update(self._lexical.wanted(state.said))
-        return sorted(wanted)
+                    pieces.add(piece)
+        if self._lexical is not None and state.lexical is not None:
+            pieces.update(self._lexical.next_pieces(state.lexical))
+        return sorted(pieces)
 
     def _over(self, state: Progress) -> int:
         """The words, if the last one is over."""

@@ -182,33 +182,34 @@ class Paraphraser:
             UsageError: the constraints are of another number than the sentences, or are empty.
         """
         if constraints is None or isinstance(constraints, Constraints):
-            asked: list[Constraints | None] = [constraints] * len(sentences)
+            constraints_by_sentence: list[Constraints | None] = [constraints] * len(sentences)
         else:
-            asked = list(constraints)
-        if len(asked) != len(sentences):
+            constraints_by_sentence = list(constraints)
+        if len(constraints_by_sentence) != len(sentences):
             raise UsageError(
-                f"{len(asked)} constraints for {len(sentences)} sentences",
+                f"{len(constraints_by_sentence)} constraints for {len(sentences)} sentences",
                 help="give one for all, or one for each (None where there are none)",
             )
-        for item in asked:
+        for item in constraints_by_sentence:
             if item is not None:
                 check_constraints(item)
         parts = [
             [(start, end, _Task(text[start:end], constraint)) for start, end in of_text]
             for text, constraint, of_text in zip(
-                sentences, asked, self._parts(sentences), strict=True
+                sentences, constraints_by_sentence, self._parts(sentences), strict=True
             )
         ]
         every = dict.fromkeys(task for of_text in parts for _, _, task in of_text)
         tasks = [task for task in every if self.searchable(task.sentence)]
         tasks.sort(key=lambda task: (self._length(task.sentence), task.sentence))
-        found: dict[_Task, list[Paraphrase]] = {}
+        paraphrases_by_task: dict[_Task, list[Paraphrase]] = {}
         for begin in range(0, len(tasks), self.batch):
             chunk = tasks[begin : begin + self.batch]
-            found.update(zip(chunk, self._search(chunk), strict=True))
+            paraphrases_by_task.update(zip(chunk, self._search(chunk), strict=True))
         return [
             self._put_back(
-                text, [(start, end, found.get(task, ())) for start, end, task in of_text]
+                text,
+                [(start, end, paraphrases_by_task.get(task, ())) for start, end, task in of_text],
             )
             for text, of_text in zip(sentences, parts, strict=True)
         ]
@@ -226,14 +227,14 @@ class Paraphraser:
         self, text: str, parts: Sequence[tuple[int, int, Sequence[Paraphrase]]]
     ) -> list[Paraphrase]:
         """The paraphrases of a text's parts as paraphrases of the text, best first."""
-        found = [
+        paraphrases = [
             Paraphrase(text[:start] + each.text + text[end:], each.log_score)
             for start, end, of_part in parts
             for each in of_part
         ]
         if len(parts) > 1:  # of equal scores those of the first sentence come first
-            found.sort(key=lambda each: -each.log_score)
-        return found[: self.limit]
+            paraphrases.sort(key=lambda each: -each.log_score)
+        return paraphrases[: self.limit]
 
     def _length(self, sentence: str) -> int:
         return max(len(group.model.target_pieces(sentence)) for group in self._groups)
@@ -246,20 +247,22 @@ class Paraphraser:
         proposals: list[dict[str, float | None]] = [{} for _ in tasks]
         for group in self._groups:
             texts = [translated[number] for number in group.numbers]
-            for row, found in enumerate(self._propose(group, tasks, texts)):
-                for text, ratio in found.items():
+            for row, ratios_by_text in enumerate(self._propose(group, tasks, texts)):
+                for text, ratio in ratios_by_text.items():
                     known = text not in proposals[row] and len(self._groups) == 1
                     proposals[row][text] = ratio if known else None
-        asked = [
+        unscored_pairs = [
             (row, text)
-            for row, found in enumerate(proposals)
-            for text, ratio in found.items()
+            for row, ratios_by_text in enumerate(proposals)
+            for text, ratio in ratios_by_text.items()
             if ratio is None
         ]
-        ratios = self._scorer.log_ratios([(tasks[row].sentence, text) for row, text in asked])
-        for (row, text), ratio in zip(asked, ratios.tolist(), strict=True):
+        ratios = self._scorer.log_ratios(
+            [(tasks[row].sentence, text) for row, text in unscored_pairs]
+        )
+        for (row, text), ratio in zip(unscored_pairs, ratios.tolist(), strict=True):
             proposals[row][text] = ratio
-        return [self._best(found) for found in proposals]
+        return [self._best(ratios_by_text) for ratios_by_text in proposals]
 
     def _propose(
         self, group: _Group, tasks: Sequence[_Task], translated: Sequence[Sequence[str]]
@@ -272,16 +275,16 @@ class Paraphraser:
         model = group.model
         naturals = [natural_form(task.sentence) for task in tasks]
         targets = [model.target_pieces(natural) for natural in naturals]
-        read = [
+        readings = [
             read_originals(one, texts, targets)
             for one, texts in zip(group.models, translated, strict=True)
         ]
         rows = torch.arange(len(tasks), device=model.device)
         readers = [
             DecoderInput(one, originals.memory, rows)
-            for one, originals in zip(group.models, read, strict=True)
+            for one, originals in zip(group.models, readings, strict=True)
         ]
-        base = _mean_totals(read)
+        base = _mean_totals(readings)
         guides = [
             ParaphraseGuide(
                 natural,
@@ -293,7 +296,7 @@ class Paraphraser:
             for natural, task in zip(naturals, tasks, strict=True)
         ]
         needed = {piece for guide in guides for piece in guide.pieces}
-        found = beam_search(
+        hypotheses_by_row = beam_search(
             readers,
             guides,
             beam=self.beam,
@@ -305,7 +308,7 @@ class Paraphraser:
             pieces=None if self.exact else near_pieces(readers, targets, needed=needed),
         )
         proposals: list[dict[str, float | None]] = [{} for _ in tasks]
-        for row, hypotheses in enumerate(found):
+        for row, hypotheses in enumerate(hypotheses_by_row):
             sentence = tasks[row].sentence
             itself = model.text(model.target_pieces(sentence))
             surface = Surface(sentence, model.text(targets[row]))
@@ -321,11 +324,11 @@ class Paraphraser:
                     proposals[row].setdefault(text, ratio if natural else None)
         return proposals
 
-    def _best(self, found: dict[str, float | None]) -> list[Paraphrase]:
+    def _best(self, ratios_by_text: dict[str, float | None]) -> list[Paraphrase]:
         """Those of tau or more, best first."""
         scored = sorted(
             (-round(ratio, _DECIMALS), text)
-            for text, ratio in found.items()
+            for text, ratio in ratios_by_text.items()
             if ratio is not None and ratio >= self._floor
         )
         return [Paraphrase(text, min(0.0, -cost)) for cost, text in scored[: self.limit]]
@@ -369,8 +372,8 @@ def _same_letters(one: str, other: str) -> bool:
     return "".join(one.split()) == "".join(other.split())
 
 
-def _mean_totals(read: Sequence[Originals]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _mean_totals(readings: Sequence[Originals]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The log of the mean probability of each original."""
-    totals = np.stack([originals.totals for originals in read])
-    mean = np.logaddexp.reduce(totals, axis=0) - math.log(len(read))
+    totals = np.stack([originals.totals for originals in readings])
+    mean = np.logaddexp.reduce(totals, axis=0) - math.log(len(readings))
     return np.asarray(mean, np.float64)

@@ -33,7 +33,13 @@ from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.meaning.judgements import pair_columns, pairs_of
 from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.meaning.scorers import load_scorer, shipped
-from sears_dsl.models.objects import is_object_name, listed, load_object, object_name, told_error
+from sears_dsl.models.objects import (
+    describe_error,
+    is_object_name,
+    listed,
+    load_object,
+    object_name,
+)
 from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
 from sears_dsl.paraphrasing.remembered import (
     BoundedSource,
@@ -94,16 +100,16 @@ def _named(name: str, group: str, kind: str) -> tuple[Any, str]:
     entry = offered(group)[name]
     package = entry.dist and f"{entry.dist.name} {entry.dist.version}"
     try:
-        found = entry.load()
+        value = entry.load()
     except (Exception, SystemExit) as error:
         raise ModelError(
             f"the {kind} {name!r} of {package or 'an installed package'} could not be loaded "
-            f"({entry.value}): {told_error(error)}",
+            f"({entry.value}): {describe_error(error)}",
             help=f"does `python -c 'import {entry.module}'` work? Others do without it",
         ) from error
-    version = getattr(found, "identity", None)
+    version = getattr(value, "identity", None)
     known = [each for each in (package, version) if isinstance(each, str)]
-    return found, f"{name} ({', '.join(known)})"
+    return value, f"{name} ({', '.join(known)})"
 
 
 def _there_is(group: str) -> str:
@@ -114,25 +120,25 @@ def _there_is(group: str) -> str:
     return f"name a file of pairs, or a function or an object as module:object{installed}"
 
 
-def _refuse_class(given: object, kind: str) -> None:
-    if isinstance(given, type):
+def _refuse_class(value: object, kind: str) -> None:
+    if isinstance(value, type):
         raise UsageError(
-            f"{given.__name__} is a class, not a {kind}",
-            help=f"give an instance of it: {given.__name__}(…)",
+            f"{value.__name__} is a class, not a {kind}",
+            help=f"give an instance of it: {value.__name__}(…)",
         )
 
 
 # ---------------------------------------------------------------- paraphrasers
 
 
-def as_paraphraser(given: AnyParaphraser) -> ParaphraseSource:
+def as_paraphraser(paraphraser: AnyParaphraser) -> ParaphraseSource:
     """What rewords sentences, from whatever a person gave.
 
     Args:
-        given: a function of a list of sentences that gives for each its paraphrases, best first, as
-            texts or objects with a ``text``; an object with such a method ``paraphrase``; a mapping
-            from sentences to their paraphrases; ``module:object`` or the name of an entry point;
-            ``llm:SETTINGS``; or a file, as `read_paraphrases` takes it.
+        paraphraser: a function of a list of sentences that gives for each its paraphrases, best
+            first, as texts or objects with a ``text``; an object with such a method ``paraphrase``;
+            a mapping from sentences to their paraphrases; ``module:object`` or the name of an entry
+            point; ``llm:SETTINGS``; or a file, as `read_paraphrases` takes it.
 
     Raises:
         UsageError: it is none of these.
@@ -145,33 +151,33 @@ def as_paraphraser(given: AnyParaphraser) -> ParaphraseSource:
         >>> as_paraphraser(shorter).paraphrase(["It is fun.", "A film."])
         [["It's fun."], []]
     """
-    if isinstance(given, str) and given.startswith(PREFIX):
-        return PromptedParaphraser(given.removeprefix(PREFIX))
-    if isinstance(given, str | Path):
-        if not is_object_name(str(given)) and Path(given).is_file():
-            return read_paraphrases(given)
-        found, identity = _named(str(given), PARAPHRASERS, "paraphraser")
-        return _paraphraser(found, name=str(given), identity=identity)
-    return _paraphraser(given)
+    if isinstance(paraphraser, str) and paraphraser.startswith(PREFIX):
+        return PromptedParaphraser(paraphraser.removeprefix(PREFIX))
+    if isinstance(paraphraser, str | Path):
+        if not is_object_name(str(paraphraser)) and Path(paraphraser).is_file():
+            return read_paraphrases(paraphraser)
+        value, identity = _named(str(paraphraser), PARAPHRASERS, "paraphraser")
+        return _paraphraser(value, name=str(paraphraser), identity=identity)
+    return _paraphraser(paraphraser)
 
 
 def _paraphraser(
-    given: object, *, name: str | None = None, identity: str | None = None
+    paraphraser: object, *, name: str | None = None, identity: str | None = None
 ) -> ParaphraseSource:
-    if isinstance(given, Mapping):
-        return GivenParaphrases(given, name=name or "the mapping")
-    _refuse_class(given, "paraphraser")
-    method = getattr(given, "paraphrase", given)
+    if isinstance(paraphraser, Mapping):
+        return GivenParaphrases(paraphraser, name=name or "the mapping")
+    _refuse_class(paraphraser, "paraphraser")
+    method = getattr(paraphraser, "paraphrase", paraphraser)
     if not callable(method):
         raise UsageError(
-            f"{name or f'an object of type {type(given).__name__}'} is no paraphraser: it cannot be"
-            " called and has no method paraphrase",
+            f"{name or f'an object of type {type(paraphraser).__name__}'} is no paraphraser: it "
+            "cannot be called and has no method paraphrase",
             help="give a function of a list of sentences that returns a list of paraphrases for "
             "each, or an object with such a method `paraphrase`",
         )
-    if isinstance(given, StreamingSource | BoundedSource):
-        return cast("ParaphraseSource", given)  # written for discovery, with all that it asks
-    return OwnParaphraser(method, name=name or object_name(given), identity=identity)
+    if isinstance(paraphraser, StreamingSource | BoundedSource):
+        return cast("ParaphraseSource", paraphraser)  # written for discovery, with all that it asks
+    return OwnParaphraser(method, name=name or object_name(paraphraser), identity=identity)
 
 
 class OwnParaphraser:
@@ -204,7 +210,7 @@ class OwnParaphraser:
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         """The paraphrases of each sentence; the sentence itself and blank texts are left out."""
-        answers = _asked(self.name, lambda: listed(self._function(list(sentences))))
+        answers = _call_part(self.name, lambda: listed(self._function(list(sentences))))
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
             raise _wrong(f"{self.name} gave {_kind(answers)} for {_sentences(sentences)}")
         if len(answers) != len(sentences):
@@ -215,10 +221,10 @@ class OwnParaphraser:
         ]
 
     def _texts(self, sentence: str, answer: object) -> Iterable[str]:
-        given = _asked(self.name, lambda: listed(answer))
-        if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):
-            raise _wrong(f"{self.name} gave {_kind(given)} for {_excerpt(sentence)}")
-        for each in given:
+        paraphrases = _call_part(self.name, lambda: listed(answer))
+        if isinstance(paraphrases, Mapping | str | bytes) or not isinstance(paraphrases, Iterable):
+            raise _wrong(f"{self.name} gave {_kind(paraphrases)} for {_excerpt(sentence)}")
+        for each in paraphrases:
             text = each if isinstance(each, str) else getattr(each, "text", None)
             if not isinstance(text, str):
                 raise _wrong(
@@ -270,7 +276,7 @@ class GivenParaphrases:
 
     def missing(self, sentences: Sequence[str]) -> int:
         """How many of the sentences have no paraphrase."""
-        return sum(not found for found in self.paraphrase(sentences))
+        return sum(not paraphrases for paraphrases in self.paraphrase(sentences))
 
 
 def identity_of_source(source: ParaphraseSource) -> str:
@@ -300,14 +306,14 @@ def read_paraphrases(path: str | Path) -> GivenParaphrases:
     """
     dataset = Dataset(str(path))
     pairs = _listed_pairs(dataset) if _LISTS in dataset.names else _plain_pairs(dataset)
-    found: dict[str, list[tuple[float, str]]] = {}
+    scored_by_original: dict[str, list[tuple[float, str]]] = {}
     for (original, paraphrase), score in pairs:
-        found.setdefault(original, []).append((-score, paraphrase))
+        scored_by_original.setdefault(original, []).append((-score, paraphrase))
     # Of equal scores, and without any, the first in the file comes first.
     return GivenParaphrases(
         {
             original: [text for _, text in sorted(of_one, key=lambda each: each[0])]
-            for original, of_one in found.items()
+            for original, of_one in scored_by_original.items()
         },
         name=Path(path).name,
     )
@@ -369,14 +375,15 @@ def _listed_pairs(dataset: Dataset) -> Iterable[tuple[Pair, float]]:
 # ---------------------------------------------------------------- scorers
 
 
-def as_scorer(given: AnyScorer, *, tau: float | None = None) -> Scorer:
+def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
     """What scores pairs, from whatever a person gave.
 
     Args:
-        given: a function of a list of pairs (original, rewrite) that gives a number from 0 to 1 for
-            each; an object with such a method ``scores``, which may also have ``tau``, ``name``,
-            ``identity`` and ``at_least``; ``module:object`` or the name of an entry point; a
-            name that `load_scorer` takes; or ``llm:SETTINGS``, a second opinion beside the judge.
+        scorer: a function of a list of pairs (original, rewrite) that gives a number from 0 to 1
+            for each; an object with such a method ``scores``, which may also have ``tau``,
+            ``name``, ``identity`` and ``at_least``; ``module:object`` or the name of an entry
+            point; a name that `load_scorer` takes; or ``llm:SETTINGS``, a second opinion beside the
+            judge.
         tau: the threshold; None for its own.
 
     Raises:
@@ -388,26 +395,26 @@ def as_scorer(given: AnyScorer, *, tau: float | None = None) -> Scorer:
         >>> mine.scores([("A film.", "a film."), ("A film.", "A play.")]).tolist()
         [1.0, 0.0]
     """
-    if isinstance(given, str):
-        if given.startswith(PREFIX):
-            return SecondOpinion(given.removeprefix(PREFIX), tau=tau)
-        if given in SCORER_NAMES:
-            return load_scorer(given, tau=tau)
-        if given in INSTEAD_OF:
-            shipped(given)  # says which one to choose instead
-        found, identity = _named(given, SCORERS, "scorer")
-        return OwnScorer(found, name=given, identity=identity, tau=tau)
-    own = type(given).__module__.partition(".")[0] == _PACKAGE
+    if isinstance(scorer, str):
+        if scorer.startswith(PREFIX):
+            return SecondOpinion(scorer.removeprefix(PREFIX), tau=tau)
+        if scorer in SCORER_NAMES:
+            return load_scorer(scorer, tau=tau)
+        if scorer in INSTEAD_OF:
+            shipped(scorer)  # says which one to choose instead
+        value, identity = _named(scorer, SCORERS, "scorer")
+        return OwnScorer(value, name=scorer, identity=identity, tau=tau)
+    own = type(scorer).__module__.partition(".")[0] == _PACKAGE
     if own and tau is None:
-        return cast("Scorer", given)
-    return OwnScorer(given, tau=tau)
+        return cast("Scorer", scorer)
+    return OwnScorer(scorer, tau=tau)
 
 
 class OwnScorer:
     """A function or an object of one's own as a scorer; its answers are checked.
 
     Args:
-        given: as `as_scorer` takes it.
+        scorer: as `as_scorer` takes it.
         name: None for its own.
         identity: how to know it again; None for its own.
         tau: the threshold; None for its own.
@@ -424,34 +431,35 @@ class OwnScorer:
 
     def __init__(
         self,
-        given: object,
+        scorer: object,
         *,
         name: str | None = None,
         identity: str | None = None,
         tau: float | None = None,
     ) -> None:
-        _refuse_class(given, "scorer")
-        function = getattr(given, "scores", given)
+        _refuse_class(scorer, "scorer")
+        function = getattr(scorer, "scores", scorer)
         if not callable(function):
             raise UsageError(
-                f"{name or f'an object of type {type(given).__name__}'} is no scorer: it cannot be "
-                "called and has no method scores",
+                f"{name or f'an object of type {type(scorer).__name__}'} is no scorer: it cannot "
+                "be called and has no method scores",
                 help="give a function of a list of pairs (original, rewrite) that returns a number "
                 "from 0 to 1 for each, or an object with such a method `scores`",
             )
         self._function: Callable[[Sequence[Pair]], object] = function
-        self._decide = getattr(given, "at_least", None)
-        self.name = name or _own_text(given, "name") or object_name(given)
-        self.identity = identity or _own_text(given, "identity") or self.name
-        self._tau = self._threshold(getattr(given, "tau", None)) if tau is None else tau
+        self._decide = getattr(scorer, "at_least", None)
+        self.name = name or _own_text(scorer, "name") or object_name(scorer)
+        self.identity = identity or _own_text(scorer, "identity") or self.name
+        self._tau = self._threshold(getattr(scorer, "tau", None)) if tau is None else tau
 
-    def _threshold(self, given: object) -> float | None:
-        if given is None:
+    def _threshold(self, threshold: object) -> float | None:
+        if threshold is None:
             return None
-        number = _number(given)
+        number = _number(threshold)
         if number is None or not 0 <= number <= 1:
             raise UsageError(
-                f"{self.name} has {given!r} as its tau", help="a threshold is a number from 0 to 1"
+                f"{self.name} has {threshold!r} as its tau",
+                help="a threshold is a number from 0 to 1",
             )
         return number
 
@@ -507,17 +515,19 @@ class OwnScorer:
     ) -> Sequence[Any]:
         if not pairs:
             return []
-        given = _asked(self.name, lambda: listed(function(list(pairs))))
-        told = f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'}, the first {_pair(pairs[0])}"
-        if isinstance(given, Mapping | str | bytes) or not isinstance(given, Sequence):
-            raise self._wrong_kind(f"{self.name} gave {_kind(given)} for {told}")
-        if len(given) != len(pairs):
-            raise self._wrong_kind(f"{self.name} gave {len(given)} numbers for {told}")
-        return given
+        answers = _call_part(self.name, lambda: listed(function(list(pairs))))
+        subject = (
+            f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'}, the first {_pair(pairs[0])}"
+        )
+        if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
+            raise self._wrong_kind(f"{self.name} gave {_kind(answers)} for {subject}")
+        if len(answers) != len(pairs):
+            raise self._wrong_kind(f"{self.name} gave {len(answers)} numbers for {subject}")
+        return answers
 
-    def _wrong(self, given: object, pair: Pair) -> ModelError:
-        number = _number(given)
-        shown = _kind(given) if number is None else f"{number:g}" if isnan(number) else f"{number}"
+    def _wrong(self, answer: object, pair: Pair) -> ModelError:
+        number = _number(answer)
+        shown = _kind(answer) if number is None else f"{number:g}" if isnan(number) else f"{number}"
         return self._wrong_kind(f"{self.name} gave {shown} for {_pair(pair)}")
 
     def _wrong_kind(self, message: str) -> ModelError:
@@ -531,7 +541,7 @@ class OwnScorer:
 # ---------------------------------------------------------------- both
 
 
-def _asked(name: str, call: Callable[[], object]) -> object:
+def _call_part(name: str, call: Callable[[], object]) -> object:
     """What a part of somebody else's gives; what it raises is an error that names it."""
     try:
         return call()
@@ -540,32 +550,32 @@ def _asked(name: str, call: Callable[[], object]) -> object:
     # A part that calls sys.exit must not end the command without a word.
     except (Exception, SystemExit) as error:
         raise ModelError(
-            f"{name} raised {told_error(error)}", help="it has to answer for every text"
+            f"{name} raised {describe_error(error)}", help="it has to answer for every text"
         ) from error
 
 
-def _own_text(given: object, attribute: str) -> str | None:
-    value = getattr(given, attribute, None)
+def _own_text(part: object, attribute: str) -> str | None:
+    value = getattr(part, attribute, None)
     return value if isinstance(value, str) else None
 
 
-def _number(given: object, *, missing: float | None = None) -> float | None:
+def _number(value: object, *, missing: float | None = None) -> float | None:
     """A number of Python, NumPy or torch; None where it is none."""
-    plain: Any = given
-    item = getattr(given, "item", None)
-    if callable(item) and getattr(given, "shape", None) == ():
+    plain: Any = value
+    item = getattr(value, "item", None)
+    if callable(item) and getattr(value, "shape", None) == ():
         plain = item()
     return float(plain) if isinstance(plain, int | float) else missing
 
 
-def _kind(given: object) -> str:
-    if given is None:
+def _kind(value: object) -> str:
+    if value is None:
         return "nothing (None)"
-    if isinstance(given, int | float):
-        return f"{given!r}, a number,"
-    if isinstance(given, str):
-        return f"one text, {given[:_SHOWN]!r},"
-    return f"an object of type {type(given).__name__}"
+    if isinstance(value, int | float):
+        return f"{value!r}, a number,"
+    if isinstance(value, str):
+        return f"one text, {value[:_SHOWN]!r},"
+    return f"an object of type {type(value).__name__}"
 
 
 def _sentences(sentences: Sequence[str]) -> str:

@@ -63,12 +63,12 @@ class PromptedPart:
     announce: Callable[[str], None] = staticmethod(lambda _: None)
     _what: str
 
-    def __init__(self, given: str, model: LanguageModel) -> None:
+    def __init__(self, settings: str, model: LanguageModel) -> None:
         self._model = model
-        self._asked = CachedPredictor(
-            model, on_error="skip", announce=lambda told: self.announce(f"{self._what}: {told}")
+        self._predictor = CachedPredictor(
+            model, on_error="skip", announce=lambda note: self.announce(f"{self._what}: {note}")
         )
-        self.name = f"{PREFIX}{given}"
+        self.name = f"{PREFIX}{settings}"
 
     def rows_for(self, sentences: Sequence[str]) -> list[Row]:
         """What it will be asked at most about sentences that are searched, as far as is known."""
@@ -83,7 +83,7 @@ class PromptedParaphraser(PromptedPart):
     """A language model that rewords sentences.
 
     Args:
-        given: its settings, as `PromptSettings.read` takes them; ``$text`` of a prompt is the
+        settings: its settings, as `PromptSettings.read` takes them; ``$text`` of a prompt is the
             sentence, and of the answer each line is a paraphrase.
 
     Raises:
@@ -92,11 +92,11 @@ class PromptedParaphraser(PromptedPart):
 
     _what = "rewording"
 
-    def __init__(self, given: str) -> None:
-        super().__init__(given, language_model(given, prompt=_REWORD, room=_ROOM_TO_REWORD))
+    def __init__(self, settings: str) -> None:
+        super().__init__(settings, language_model(settings, prompt=_REWORD, room=_ROOM_TO_REWORD))
         if self._model.labels:
             raise UsageError(
-                f"{PREFIX}{given} has labels, and paraphrases are sentences",
+                f"{PREFIX}{settings} has labels, and paraphrases are sentences",
                 help="give the paraphraser settings of its own, without prompt and labels",
             )
         self.identity = f"paraphrases by {self._model.identity}"
@@ -111,7 +111,7 @@ class PromptedParaphraser(PromptedPart):
         Raises:
             ModelError: the model cannot be reached, or what comes back is no answer.
         """
-        answers = self._asked.predict([{"text": sentence} for sentence in sentences])
+        answers = self._predictor.predict([{"text": sentence} for sentence in sentences])
         return [
             [] if answer == REFUSED else _lines(answer, sentence)
             for sentence, answer in zip(sentences, answers, strict=True)
@@ -120,7 +120,7 @@ class PromptedParaphraser(PromptedPart):
     @property
     def remarks(self) -> list[str]:
         """What it cost, and how many sentences it would not reword."""
-        return _remarks(self._asked, "not reworded")
+        return _remarks(self._predictor, "not reworded")
 
 
 class SecondOpinion(PromptedPart):
@@ -129,7 +129,7 @@ class SecondOpinion(PromptedPart):
     S of a pair is that of the judge where both accept it, and 0 where the language model does not.
 
     Args:
-        given: settings of the model, as `PromptSettings.read` takes them; a prompt has
+        settings: settings of the model, as `PromptSettings.read` takes them; a prompt has
             ``$column.original`` and ``$column.rewrite``, and its labels are ``yes`` and ``no``.
         tau: the threshold; None for the judge's.
         first: loads the judge.
@@ -142,17 +142,17 @@ class SecondOpinion(PromptedPart):
 
     def __init__(
         self,
-        given: str,
+        settings: str,
         *,
         tau: float | None = None,
         first: Callable[[], Scorer] = lambda: load_scorer(_JUDGE),
     ) -> None:
         super().__init__(
-            given, language_model(given, prompt=_COMPARE, labels={_YES: _YES, _NO: _NO})
+            settings, language_model(settings, prompt=_COMPARE, labels={_YES: _YES, _NO: _NO})
         )
         if set(self._model.labels) != {_YES, _NO}:
             raise UsageError(
-                f"{PREFIX}{given} has other labels than yes and no",
+                f"{PREFIX}{settings} has other labels than yes and no",
                 help="give the second opinion settings of its own, without prompt and labels",
             )
         self._first = first
@@ -178,8 +178,8 @@ class SecondOpinion(PromptedPart):
         Raises:
             ModelError: the model cannot be reached, or what comes back is no answer.
         """
-        found = self._judge.scores(pairs)
-        return np.where(self._agreed(pairs, found >= self.tau), found, 0.0)
+        scores = self._judge.scores(pairs)
+        return np.where(self._agreed(pairs, scores >= self.tau), scores, 0.0)
 
     def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
         """Whether both accept each pair; the model is asked where the judge does.
@@ -197,29 +197,29 @@ class SecondOpinion(PromptedPart):
         places = np.flatnonzero(passed).tolist()
         rows = [dict(zip(("original", "rewrite"), pairs[place], strict=True)) for place in places]
         agreed = np.ones(len(pairs), np.bool_)
-        agreed[places] = [answer == _YES for answer in self._asked.predict(rows)]
+        agreed[places] = [answer == _YES for answer in self._predictor.predict(rows)]
         return agreed
 
     @property
     def remarks(self) -> list[str]:
         """What it cost, and how many pairs it gave no opinion of."""
-        return _remarks(self._asked, "rejected")
+        return _remarks(self._predictor, "rejected")
 
 
-def _remarks(asked: CachedPredictor, what: str) -> list[str]:
-    refused = f"{asked.refused:,} without a usable answer: {what}"
-    model = asked.predictor
-    told = list(getattr(model, "remarks", ()))
-    return [*told, f"{model.identity}: {refused}"] if asked.refused else told
+def _remarks(predictor: CachedPredictor, what: str) -> list[str]:
+    refused = f"{predictor.refused:,} without a usable answer: {what}"
+    model = predictor.predictor
+    remarks = list(getattr(model, "remarks", ()))
+    return [*remarks, f"{model.identity}: {refused}"] if predictor.refused else remarks
 
 
 def _lines(answer: str, sentence: str) -> list[str]:
     """The sentences of an answer, without what stands before them and around them."""
-    found = []
+    sentences = []
     for line in answer.splitlines():
         text = _MARK.sub("", line, count=1).strip()
         if len(text) > 1 and _QUOTES.get(text[0]) == text[-1]:
             text = text[1:-1].strip()
         if text and text != sentence and not text.endswith(":"):
-            found.append(text)
-    return list(dict.fromkeys(found))
+            sentences.append(text)
+    return list(dict.fromkeys(sentences))

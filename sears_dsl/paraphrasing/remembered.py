@@ -135,12 +135,12 @@ class RememberedScorer:
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S of each pair is at least τ."""
-        found = self._remembered(
+        decisions = self._remembered(
             f"at least {tau!r}",
             pairs,
             lambda some: self._scorer.at_least(some, tau).astype(np.float64),
         )
-        return found > 0
+        return decisions > 0
 
     def scores_from(self, pairs: Sequence[Pair], least: float) -> NDArray[np.float64]:
         """S of each pair that has so much, 0 of the others."""
@@ -202,7 +202,7 @@ def remembered_paraphrases(
     size = GROUP if isinstance(source, StreamingSource) else _SENTENCES
     drawn: deque[list[str]] = deque()
 
-    def wanted() -> Iterator[list[str]]:
+    def missing_groups() -> Iterator[list[str]]:
         # Groups are cut before looking what is known, so that a resumed run searches the same ones.
         for first in range(0, len(distinct), size):
             group = distinct[first : first + size]
@@ -217,13 +217,13 @@ def remembered_paraphrases(
         on_portion(len(known), len(distinct))
     answered: Iterator[Sequence[Sequence[FoundParaphrase | str]]]
     if isinstance(source, StreamingSource):
-        answered = iter(source.paraphrase_each(wanted()))
+        answered = iter(source.paraphrase_each(missing_groups()))
     else:
-        answered = map(source.paraphrase, wanted())
-    for found in answered:
+        answered = map(source.paraphrase, missing_groups())
+    for paraphrases in answered:
         answers = {
             text: [_text_of(each) for each in of_text]
-            for text, of_text in zip(drawn.popleft(), found, strict=True)
+            for text, of_text in zip(drawn.popleft(), paraphrases, strict=True)
         }
         journal.put_many("paraphrases", answers)
         known.update(answers)
@@ -270,12 +270,12 @@ def remembered_paraphrases_without(
         if all(keys[pair] in known for pair in some):
             continue
         if isinstance(source, ConstrainedSource):
-            found = source.paraphrase_without(some)
+            paraphrases = source.paraphrase_without(some)
         else:
-            found = source.paraphrase([sentence for sentence, _ in some])
+            paraphrases = source.paraphrase([sentence for sentence, _ in some])
         answers = {
             keys[pair]: [text for text in map(_text_of, of_text) if not _has_word(text, pair[1])]
-            for pair, of_text in zip(some, found, strict=True)
+            for pair, of_text in zip(some, paraphrases, strict=True)
         }
         journal.put_many(kind, answers)
         known.update(answers)
@@ -287,18 +287,18 @@ def _has_word(text: str, words: Sequence[str]) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
 
 
-def _text_of(found: FoundParaphrase | str) -> str:
-    text = found if isinstance(found, str) else getattr(found, "text", None)
+def _text_of(paraphrase: FoundParaphrase | str) -> str:
+    text = paraphrase if isinstance(paraphrase, str) else getattr(paraphrase, "text", None)
     if not isinstance(text, str):
         raise UsageError(
-            f"a {type(found).__name__} is no paraphrase",
+            f"a {type(paraphrase).__name__} is no paraphrase",
             help="give a list of texts for each sentence, or of objects with a `text`",
         )
     return text
 
 
-def _are_texts(found: object) -> bool:
-    return isinstance(found, list) and all(isinstance(text, str) for text in found)
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _key(pair: Pair) -> str:

@@ -39,12 +39,12 @@ class BestParaphrases:
     """
 
     def __init__(self, source: ParaphraseSource | None = None) -> None:
-        self._given = source
+        self._own_source = source
 
     @cached_property
     def _source(self) -> ParaphraseSource:
-        if self._given is not None:
-            return self._given
+        if self._own_source is not None:
+            return self._own_source
         from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415 - brings torch
         from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
@@ -57,10 +57,10 @@ class BestParaphrases:
 
     def paraphrase(self, texts: Sequence[str]) -> list[str | None]:
         """For each text the best paraphrase that differs in a word; None: there is none."""
-        found = self._source.paraphrase(texts)
+        paraphrases = self._source.paraphrase(texts)
         return [
             next((each for each in map(_text, among) if _words(each) != _words(text)), None)
-            for text, among in zip(texts, found, strict=True)
+            for text, among in zip(texts, paraphrases, strict=True)
         ]
 
 
@@ -93,8 +93,8 @@ class RewordingRecipe(RulesetRecipe):
         return sources_of(self.rulesets, RulesetRecipe.sources(self).vectors)
 
 
-def _text(found: object) -> str:
-    return found if isinstance(found, str) else str(getattr(found, "text", ""))
+def _text(paraphrase: object) -> str:
+    return paraphrase if isinstance(paraphrase, str) else str(getattr(paraphrase, "text", ""))
 
 
 def _words(text: str) -> list[str]:

@@ -52,9 +52,9 @@ def near_pieces(
             size = logits.shape[1]
             chosen.update(logits.topk(min(NEAREST, size)).indices.flatten().tolist())
     order = [*range(min(FREQUENT, size)), *(piece for piece in range(FREQUENT, size))]
-    wanted = -(-len(chosen | set(order[:FREQUENT])) // _MULTIPLE) * _MULTIPLE
+    target_count = -(-len(chosen | set(order[:FREQUENT])) // _MULTIPLE) * _MULTIPLE
     for piece in order:
-        if len(chosen) >= wanted:
+        if len(chosen) >= target_count:
             break
         chosen.add(piece)
     return sorted(chosen)

@@ -292,8 +292,8 @@ class Team:
         if not self.recipe.paraphrases and self.recipe.scorer is None:
             return _About("none", "none", None, (), None, 0, None)  # others do all of it
         [about] = self._ask("about", [()])
-        found: _About = about
-        return found
+        details: _About = about
+        return details
 
     @cached_property
     def _replies(self) -> Callable[[Iterable[_Question]], Iterator[_Reply]]:
@@ -312,12 +312,12 @@ class Team:
         """The paraphrases of each sentence, best first."""
         distinct = sorted(set(sentences), key=lambda text: (len(text), text))
         groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
-        found = {
+        paraphrases_by_sentence = {
             text: paraphrases
             for group, answer in zip(groups, self.paraphrase_each(groups), strict=True)
             for text, paraphrases in zip(group, answer, strict=True)
         }
-        return [found[text] for text in sentences]
+        return [paraphrases_by_sentence[text] for text in sentences]
 
     def paraphrase_without(
         self, sentences: Sequence[tuple[str, tuple[str, ...]]]
@@ -330,12 +330,12 @@ class Team:
         distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
         groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
         answers = self._ask("paraphrase without", groups)
-        found = {
+        paraphrases_by_pair = {
             pair: paraphrases
             for group, answer in zip(groups, answers, strict=True)
             for pair, paraphrases in zip(group, answer, strict=True)
         }
-        return [found[pair] for pair in sentences]
+        return [paraphrases_by_pair[pair] for pair in sentences]
 
     def too_long(self, sentences: Sequence[str]) -> list[bool]:
         """Whether some sentence of each text is not reworded, since it is too long."""
@@ -366,12 +366,12 @@ class Team:
     def _scored(self, kind: str, pairs: Sequence[Pair], *, tau: float = 0.0) -> list[float]:
         portions = list(_portions(sorted(set(pairs), key=lambda pair: (len(pair[0]), pair))))
         answers = self._ask(kind, portions, tau=tau)
-        found = {
+        scores_by_pair = {
             pair: value
             for portion, answer in zip(portions, answers, strict=True)
             for pair, value in zip(portion, answer.tolist(), strict=True)
         }
-        return [found[pair] for pair in pairs]
+        return [scores_by_pair[pair] for pair in pairs]
 
     def _ask(
         self, kind: str, portions: Iterable[Sequence[Any]], *, tau: float = 0.0

@@ -58,7 +58,7 @@ def check_constraints(constraints: Constraints) -> None:
                 )
 
 
-class Said(NamedTuple):
+class LexicalState(NamedTuple):
     """What an output has said so far, as far as constraints need it."""
 
     tail: str
@@ -106,55 +106,55 @@ class LexicalGuide:
         #: The pieces of required phrases.
         self.pieces = frozenset(piece for variant in variants for piece in variant)
 
-    def start(self) -> Said:
+    def start(self) -> LexicalState:
         """Nothing said."""
-        return Said("", (), 0)
+        return LexicalState("", (), 0)
 
-    def extend(self, said: Said, piece: int) -> Said | None:
+    def extend(self, state: LexicalState, piece: int) -> LexicalState | None:
         """One piece more; None where a forbidden phrase is said and its last word is over."""
-        text = said.tail + self._texts[piece].replace(SPACE, " ")
+        text = state.tail + self._texts[piece].replace(SPACE, " ")
         if self._within is not None and self._within.search(text):
             return None
-        met = said.met
+        met = state.met
         for number, phrase in enumerate(self._required):
             if not met >> number & 1 and phrase.within.search(text):
                 met |= 1 << number
-        recent = (*said.recent, piece)[-self._pieces :] if self._pieces else ()
-        return Said(text[-self._window :], recent, met)
+        recent = (*state.recent, piece)[-self._pieces :] if self._pieces else ()
+        return LexicalState(text[-self._window :], recent, met)
 
-    def complete(self, said: Said) -> bool:
+    def complete(self, state: LexicalState) -> bool:
         """Whether an output that ends here says all that it must, and nothing that it must not."""
-        if self._closed is not None and self._closed.search(said.tail):
+        if self._closed is not None and self._closed.search(state.tail):
             return False
-        return all(self._has(said, number) for number in range(len(self._required)))
+        return all(self._has(state, number) for number in range(len(self._required)))
 
-    def bank(self, said: Said) -> int:
+    def bank(self, state: LexicalState) -> int:
         """How many pieces of what is required are said."""
         total = 0
         for number, phrase in enumerate(self._required):
             lengths = [len(variant) for variant in phrase.variants]
-            if self._has(said, number):
+            if self._has(state, number):
                 total += min(lengths)
             else:
-                progress = max(_progress(said.recent, variant) for variant in phrase.variants)
+                progress = max(_progress(state.recent, variant) for variant in phrase.variants)
                 total += min(progress, min(lengths) - 1)
         return total
 
-    def wanted(self, said: Said) -> list[int]:
+    def next_pieces(self, state: LexicalState) -> list[int]:
         """The pieces that go on with what is still to be said."""
         pieces = set()
         for number, phrase in enumerate(self._required):
-            if not self._has(said, number):
+            if not self._has(state, number):
                 for variant in phrase.variants:
-                    progress = _progress(said.recent, variant)
+                    progress = _progress(state.recent, variant)
                     pieces.add(variant[progress] if progress < len(variant) else variant[0])
         return sorted(pieces)
 
-    def _has(self, said: Said, number: int) -> bool:
+    def _has(self, state: LexicalState, number: int) -> bool:
         """Whether a required phrase is said, if the output ended here."""
-        if said.met >> number & 1:
+        if state.met >> number & 1:
             return True
-        return self._required[number].closed.search(said.tail) is not None
+        return self._required[number].closed.search(state.tail) is not None
 
 
 def _normal(phrase: str, model: TranslationModel) -> str:

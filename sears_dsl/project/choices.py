@@ -53,13 +53,13 @@ Choices = Mapping[str, ProjectChoice]
 """Options, such as ``--label``, and arguments, such as ``rules``, with what they are."""
 
 
-def choices(project: Project, command: str, given: Mapping[str, Any]) -> Choices:
+def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Choices:
     """What a command takes from the project.
 
     Args:
         project: the project file.
         command: the name of the command.
-        given: what the user gave: options such as ``--data``, and ``rules``. A name that the
+        arguments: what the user gave: options such as ``--data``, and ``rules``. A name that the
             project file defines stands for what it defines, so ``--data test`` brings the file and
             the columns of ``[datasets.test]``.
 
@@ -67,7 +67,7 @@ def choices(project: Project, command: str, given: Mapping[str, Any]) -> Choices
         UsageError: a path is not there, there are several to choose from, a tagger is the user's
             own, or a model runs something and nobody agreed to it.
     """
-    return dict(_Choosing(project, command, given).choices())
+    return dict(_Choosing(project, command, arguments).choices())
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Choosing:
 
     project: Project
     command: str
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
 
     def choices(self) -> Iterator[tuple[str, ProjectChoice]]:
         takes = _TAKES[self.command]
@@ -92,7 +92,7 @@ class _Choosing:
             yield from self._dataset("--data", "train")
         if "text" in takes:
             yield from self._text()
-        if "tagger" in takes and "--tagger" not in self.given:
+        if "tagger" in takes and "--tagger" not in self.arguments:
             yield from self._tagger()
         if "gates" in takes:
             yield from self._gates()
@@ -106,14 +106,14 @@ class _Choosing:
         return (isinstance(own, UseOfCommand) and getattr(own, field)) or getattr(use, field)
 
     def _model(self) -> Iterator[tuple[str, ProjectChoice]]:
-        given, defined = self.given.get("--model"), self.project.fields.models
-        if isinstance(given, list):
-            named = [name for name in given if _stands_for(name, defined)]
+        models, defined = self.arguments.get("--model"), self.project.fields.models
+        if isinstance(models, list):
+            named = [name for name in models if _stands_for(name, defined)]
             specs = {name: self._spec(name, defined[name]) for name in named}
-            found = [f"{name}={specs[name]}" if name in specs else name for name in given]
+            members = [f"{name}={specs[name]}" if name in specs else name for name in models]
             if named:
                 keys = ", ".join(self.project.key("models", name) for name in named)
-                yield "--model", ProjectChoice(found, keys)
+                yield "--model", ProjectChoice(members, keys)
             return
         chosen = self._chosen("--model", "model", self.project.fields.models)
         if chosen is None:
@@ -157,8 +157,8 @@ class _Choosing:
         self, option: str, field: str, defined: Mapping[str, _Named]
     ) -> tuple[str, _Named] | None:
         """What the user named, or the file does, or the only one that there is."""
-        if option in self.given:
-            name = self.given[option]
+        if option in self.arguments:
+            name = self.arguments[option]
             return (name, defined[name]) if _stands_for(name, defined) else None
         name = self._use(field)
         if name is None and field == "train":
@@ -177,16 +177,16 @@ class _Choosing:
 
     def _rulesets(self) -> Iterator[tuple[str, ProjectChoice]]:
         """The rules; names of rulesets among those that were given are filled in."""
-        defined, given = self.project.fields.rulesets, self.given.get("rules", ())
-        named = given or self._use("rules") or tuple(defined)
-        if not named or (given and not any(_stands_for(name, defined) for name in given)):
+        defined, names = self.project.fields.rulesets, self.arguments.get("rules", ())
+        named = names or self._use("rules") or tuple(defined)
+        if not named or (names and not any(_stands_for(name, defined) for name in names)):
             return
         rules: list[str] = []
         for name in named:
             if _stands_for(name, defined):
                 rules += [_rules(self.project, each) for each in defined[name]]
             else:
-                rules.append(name if given else _rules(self.project, name))
+                rules.append(name if names else _rules(self.project, name))
         key = self.project.key("rulesets" if any(n in defined for n in named) else "use.rules")
         yield "rules", ProjectChoice(list(dict.fromkeys(rules)), key)
 
@@ -241,7 +241,7 @@ class _Choosing:
     def _audits(self) -> Iterator[tuple[str, ProjectChoice]]:
         for argument, field in (("before", "baseline"), ("after", "audits")):
             value = getattr(self.project.fields, field)
-            if value is not None and argument not in self.given:
+            if value is not None and argument not in self.arguments:
                 key = self.project.key(field)
                 yield argument, ProjectChoice(_path(self.project, value, key), key)
 

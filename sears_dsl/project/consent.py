@@ -30,8 +30,8 @@ def what_it_does(model: Model) -> str:
         >>> what_it_does(Model(spec="every:hf:models/reviews,llm:chat.toml"))
         'sends rows to the address that stands in chat.toml'
     """
-    told = [_what_one_does(spec, model.request_map) for spec in members_of(model.spec)]
-    return ", ".join(filter(None, told))
+    effects = [_what_one_does(spec, model.request_map) for spec in members_of(model.spec)]
+    return ", ".join(filter(None, effects))
 
 
 def _what_one_does(spec: str, request_map: str | None) -> str:
@@ -74,11 +74,11 @@ def _mark(project: Project, model: Model) -> Path:
     import platformdirs  # noqa: PLC0415 - for models that run alone
 
     written = [str(project.path.resolve()), model.spec, model.request_map, model.response_map]
-    found = sha256(json.dumps(written).encode())
+    digest = sha256(json.dumps(written).encode())
     settings = [
         each.removeprefix("llm:") for each in members_of(model.spec) if each.startswith("llm:")
     ]
     for name in (model.request_map, *settings):
         if name is not None and (project.folder / name).is_file():
-            found.update((project.folder / name).read_bytes())
-    return Path(platformdirs.user_data_dir("sears")) / "agreed" / found.hexdigest()
+            digest.update((project.folder / name).read_bytes())
+    return Path(platformdirs.user_data_dir("sears")) / "agreed" / digest.hexdigest()

@@ -17,54 +17,54 @@ from sears_dsl.answers import COMPARISONS, check_comparison
 from sears_dsl.errors import UsageError
 
 
-class _Table(BaseModel):
+class _TomlTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
-    def _has_no_unknown_key(cls, given: Any) -> Any:
-        if isinstance(given, dict):
+    def _has_no_unknown_key(cls, value: Any) -> Any:
+        if isinstance(value, dict):
             known = [field.alias or name for name, field in cls.model_fields.items()]
-            for key in given:
+            for key in value:
                 if key not in known:
                     raise PydanticCustomError(
                         "unknown_key", "unknown key", {"key": key, "known": " ".join(known)}
                     )
-        return given
+        return value
 
 
-def _listed(given: object) -> object:
+def _listed(value: object) -> object:
     """A text stands for a list of itself."""
-    if isinstance(given, str):
-        return (given,)
-    return tuple(given) if isinstance(given, list) else given
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
 
 
-def _as_model(given: object) -> object:
-    return {"spec": given} if isinstance(given, str) else given
+def _as_model(value: object) -> object:
+    return {"spec": value} if isinstance(value, str) else value
 
 
-def _as_dataset(given: object) -> object:
-    return {"file": given} if isinstance(given, str) else given
+def _as_dataset(value: object) -> object:
+    return {"file": value} if isinstance(value, str) else value
 
 
-def _rate(given: object) -> object:
+def _rate(value: object) -> object:
     """As commands take it: a text."""
-    return str(given) if isinstance(given, int | float) and given is not True else given
+    return str(value) if isinstance(value, int | float) and value is not True else value
 
 
-def _comparison(given: str) -> str:
+def _comparison(value: str) -> str:
     try:
-        return check_comparison(given)
+        return check_comparison(value)
     except UsageError as error:
-        wanted = "Input should be {comparisons}"
-        raise PydanticCustomError("comparison", wanted, {"comparisons": COMPARISONS}) from error
+        template = "Input should be {comparisons}"
+        raise PydanticCustomError("comparison", template, {"comparisons": COMPARISONS}) from error
 
 
-def _name(given: str) -> str:
-    if re.fullmatch(r"[A-Za-z][\w-]*", given) is None:
+def _name(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z][\w-]*", name) is None:
         raise ValueError("a name has letters, digits, _ and -, and begins with a letter")
-    return given
+    return name
 
 
 _Text = Annotated[str, Field(min_length=1)]
@@ -73,7 +73,7 @@ _Rate = Annotated[_Text, BeforeValidator(_rate)]
 _Name = Annotated[str, BeforeValidator(_name)]
 
 
-class Model(_Table):
+class Model(_TomlTable):
     """A model under test: what follows ``--model``, and how an endpoint is asked."""
 
     spec: _Text
@@ -86,7 +86,7 @@ class Model(_Table):
     on_error: Literal["stop", "skip"] | None = None
 
 
-class DatasetFields(_Table):
+class DatasetFields(_TomlTable):
     """Rows: a file, its columns, and how answers are compared with labels."""
 
     file: _Text
@@ -98,7 +98,7 @@ class DatasetFields(_Table):
     slices: _Texts = ()
 
 
-class GateFields(_Table):
+class GateFields(_TomlTable):
     """What an audit must not exceed; rates as ``"5%"`` or 0.05."""
 
     max_flip_rate: _Rate | None = None
@@ -111,7 +111,7 @@ class GateFields(_Table):
     rules: dict[str, _Rate] = {}
 
 
-class UseOfCommand(_Table):
+class UseOfCommand(_TomlTable):
     """What commands take where nobody chooses."""
 
     model: str | None = None
@@ -134,7 +134,7 @@ class Use(UseOfCommand):
     test: UseOfCommand = UseOfCommand()
 
 
-class ProjectFields(_Table):
+class ProjectFields(_TomlTable):
     """All of a project file.
 
     ``text`` are unlabelled rows on which `discover` judges rules; ``readings`` are journals of

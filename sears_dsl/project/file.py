@@ -126,8 +126,8 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_content(path).decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        told = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UsageError(f"{_near(path)} is no TOML: {told}", help="mend that place") from error
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UsageError(f"{_near(path)} is no TOML: {reason}", help="mend that place") from error
 
 
 def _checked(path: Path, table: Any, *, prefix: str) -> Project:
@@ -139,7 +139,7 @@ def _checked(path: Path, table: Any, *, prefix: str) -> Project:
         return Project(path, prefix, ProjectFields.model_validate(table))
     except ValidationError as error:
         mistakes = [_mistake(each, prefix) for each in error.errors()]
-    first = "\n".join(f"{_near(path)}: {said}" for said, _ in mistakes)
+    first = "\n".join(f"{_near(path)}: {message}" for message, _ in mistakes)
     advice = [help_ for _, help_ in mistakes if help_]
     raise UsageError(first, help="; ".join(dict.fromkeys(advice)))
 
@@ -158,19 +158,19 @@ def _mistake(error: Any, prefix: str) -> tuple[str, str]:
         )
     if error["type"] in ("value_error", "not_there"):
         return f"{key}: {error['msg'].removeprefix('Value error, ')}", ""
-    wanted = _WANTED.get(error["type"]) or (
+    expected = _EXPECTED.get(error["type"]) or (
         error["msg"].replace("Input should be ", "").replace("a valid ", "a ")
     )
-    given = error["input"]
-    is_a = f"is {given!r:.60}" if not isinstance(given, dict | list) else "is a " + (
-        "table" if isinstance(given, dict) else "list"
+    value = error["input"]
+    is_a = f"is {value!r:.60}" if not isinstance(value, dict | list) else "is a " + (
+        "table" if isinstance(value, dict) else "list"
     )  # fmt: skip
     if error["type"] == "missing":
         return f"{key} is missing", ""
-    return f"{key} {is_a}", f"{key} takes {wanted}"
+    return f"{key} {is_a}", f"{key} takes {expected}"
 
 
-_WANTED = {
+_EXPECTED = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "dict_type": "a table",

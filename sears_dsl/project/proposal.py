@@ -92,10 +92,10 @@ def project_text(
     }
     lines = ["# What sears commands take where nobody tells them; paths begin at this folder."]
     for name, values in tables.items():
-        kept = {key: value for key, value in values.items() if value}
-        if kept:
+        entries = {key: value for key, value in values.items() if value}
+        if entries:
             lines += ["", f"[{name}]"]
-            lines += [f"{key} = {_toml(value)}" for key, value in kept.items()]
+            lines += [f"{key} = {_toml(value)}" for key, value in entries.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -24,7 +24,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.function import inputs_of
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.models.objects import object_name, told_error
+from sears_dsl.models.objects import describe_error, object_name
 from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.models.scikit import load_estimator
 from sears_dsl.repair.augmented import TableColumns
@@ -296,7 +296,7 @@ class GivenTrainer:
             model = self._train(self._inputs(table), labels, seed)
         except Exception as error:
             raise ModelError(
-                f"{self.identity} failed: {told_error(error)}",
+                f"{self.identity} failed: {describe_error(error)}",
                 help="it is called with a list of texts, a list of labels and a seed",
             ) from error
         return load_predictor(model, comparison=self._comparison)

@@ -49,7 +49,7 @@ class Guide(Protocol):
     def bank(self, state: Any) -> int:
         """How far the prefix has come with what it must say; banks share the beam evenly."""
 
-    def wanted(self, state: Any) -> Sequence[int]:
+    def extra_pieces(self, state: Any) -> Sequence[int]:
         """Pieces to look at though they may not be likely."""
 
 
@@ -68,7 +68,7 @@ class _Free:
     def bank(self, state: Any) -> int:
         return 0
 
-    def wanted(self, state: Any) -> Sequence[int]:
+    def extra_pieces(self, state: Any) -> Sequence[int]:
         return ()
 
 
@@ -323,7 +323,7 @@ class _Search:
             (parent, piece)
             for parent, prefix in enumerate(prefixes)
             if len(prefix.pieces) < self._lengths[prefix.row]
-            for piece in self._guides[prefix.row].wanted(prefix.state)
+            for piece in self._guides[prefix.row].extra_pieces(prefix.state)
         ]
         if not wanted:
             return

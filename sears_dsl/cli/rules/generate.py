@@ -61,10 +61,10 @@ def generate_command(
     rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
     keep = None
     if oracle is not None:
-        from sears_dsl.effects.oracle import sentences_kept
+        from sears_dsl.effects.oracle import sentence_filter
         from sears_dsl.vetting.oracle import open_oracle
 
-        keep = sentences_kept(open_oracle(oracle, rulesets))
+        keep = sentence_filter(open_oracle(oracle, rulesets))
     table = generated(rulesets, limit=limit, by=by, seed=seed, keep=keep)
     write_columns(table.columns, output, form)
     if as_json:

@@ -79,13 +79,13 @@ class HttpPredictor:
     @property
     def identity(self) -> str:
         """The address without what may be secret, and a hash of it whole and of both maps."""
-        asked = [
+        settings = [
             str(self._posting.url), self._request.body, self._response.labels,
             dict(self._response.names),
         ]  # fmt: skip
         if self._response.confidences:
-            asked.append(self._response.confidences)
-        content = json.dumps(asked, sort_keys=True).encode()
+            settings.append(self._response.confidences)
+        content = json.dumps(settings, sort_keys=True).encode()
         return f"{self._posting.place} ({blake2b(content, digest_size=6).hexdigest()})"
 
     @property
@@ -119,11 +119,11 @@ class HttpPredictor:
         """
         if not rows:
             return []
-        given = self._given(rows)
-        answers = answers_of(self._posting.place, rows, given, comparison=self._comparison)
+        predictions = self._ask_all(rows)
+        answers = answers_of(self._posting.place, rows, predictions, comparison=self._comparison)
         return [Answer(self._response.named(label), sure) for label, sure in answers]
 
-    def _given(self, rows: Sequence[Row]) -> Any:
+    def _ask_all(self, rows: Sequence[Row]) -> Any:
         """Labels, or pairs of a label and a confidence."""
         if not self._request.row_by_row:
             return self._pairs(self._ask(rows))

@@ -66,19 +66,23 @@ class RequestMap:
     def __post_init__(self) -> None:
         if self.body is None:
             return
-        found = list(_placeholders(self.body))
-        for name in found:
+        placeholders = list(_placeholders(self.body))
+        for name in placeholders:
             column = _of_column(name) and name not in (_COLUMN, _PICTURE)
             if name not in (*_MANY, *_ONE, _EACH) and not column:
                 raise UsageError(
                     f"the request's body has {name!r}, which is no placeholder",
                     help=f"write {_PLACEHOLDERS}; a text that begins with a dollar begins with $$",
                 )
-        many = any(name in (*_MANY, _EACH) for name in found)
-        if not found or (many and self.row_by_row):
+        many = any(name in (*_MANY, _EACH) for name in placeholders)
+        if not placeholders or (many and self.row_by_row):
             raise UsageError(
                 "the request's body "
-                + ("has placeholders for one row beside those for all" if found else "has no text"),
+                + (
+                    "has placeholders for one row beside those for all"
+                    if placeholders
+                    else "has no text"
+                ),
                 help=f"it needs {_PLACEHOLDERS}",
             )
 
@@ -88,13 +92,13 @@ class RequestMap:
         return any(name in _ONE or _of_column(name) for name in _placeholders(self.body))
 
     @classmethod
-    def read(cls, given: str) -> RequestMap:
+    def read(cls, source: str) -> RequestMap:
         """From the name of a .toml or .json file, or JSON, with the keys ``body``, ``headers``.
 
         Raises:
             UsageError: it cannot be read or has other keys.
         """
-        content = read_map(given, "request map", ("body", "headers"))
+        content = read_map(source, "request map", ("body", "headers"))
         headers = content.get("headers", {})
         if not isinstance(headers, dict) or not all(
             isinstance(value, str) for value in headers.values()
@@ -171,15 +175,15 @@ class ResponseMap:
                 )
 
     @classmethod
-    def read(cls, given: str) -> ResponseMap:
+    def read(cls, source: str) -> ResponseMap:
         """From a JSON pointer, the name of a .toml or .json file, or JSON with the fields' names.
 
         Raises:
             UsageError: it cannot be read or has other keys.
         """
-        if not given or (given.startswith("/") and not _is_file(given)):
-            return cls(given)
-        content = read_map(given, "response map", ("labels", "names", "confidences"))
+        if not source or (source.startswith("/") and not _is_file(source)):
+            return cls(source)
+        content = read_map(source, "response map", ("labels", "names", "confidences"))
         labels, names = content.get("labels", _LABELS), content.get("names", {})
         confidences = content.get("confidences", "")
         texts = [labels, confidences, *names.values()] if isinstance(names, dict) else [None]
@@ -303,25 +307,25 @@ def _of_column(placeholder: str) -> bool:
     return placeholder.startswith((_COLUMN, _PICTURE))
 
 
-def _is_file(given: str) -> bool:
-    return given.endswith((".toml", ".json"))
+def _is_file(source: str) -> bool:
+    return source.endswith((".toml", ".json"))
 
 
-def read_map(given: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
+def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
     """A table from the name of a .toml or .json file, or JSON.
 
     Args:
-        given: which.
+        source: which.
         what: it is, for messages.
         keys: that it may have.
 
     Raises:
         UsageError: it cannot be read or has other keys.
     """
-    where = f"the {what} {given}" if _is_file(given) else f"the {what}"
+    where = f"the {what} {source}" if _is_file(source) else f"the {what}"
     try:
-        text = read_document(Path(given)).decode() if _is_file(given) else given
-        content = tomllib.loads(text) if given.endswith(".toml") else json.loads(text)
+        text = read_document(Path(source)).decode() if _is_file(source) else source
+        content = tomllib.loads(text) if source.endswith(".toml") else json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{where} cannot be read: {error}",

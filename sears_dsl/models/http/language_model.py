@@ -68,18 +68,18 @@ class LanguageModel:
         )
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None
         self._counting = Lock()
-        self._asked = self._remembered = self._untold = self._sent = self._received = 0
+        self._question_count = self._remembered = self._uncounted = self._sent = self._received = 0
         self._answered_by: set[str] = set()
 
     @property
     def identity(self) -> str:
         """Its name and address without what may be secret, and a hash of all that it is asked."""
         settings = self._settings
-        asked = [
+        fields = [
             settings.url, settings.model, settings.prompt, settings.system, dict(settings.labels),
             dict(settings.parameters),
         ]  # fmt: skip
-        digest = blake2b(json.dumps(asked, sort_keys=True).encode(), digest_size=6).hexdigest()
+        digest = blake2b(json.dumps(fields, sort_keys=True).encode(), digest_size=6).hexdigest()
         return f"{self._name} ({digest})"
 
     @property
@@ -96,13 +96,13 @@ class LanguageModel:
     def remarks(self) -> list[str]:
         """What it cost, whether another model answered, and how often it was asked again."""
         with self._counting:
-            told = [self._cost()] if self._asked or self._remembered else []
+            sentences = [self._cost()] if self._question_count or self._remembered else []
             others = sorted(
                 each for each in self._answered_by if not each.startswith(self._settings.model)
             )
         if others:
-            told.append(f"{self._name}: the endpoint says that {', '.join(others)} answered")
-        return told + self._posting.remarks
+            sentences.append(f"{self._name}: the endpoint says that {', '.join(others)} answered")
+        return sentences + self._posting.remarks
 
     def forecast(self, rows: Sequence[Row]) -> str:
         """What it will cost to ask about rows, by the lengths of their prompts.
@@ -116,7 +116,7 @@ class LanguageModel:
         characters = sum(map(len, texts)) + len(settings.system) * len(rows)
         sent = characters // _CHARACTERS_A_TOKEN + messages * _TOKENS_A_MESSAGE * len(rows)
         received = settings.most_tokens * len(rows)
-        cost = settings.price and f": about {settings.price.told(sent, received)} at most"
+        cost = settings.price and f": about {settings.price.describe_cost(sent, received)} at most"
         return (
             f"{self._name}: {_questions(len(rows))}, about {sent:,} tokens there and at most "
             f"{received:,} back{cost or ', at a price that the settings do not say'}"
@@ -143,8 +143,8 @@ class LanguageModel:
 
     def _label(self, row: Row) -> str:
         body = self._settings.body(row)
-        asked = json.dumps([self._settings.url, body], sort_keys=True).encode()
-        key = blake2b(asked, digest_size=16).hexdigest()
+        request = json.dumps([self._settings.url, body], sort_keys=True).encode()
+        key = blake2b(request, digest_size=16).hexdigest()
         known = {} if self._cache is None else self._cache.get(self._name, [key])
         if key in known:
             with self._counting:
@@ -199,26 +199,28 @@ class LanguageModel:
         received = _at(document, "usage", "completion_tokens")
         by = _at(document, "model")
         with self._counting:
-            self._asked += 1
+            self._question_count += 1
             if _is_count(sent) and _is_count(received):
                 self._sent += sent
                 self._received += received
             else:
-                self._untold += 1
+                self._uncounted += 1
             if isinstance(by, str) and by:
                 self._answered_by.add(by[:_SHOWN])
 
     def _cost(self) -> str:
         price = self._settings.price
-        told = f"{self._name} was asked {_questions(self._asked)}"
+        sentence = f"{self._name} was asked {_questions(self._question_count)}"
         if self._remembered:
-            told += f" ({self._remembered:,} more were in {self._settings.cache})"
-        if self._asked:
-            told += f": {self._sent:,} tokens there and {self._received:,} back"
-            told += f", {price.told(self._sent, self._received)}" if price else ""
-        if self._untold:
-            told += f"; of {self._untold:,} the endpoint did not say how many tokens they took"
-        return told
+            sentence += f" ({self._remembered:,} more were in {self._settings.cache})"
+        if self._question_count:
+            sentence += f": {self._sent:,} tokens there and {self._received:,} back"
+            sentence += f", {price.describe_cost(self._sent, self._received)}" if price else ""
+        if self._uncounted:
+            sentence += (
+                f"; of {self._uncounted:,} the endpoint did not say how many tokens they took"
+            )
+        return sentence
 
 
 def _questions(count: int) -> str:
@@ -227,13 +229,13 @@ def _questions(count: int) -> str:
 
 def _at(document: Any, *way: str | int) -> Any:
     """What stands at the end of a way through JSON; None where the way ends before."""
-    found = document
+    value = document
     for step in way:
-        if isinstance(found, list) and isinstance(step, int):
-            found = found[step] if step < len(found) else None
+        if isinstance(value, list) and isinstance(step, int):
+            value = value[step] if step < len(value) else None
         else:
-            found = found.get(step) if isinstance(found, dict) else None
-    return found
+            value = value.get(step) if isinstance(value, dict) else None
+    return value
 
 
 def _is_count(value: Any) -> bool:

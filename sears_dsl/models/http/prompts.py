@@ -47,7 +47,7 @@ class Prices:
         currency: which money.
 
     Example:
-        >>> Prices(0.5, 1.5).told(2_000_000, 100_000)
+        >>> Prices(0.5, 1.5).describe_cost(2_000_000, 100_000)
         '1.15 USD'
     """
 
@@ -55,7 +55,7 @@ class Prices:
     output: float
     currency: str = "USD"
 
-    def told(self, sent: float, received: float) -> str:
+    def describe_cost(self, sent: float, received: float) -> str:
         """What so many tokens cost, in words."""
         cost = (sent * self.input + received * self.output) / _MILLION
         return f"{cost:,.2f} {self.currency}" if cost >= 1 else f"{cost:.2g} {self.currency}"
@@ -129,7 +129,7 @@ class PromptSettings:
     @classmethod
     def read(
         cls,
-        given: str,
+        source: str,
         *,
         prompt: str | None = None,
         labels: Mapping[str, str] | None = None,
@@ -138,7 +138,7 @@ class PromptSettings:
         """From the name of a .toml or .json file, or JSON.
 
         Args:
-            given: which; a ``cache`` is a file beside it.
+            source: which; a ``cache`` is a file beside it.
             prompt: what is asked where the settings do not say.
             labels: word in the answer → label, likewise.
             room: tokens of an answer, likewise.
@@ -146,7 +146,7 @@ class PromptSettings:
         Raises:
             UsageError: it cannot be read, has other keys, or values of another kind.
         """
-        content = read_map(given, "settings of a language model", _KEYS)
+        content = read_map(source, "settings of a language model", _KEYS)
         content.setdefault("prompt", prompt)
         texts = {name: content.get(name, "") for name in _TEXTS}
         wrong = [name for name, value in texts.items() if not isinstance(value, str)]
@@ -162,7 +162,7 @@ class PromptSettings:
                     f"the cache {texts['cache']!r} is no name of a file",
                     help="it lies beside the settings: give its name alone",
                 )
-            beside = Path(given).parent if given.endswith((".toml", ".json")) else Path()
+            beside = Path(source).parent if source.endswith((".toml", ".json")) else Path()
             texts["cache"] = str(beside / texts["cache"])
         parameters = content.get("parameters", {})
         if not isinstance(parameters, dict) or {"model", "messages", "stream"} & set(parameters):
@@ -213,8 +213,8 @@ class PromptSettings:
     @property
     def most_tokens(self) -> int:
         """So many an answer has at most."""
-        given = [self.parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
-        return next((each for each in given if isinstance(each, int)), self.room)
+        limits = [self.parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+        return next((each for each in limits if isinstance(each, int)), self.room)
 
     def body(self, row: Row) -> dict[str, Any]:
         """The request about a row.
@@ -237,17 +237,17 @@ class PromptSettings:
             ModelError: the row lacks what the prompt asks for.
         """
 
-        def part(found: re.Match[str]) -> str:
-            if found[1] == "$":
+        def part(match: re.Match[str]) -> str:
+            if match[1] == "$":
                 return "$"
-            if found[1] == "row":
+            if match[1] == "row":
                 return json.dumps(dict(row), ensure_ascii=False)
-            if found[2] is None and len(row) == 1:
+            if match[2] is None and len(row) == 1:
                 return next(iter(row.values()))
-            name = found[2] or "text"
+            name = match[2] or "text"
             if name not in row:
                 raise ModelError(
-                    f"the prompt asks for {found[0]} and the rows have {', '.join(row)}",
+                    f"the prompt asks for {match[0]} and the rows have {', '.join(row)}",
                     help="write $column.NAME with one of these",
                 )
             return row[name]
@@ -258,15 +258,15 @@ class PromptSettings:
         """The label that an answer names; None where it names none, or several."""
         if not self.labels:
             return answer.strip() or None
-        said = {word.casefold(): label for word, label in self.labels.items()}
+        labels_by_word = {word.casefold(): label for word, label in self.labels.items()}
         whole = _bare(answer)
-        if whole in said:
-            return said[whole]
+        if whole in labels_by_word:
+            return labels_by_word[whole]
         # Of "very negative" and "negative" the longer one is meant where both could be.
-        words = "|".join(re.escape(word) for word in sorted(said, key=len, reverse=True))
-        found = {each[0] for each in re.finditer(rf"(?<!\w)(?:{words})(?!\w)", whole)}
+        words = "|".join(re.escape(word) for word in sorted(labels_by_word, key=len, reverse=True))
+        mentions = {each[0] for each in re.finditer(rf"(?<!\w)(?:{words})(?!\w)", whole)}
         refused = re.search(r"\b(?:not|neither|nor|never)\b|n't\b", whole)
-        return said[found.pop()] if len(found) == 1 and not refused else None
+        return labels_by_word[mentions.pop()] if len(mentions) == 1 and not refused else None
 
 
 _TEXTS = ("address", "model", "prompt", "system", "key", "cache")
@@ -278,9 +278,9 @@ def _bare(answer: str) -> str:
     return answer.casefold().strip(" \t\r\n*_`'\"“”‘’.,:;!()[]{}<>")
 
 
-def _labels(given: object) -> dict[str, str]:
+def _labels(value: object) -> dict[str, str]:
     """Words of answers and labels of the data."""
-    pairs = dict(zip(given, given, strict=True)) if isinstance(given, list) else given
+    pairs = dict(zip(value, value, strict=True)) if isinstance(value, list) else value
     if not isinstance(pairs, dict) or not all(
         isinstance(text, str) and text.strip() for pair in pairs.items() for text in pair
     ):
@@ -291,16 +291,16 @@ def _labels(given: object) -> dict[str, str]:
     return pairs
 
 
-def _prices(given: object) -> Prices | None:
-    if given is None:
+def _prices(value: object) -> Prices | None:
+    if value is None:
         return None
-    wanted = {"input", "output"}
-    numbers = isinstance(given, dict) and all(
-        isinstance(given.get(name), int | float) and given[name] >= 0 for name in wanted
+    keys = {"input", "output"}
+    numbers = isinstance(value, dict) and all(
+        isinstance(value.get(name), int | float) and value[name] >= 0 for name in keys
     )
-    if not (isinstance(given, dict) and numbers and set(given) <= {*wanted, "currency"}):
+    if not (isinstance(value, dict) and numbers and set(value) <= {*keys, "currency"}):
         raise UsageError(
-            f"{given!r:.80} is no price",
+            f"{value!r:.80} is no price",
             help='of a million tokens: price = { input = 0.15, output = 0.6, currency = "USD" }',
         )
-    return Prices(given["input"], given["output"], str(given.get("currency", "USD")))
+    return Prices(value["input"], value["output"], str(value.get("currency", "USD")))
