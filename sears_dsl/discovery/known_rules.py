@@ -144,14 +144,14 @@ def load_known(
     accepted = {path: name for path, name in names.items() if not name.startswith(_NOT_ACCEPTED)}
     chosen = accepted if with_shipped else {}
     own = set(map(Path, files))
-    asked_for = set()
+    named_paths = set()
     for path in find_rule_files(files):
         if path.name.endswith(LEFT_OUT) and path not in own:
             continue
-        asked_for.add(path.resolve())
+        named_paths.add(path.resolve())
         chosen.setdefault(path.resolve(), names.get(path.resolve(), str(path)))
     loaded = (
-        (name, ruleset if path in asked_for else _with_care(ruleset))
+        (name, ruleset if path in named_paths else _with_care(ruleset))
         for path, name in chosen.items()
         for ruleset in [load(path, allow_imports_outside=allow_imports_outside)]
     )

@@ -64,7 +64,7 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePlace:
     """A place in a file.
 
     Attributes:
@@ -179,7 +179,7 @@ def _describe_sentences(template: Template, ruleset: Ruleset) -> str:
 # ---------------------------------------------------------------- where it is defined
 
 
-def definition(text: str, path: str, line: int, column: int) -> Place | None:
+def definition(text: str, path: str, line: int, column: int) -> FilePlace | None:
     r"""Where the set, the captured word or the imported file that a place names is defined.
 
     None for anything else. Sets of the file are found while other lines of it have errors.
@@ -192,27 +192,27 @@ def definition(text: str, path: str, line: int, column: int) -> Place | None:
 
     Example:
         >>> definition("set GOOD = good | nice\nmovie -> @GOOD\n", "a.sear", 1, 12)
-        Place(path='a.sear', line=0, column=0)
+        FilePlace(path='a.sear', line=0, column=0)
         >>> definition("be:lemma=be ADJ -> $be not ADJ", "a.sear", 0, 20)
-        Place(path='a.sear', line=0, column=0)
+        FilePlace(path='a.sear', line=0, column=0)
     """
     lines = text.split("\n")
     source = lines[line] if line < len(lines) else ""
     for match in _REFERENCE.finditer(source):
         if match.start() <= column < match.end():
             captured = re.search(rf"(?<![\w$]){match[1]}:(?=\S)", source)
-            return Place(path, line, captured.start()) if captured else None
+            return FilePlace(path, line, captured.start()) if captured else None
     for match in _SET.finditer(source):
         if match.start() <= column < match.end():
             return _set_place(match[1] or match[2], text, path)
     ruleset = _ruleset(text, path) if _IMPORT.match(source) else None
     for each in ruleset.imports if ruleset is not None else ():
         if each.span is not None and each.span.line == line + 1:
-            return Place(each.ruleset.path, 0)
+            return FilePlace(each.ruleset.path, 0)
     return None
 
 
-def _set_place(name: str, text: str, path: str) -> Place | None:
+def _set_place(name: str, text: str, path: str) -> FilePlace | None:
     own = {
         entry.node.name: entry.node
         for entry in parse_lines(text, path=path).entries
@@ -230,8 +230,8 @@ def _set_place(name: str, text: str, path: str) -> Place | None:
     return _begins(next(each for each in file.sets if each.name == last), file.path)
 
 
-def _begins(node: SetDefinition, path: str) -> Place | None:
-    return Place(path, node.span.line - 1) if node.span is not None else None
+def _begins(node: SetDefinition, path: str) -> FilePlace | None:
+    return FilePlace(path, node.span.line - 1) if node.span is not None else None
 
 
 # ---------------------------------------------------------------- what may be written

@@ -17,10 +17,10 @@ from sears_dsl.generating.findings import template_findings
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.tagger import Tagger
 
-Found = Sequence[Diagnostic]
+Findings = Sequence[Diagnostic]
 
 
-def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[Found]:
+def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[Findings]:
     """All findings known so far, each time there are more.
 
     Args:
@@ -52,5 +52,5 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
         yield _own([*findings, *error.diagnostics], path)
 
 
-def _own(findings: Sequence[Diagnostic], path: str) -> Found:
+def _own(findings: Sequence[Diagnostic], path: str) -> Findings:
     return [finding for finding in findings if finding.path == path]

@@ -21,7 +21,7 @@ from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language_server.actions import actions
 from sears_dsl.language_server.assistance import completions, definition, explained
-from sears_dsl.language_server.findings import Found, find_all
+from sears_dsl.language_server.findings import Findings, find_all
 from sears_dsl.language_server.renaming import NameSpan, name_at, renamed
 from sears_dsl.language_server.transport import BodyError, Message, read_message, write_message
 from sears_dsl.tagging.tagger import Tagger
@@ -54,7 +54,7 @@ class LanguageServer:
     def __init__(
         self,
         *,
-        find: Callable[[str, str], Iterator[Found]] = find_all,
+        find: Callable[[str, str], Iterator[Findings]] = find_all,
         tagger: Tagger | None = None,
     ) -> None:
         self._find = find

@@ -125,7 +125,7 @@ class ParaphraseGuide:
                 if piece is not None:
                     pieces.add(piece)
         if self._lexical is not None and state.lexical is not None:
-            pieces.update(self._lexical.next_pieces(state.lexical))
+            pieces.update(self._lexical.extra_pieces(state.lexical))
         return sorted(pieces)
 
     def _over(self, state: Progress) -> int:

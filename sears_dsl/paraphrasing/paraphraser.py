@@ -265,7 +265,7 @@ class Paraphraser:
         return [self._best(ratios_by_text) for ratios_by_text in proposals]
 
     def _propose(
-        self, group: _Group, tasks: Sequence[_Task], translated: Sequence[Sequence[str]]
+        self, group: _PivotGroup, tasks: Sequence[_Task], translated: Sequence[Sequence[str]]
     ) -> list[dict[str, float | None]]:
         """What one group of pivots finds for each sentence.
 
@@ -339,7 +339,7 @@ class _Task(NamedTuple):
     constraints: Constraints | None
 
 
-class _Group:
+class _PivotGroup:
     """Pivots whose back models write with the same pieces.
 
     Attributes:
@@ -356,14 +356,15 @@ class _Group:
         self.names = tuple(models[0].piece_strings())
 
 
-def _groups(pivots: Sequence[Pivot]) -> list[_Group]:
+def _groups(pivots: Sequence[Pivot]) -> list[_PivotGroup]:
     """The pivots by the vocabulary of their back models, in the order of the first of each."""
     grouped: dict[tuple[int, tuple[str, ...]], list[int]] = {}
     for number, pivot in enumerate(pivots):
         key = pivot.back.end, tuple(pivot.back.piece_strings())
         grouped.setdefault(key, []).append(number)
     return [
-        _Group(numbers, [pivots[number].back for number in numbers]) for numbers in grouped.values()
+        _PivotGroup(numbers, [pivots[number].back for number in numbers])
+        for numbers in grouped.values()
     ]
 
 

@@ -140,7 +140,7 @@ class LexicalGuide:
                 total += min(progress, min(lengths) - 1)
         return total
 
-    def next_pieces(self, state: LexicalState) -> list[int]:
+    def extra_pieces(self, state: LexicalState) -> list[int]:
         """The pieces that go on with what is still to be said."""
         pieces = set()
         for number, phrase in enumerate(self._required):

@@ -128,7 +128,7 @@ class _State:
         lengths = [len(applications.originals[row]) for row in applications.rows[used].tolist()]
         self.cost[used] = np.sqrt(np.array(lengths, np.float64) + _OVERHEAD)
         count = int(self.kinds.max(initial=0)) + 1
-        self.kind_asked, self.kind_failed = np.zeros(count), np.zeros(count)
+        self.kind_questions, self.kind_failed = np.zeros(count), np.zeros(count)
 
     @property
     def passed(self) -> NDArray[np.bool_]:
@@ -174,9 +174,9 @@ class _State:
     def _failing(self) -> NDArray[np.float64]:
         """How likely each rewrite is to fail, from those with the same change of words."""
         overall = (self.kind_failed.sum() + _FIRST_FAILURES) / (
-            self.kind_asked.sum() + _FIRST_QUESTIONS
+            self.kind_questions.sum() + _FIRST_QUESTIONS
         )
-        of_kind = (self.kind_failed + _DOUBT * overall) / (self.kind_asked + _DOUBT)
+        of_kind = (self.kind_failed + _DOUBT * overall) / (self.kind_questions + _DOUBT)
         likely: NDArray[np.float64] = of_kind[self.kinds]
         return likely
 
@@ -189,8 +189,8 @@ class _State:
         rules = len(self.failures)
         self.unknown -= np.bincount(self.rules[here], minlength=rules)
         self.failures += np.bincount(self.rules[failed[self.rewrites]], minlength=rules)
-        kinds = len(self.kind_asked)
-        self.kind_asked += np.bincount(self.kinds[chosen], minlength=kinds)
+        kinds = len(self.kind_questions)
+        self.kind_questions += np.bincount(self.kinds[chosen], minlength=kinds)
         self.kind_failed += np.bincount(self.kinds[chosen[~answers]], minlength=kinds)
 
 

@@ -90,7 +90,7 @@ class Antecedents:
             }
             sequences = list(dict.fromkeys(each for some in proposed.values() for each in some))
             enough = self.support(sequences) >= self._minimum_rows
-            passing = {each for each, is_kept in zip(sequences, enough, strict=True) if is_kept}
+            passing = {each for each, is_enough in zip(sequences, enough, strict=True) if is_enough}
             for part, some in proposed.items():
                 frequent[part] = [each for each in some if each in passing]
         return frequent

@@ -194,7 +194,7 @@ class HeldOutRows:
         self._right = right
         self._tagger = tagger
         self._scorer = scorer
-        self._given_tau = tau
+        self._own_tau = tau
 
     @property
     def texts(self) -> Sequence[str]:
@@ -203,7 +203,7 @@ class HeldOutRows:
 
     @cached_property
     def _tau(self) -> float:
-        return self._scorer.tau if self._given_tau is None else self._given_tau
+        return self._scorer.tau if self._own_tau is None else self._own_tau
 
     @cached_property
     def _tokens(self) -> Tokens:

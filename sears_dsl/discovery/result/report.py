@@ -133,7 +133,7 @@ def _name(stem: str) -> str:
 def _why(rule: FoundRule, tau: float) -> str:
     """The numbers of a rule in one sentence."""
     low, high = rule.interval
-    kept_low, kept_high = wilson_interval(rule.at_tau, rule.asked)
+    share_low, share_high = wilson_interval(rule.at_tau, rule.asked)
     of = f"{rule.asked} right rows that it changes"
     if rule.asked < rule.changed:
         of = f"{rule.asked} rows asked about, of {rule.changed} right ones that it changes"
@@ -141,7 +141,7 @@ def _why(rule: FoundRule, tau: float) -> str:
         f"flips {rule.flips} of {of} "
         f"({rounded(rule.flips / max(1, rule.asked))}, 95% {rounded(low)} to {rounded(high)}); "
         f"S >= {tau:.3g} in {rounded(rule.at_tau / max(1, rule.asked))} of them "
-        f"({rounded(float(kept_low))} to {rounded(float(kept_high))}), "
+        f"({rounded(float(share_low))} to {rounded(float(share_high))}), "
         f"mean S {rule.mean_score:.2f}"
     )
     if rule.judged is not None:
