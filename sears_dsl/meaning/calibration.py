@@ -153,10 +153,10 @@ def area_interval(
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     balance = (equivalent + different) / 2 - 1
 
-    def refuted(asked: float) -> bool:
-        spread = 1 + balance * ((1 - asked) / (2 - asked) + asked / (1 + asked))
-        variance = asked * (1 - asked) * spread / (equivalent * different)
-        return abs(area - asked) > z * sqrt(variance)
+    def refuted(true_area: float) -> bool:
+        spread = 1 + balance * ((1 - true_area) / (2 - true_area) + true_area / (1 + true_area))
+        variance = true_area * (1 - true_area) * spread / (equivalent * different)
+        return abs(area - true_area) > z * sqrt(variance)
 
     return _last_inside(refuted, area, 0.0), _last_inside(refuted, area, 1.0)
 

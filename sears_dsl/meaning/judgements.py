@@ -77,11 +77,11 @@ class Judgements:
     @property
     def digest(self) -> str:
         """SHA-256 of pairs and judgements in hex."""
-        found = hashlib.sha256()
+        hasher = hashlib.sha256()
         for pair, same in zip(self.pairs, self.equivalent.tolist(), strict=True):
             line = json.dumps([*pair, same], ensure_ascii=False)
-            found.update(line.encode("utf-8", "surrogatepass") + b"\n")
-        return found.hexdigest()
+            hasher.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        return hasher.hexdigest()
 
     @property
     def contradicting(self) -> Mapping[Pair, int]:
@@ -225,17 +225,17 @@ def _label_column(names: Sequence[str], columns: PairColumns, *, where: str) -> 
 
 
 def _judgement(value: Any, positive_from: float | None, *, where: str) -> bool:
-    told = str(value).strip().lower()
+    text = str(value).strip().lower()
     if positive_from is not None:
         try:
-            grade = float(told)
+            grade = float(text)
         except ValueError:
             grade = float("nan")
         if isnan(grade):
             raise DataError(f"{where} is {value!r}, which is no grade", help="grades are numbers")
         return grade >= positive_from
-    if told in _YES or told in _NO:
-        return told in _YES
+    if text in _YES or text in _NO:
+        return text in _YES
     raise DataError(
         f"{where} is {value!r}, which is neither 1 nor 0",
         help="give graded judgements the grade from which a pair counts as equivalent: "

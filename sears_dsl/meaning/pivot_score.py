@@ -114,8 +114,10 @@ class PivotScorer:
         ratios = np.zeros(len(pairs))
         for group in _groups(pairs):
             originals = self._read_together(group)
-            rewrites = [self._totals(group, number, read) for number, read in enumerate(originals)]
-            base = _log_sum([read.totals for read in originals])
+            rewrites = [
+                self._totals(group, number, original) for number, original in enumerate(originals)
+            ]
+            base = _log_sum([original.totals for original in originals])
             ratios[group.numbers] = _log_sum(rewrites) - base[group.rows]
         return ratios
 
@@ -131,17 +133,17 @@ class PivotScorer:
         count = len(self.pivots)
         for group in _groups(pairs):
             originals = self._read(group)
-            base = _log_sum([read.totals for read in originals])[group.rows]
+            base = _log_sum([original.totals for original in originals])[group.rows]
             numbers = np.array(group.numbers)
             # A mean reaches the least only if one of its members does.
-            found = [
-                self._totals(group, number, read, floors=base + least - math.log(count))
-                for number, read in enumerate(originals)
+            totals = [
+                self._totals(group, number, original, floors=base + least - math.log(count))
+                for number, original in enumerate(originals)
             ]
-            sure = np.minimum(0.0, _log_sum(found) - base) >= least
+            sure = np.minimum(0.0, _log_sum(totals) - base) >= least
             decisions[numbers[sure]] = True
             if count > 1:
-                left_over = np.isfinite(found).any(0) & ~sure
+                left_over = np.isfinite(totals).any(0) & ~sure
                 open_pairs = [pairs[number] for number in numbers[left_over]]
                 ratios = np.minimum(0.0, self.log_ratios(open_pairs))
                 decisions[numbers[left_over]] = ratios >= least
@@ -173,19 +175,19 @@ class PivotScorer:
             batch = missing[begin : begin + _TEXTS]
             texts = self._translate(self.pivots[number], batch)
             known.update(zip(batch, texts, strict=True))
-        found = [known[sentence] for sentence in sentences]
+        translations = [known[sentence] for sentence in sentences]
         while len(known) > _REMEMBERED:
             known.popitem(last=False)
-        return found
+        return translations
 
-    def _read(self, group: _Group) -> list[Originals]:
+    def _read(self, group: _PairGroup) -> list[Originals]:
         """The group's originals through each pivot, remembered for the next questions."""
         return [
             join_originals(self._read_one_by_one(number, group.originals))
             for number in range(len(self.pivots))
         ]
 
-    def _read_together(self, group: _Group) -> list[Originals]:
+    def _read_together(self, group: _PairGroup) -> list[Originals]:
         """The same for one question, in half the time and with nothing remembered."""
         return [
             read_originals(
@@ -199,20 +201,20 @@ class PivotScorer:
     def _read_one_by_one(self, number: int, sentences: list[str]) -> list[Originals]:
         # By itself, so that numbers do not depend on what was read before or beside it.
         known, back = self._originals[number], self.pivots[number].back
-        found = []
+        originals = []
         for sentence, source in zip(sentences, self._translated(number, sentences), strict=True):
-            read = known.pop(sentence, None)
-            if read is None:
-                read = read_originals(back, [source], [back.target_pieces(sentence)])
-            known[sentence] = read
-            found.append(read)
+            original = known.pop(sentence, None)
+            if original is None:
+                original = read_originals(back, [source], [back.target_pieces(sentence)])
+            known[sentence] = original
+            originals.append(original)
         while len(known) > _READ:
             known.popitem(last=False)
-        return found
+        return originals
 
     def _totals(
         self,
-        group: _Group,
+        group: _PairGroup,
         number: int,
         originals: Originals,
         *,
@@ -224,7 +226,7 @@ class PivotScorer:
         return total_log_probabilities(back, originals, group.rows, rewrites, floors=floors)
 
 
-class _Group:
+class _PairGroup:
     """Pairs that are scored together.
 
     Attributes:
@@ -247,7 +249,7 @@ class _Group:
             self.rewrites.append(rewrite)
 
 
-def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[_Group]:
+def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[_PairGroup]:
     """The pairs with those of one original together, texts of like length in one group."""
     order = sorted(range(len(pairs)), key=lambda number: (len(pairs[number][0]), pairs[number]))
     begin = texts = 0
@@ -259,7 +261,7 @@ def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[_Group]:
             or at + 1 - begin == _REWRITES
             or (texts == _TEXTS and pairs[order[at + 1]][0] != pairs[number][0])
         ):
-            yield _Group((n, *pairs[n]) for n in order[begin : at + 1])
+            yield _PairGroup((n, *pairs[n]) for n in order[begin : at + 1])
             begin, texts = at + 1, 0
 
 

@@ -66,7 +66,7 @@ def scores_from(
     if at_once is not None:
         return np.asarray(at_once(pairs, least), np.float64)
     scores = np.zeros(len(pairs))
-    kept = np.flatnonzero(scorer.at_least(pairs, least))
-    if len(kept):
-        scores[kept] = scorer.scores([pairs[each] for each in kept.tolist()])
+    passing = np.flatnonzero(scorer.at_least(pairs, least))
+    if len(passing):
+        scores[passing] = scorer.scores([pairs[each] for each in passing.tolist()])
     return scores

@@ -116,25 +116,25 @@ class SentenceMeaning:
         """S of each pair; of one that is under ``tau`` for sure perhaps more, yet under it."""
         pairs = differing_parts(pairs)
         changes = [differences(*pair) for pair in pairs]
-        found = np.ones(len(pairs))
+        scores = np.ones(len(pairs))
         rows = np.flatnonzero([bool(each) for each in changes])
         if not len(rows):
-            return found
+            return scores
         columns = surface_columns([pairs[row] for row in rows.tolist()])
-        found[rows] = chances(self.few, self.many, columns)
+        scores[rows] = chances(self.few, self.many, columns)
         # Evidence that is missing only takes: who is below τ without it is below τ with it.
-        open_ = np.flatnonzero(found[rows] >= tau)
+        open_ = np.flatnonzero(scores[rows] >= tau)
         if len(open_):
-            asked = rows[open_]
+            open_rows = rows[open_]
             columns = {name: values[open_] for name, values in columns.items()}
             columns.update(
                 self.evidence.content(
-                    [pairs[row] for row in asked.tolist()],
-                    [changes[row] for row in asked.tolist()],
+                    [pairs[row] for row in open_rows.tolist()],
+                    [changes[row] for row in open_rows.tolist()],
                 )
             )
-            found[asked] = chances(self.few, self.many, columns)
-        return found
+            scores[open_rows] = chances(self.few, self.many, columns)
+        return scores
 
 
 def load_sentence_meaning(
@@ -155,18 +155,18 @@ def load_sentence_meaning(
     Raises:
         ModelError: a file cannot be read, belongs to another version, or is damaged.
     """
-    found = read_numbers(
+    record = read_numbers(
         _FILE if numbers is None else numbers,
         version=VERSION,
         curves=("few", "many"),
         evidence={*SURFACE, *SUPPORT, *CONTENT},
         advice=_ANEW,
     )
-    few, many = found.curves
+    few, many = record.curves
     return SentenceMeaning(
         few,
         many,
-        evidence=load_evidence(folder, sha256=found.entry["sha256"], device=device),
-        identity=f"meaning-{hashlib.sha256(found.content).hexdigest()[:16]}",
-        tau=float(found.entry["tau"]) if tau is None else tau,
+        evidence=load_evidence(folder, sha256=record.entry["sha256"], device=device),
+        identity=f"meaning-{hashlib.sha256(record.content).hexdigest()[:16]}",
+        tau=float(record.entry["tau"]) if tau is None else tau,
     )

@@ -104,7 +104,7 @@ class _Prefix:
     state: Any
 
 
-class _Candidate(NamedTuple):
+class _BeamCandidate(NamedTuple):
     parent: int
     piece: int
     log_probability: float
@@ -146,7 +146,7 @@ def beam_search(
     written = np.arange(size) if pieces is None else np.array(pieces)
     end = int(np.searchsorted(written, model.end))
     silent = np.flatnonzero(np.isin(written, [model.end, *control]))
-    search = _Search(guides, floors, lengths, written, beam=beam, limit=limit)
+    search = _BeamSearch(guides, floors, lengths, written, beam=beam, limit=limit)
     prefixes = search.start()
     weights = [
         torch.full((len(prefixes),), -math.log(len(readers)), device=model.device) for _ in readers
@@ -173,21 +173,21 @@ def beam_search(
                 )
         prefixes = following
         index = torch.tensor(parents, dtype=torch.long, device=model.device)
-        taken = [prefix.pieces[-1] for prefix in prefixes]
-        last = torch.tensor(taken, dtype=torch.long, device=model.device)
+        last_pieces = [prefix.pieces[-1] for prefix in prefixes]
+        last = torch.tensor(last_pieces, dtype=torch.long, device=model.device)
         states = [
             reader.model.select(state, index) for reader, state in zip(readers, states, strict=True)
         ]
         if len(readers) > 1:
-            column = torch.from_numpy(np.searchsorted(written, taken)).to(model.device)
+            column = torch.from_numpy(np.searchsorted(written, last_pieces)).to(model.device)
             share = scores[index, column]
             weights = [
                 weight[index] + one[index, column] - share
                 for weight, one in zip(weights, each, strict=True)
             ]
-    for hypotheses in search.found:
+    for hypotheses in search.hypotheses:
         hypotheses.sort(key=lambda item: (-item.log_probability, item.pieces))
-    return [hypotheses[:limit] for hypotheses in search.found]
+    return [hypotheses[:limit] for hypotheses in search.hypotheses]
 
 
 @lru_cache(maxsize=16)
@@ -224,7 +224,7 @@ def _mixture(scores: Sequence[torch.Tensor], weights: Sequence[torch.Tensor]) ->
     return torch.logsumexp(torch.stack(weighted), 0)
 
 
-class _Search:
+class _BeamSearch:
     """What is asked for each sentence, what was found, and the choice of the next prefixes."""
 
     def __init__(
@@ -237,7 +237,7 @@ class _Search:
         beam: int,
         limit: int | None,
     ) -> None:
-        self.found: list[list[Hypothesis]] = [[] for _ in guides]
+        self.hypotheses: list[list[Hypothesis]] = [[] for _ in guides]
         self._guides = guides
         self._floors = list(floors)
         self._lengths = lengths
@@ -257,18 +257,20 @@ class _Search:
             if total >= self._floors[prefix.row] and self._guides[prefix.row].complete(
                 prefix.state
             ):
-                self.found[prefix.row].append(Hypothesis(prefix.pieces, total))
+                self.hypotheses[prefix.row].append(Hypothesis(prefix.pieces, total))
                 changed.add(prefix.row)
         if self._limit is None:
             return
         for row in changed:
-            if len(self.found[row]) >= self._limit:
-                totals = sorted((item.log_probability for item in self.found[row]), reverse=True)
+            if len(self.hypotheses[row]) >= self._limit:
+                totals = sorted(
+                    (item.log_probability for item in self.hypotheses[row]), reverse=True
+                )
                 self._floors[row] = max(self._floors[row], totals[self._limit - 1])
 
     def candidates(
         self, prefixes: Sequence[_Prefix], scores: torch.Tensor
-    ) -> list[list[_Candidate]]:
+    ) -> list[list[_BeamCandidate]]:
         """The best continuations of each sentence that still has any, best first."""
         width = _block(scores.shape[1])
         blocks = scores.view(len(prefixes), -1, width)
@@ -282,13 +284,13 @@ class _Search:
         parent = places[at] // count
         piece = self._written[places[at] % count * width + offset]
         total = totals[at, offset]
-        chosen: dict[int, list[_Candidate]] = {}
+        chosen: dict[int, list[_BeamCandidate]] = {}
         for place in np.lexsort((piece, parent, -total)):
-            candidate = _Candidate(int(parent[place]), int(piece[place]), float(total[place]))
+            candidate = _BeamCandidate(int(parent[place]), int(piece[place]), float(total[place]))
             here = chosen.setdefault(prefixes[candidate.parent].row, [])
             if len(here) < WIDER * self._beam:
                 here.append(candidate)
-        self._add_wanted(chosen, prefixes, scores)
+        self._add_extras(chosen, prefixes, scores)
         return [chosen[row] for row in sorted(chosen)]
 
     def _opened(
@@ -312,32 +314,32 @@ class _Search:
             bounds.append(np.full(len(places), bound))
         return np.concatenate(opened), np.concatenate(bounds)
 
-    def _add_wanted(
+    def _add_extras(
         self,
-        chosen: dict[int, list[_Candidate]],
+        chosen: dict[int, list[_BeamCandidate]],
         prefixes: Sequence[_Prefix],
         scores: torch.Tensor,
     ) -> None:
         """Put in the pieces that guides ask for and that may still reach the floor."""
-        wanted = [
+        extras = [
             (parent, piece)
             for parent, prefix in enumerate(prefixes)
             if len(prefix.pieces) < self._lengths[prefix.row]
             for piece in self._guides[prefix.row].extra_pieces(prefix.state)
         ]
-        if not wanted:
+        if not extras:
             return
-        asked = np.array(wanted)
-        columns = np.searchsorted(self._written, asked[:, 1])
-        places = torch.from_numpy(np.stack([asked[:, 0], columns])).to(scores.device)
+        pairs = np.array(extras)
+        columns = np.searchsorted(self._written, pairs[:, 1])
+        places = torch.from_numpy(np.stack([pairs[:, 0], columns])).to(scores.device)
         touched = set()
         for (parent, piece), value in zip(
-            wanted, scores[places[0], places[1]].tolist(), strict=True
+            extras, scores[places[0], places[1]].tolist(), strict=True
         ):
             row = prefixes[parent].row
             total = prefixes[parent].log_probability + value
             if total >= self._floors[row] and math.isfinite(total):
-                chosen.setdefault(row, []).append(_Candidate(parent, piece, total))
+                chosen.setdefault(row, []).append(_BeamCandidate(parent, piece, total))
                 touched.add(row)
         for row in touched:
             once = {(item.parent, item.piece): item for item in reversed(chosen[row])}
@@ -346,15 +348,15 @@ class _Search:
             )
 
     def admitted(
-        self, prefixes: Sequence[_Prefix], candidates: Sequence[_Candidate]
-    ) -> list[tuple[_Candidate, Any]]:
+        self, prefixes: Sequence[_Prefix], candidates: Sequence[_BeamCandidate]
+    ) -> list[tuple[_BeamCandidate, Any]]:
         """The beam of one sentence: the best that its guide admits, banks served alike.
 
         Each bank that has candidates gets an even share; what a bank leaves goes to the best of
         the rest. With one bank this is the plain beam.
         """
         guide = self._guides[prefixes[candidates[0].parent].row]
-        admitted: list[tuple[_Candidate, Any]] = []
+        admitted: list[tuple[_BeamCandidate, Any]] = []
         banks: list[int] = []
         for candidate in candidates:
             state = guide.extend(prefixes[candidate.parent].state, candidate.piece)
@@ -364,12 +366,12 @@ class _Search:
         if len(admitted) <= self._beam:
             return admitted
         share = self._beam // len(set(banks))
-        taken: dict[int, int] = {}
+        counts: dict[int, int] = {}
         first: list[int] = []
         rest: list[int] = []
         for place, bank in enumerate(banks):
-            taken[bank] = taken.get(bank, 0) + 1
-            (first if taken[bank] <= share else rest).append(place)
+            counts[bank] = counts.get(bank, 0) + 1
+            (first if counts[bank] <= share else rest).append(place)
         return [admitted[place] for place in sorted(first + rest[: self._beam - len(first)])]
 
 

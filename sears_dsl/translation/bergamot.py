@@ -125,8 +125,10 @@ class Bergamot(TranslationNetwork):
         for layer in self._encoders:
             name = f"{layer}_self"
             query, keys, values = (self._split(self._affine(x, name, letter)) for letter in "qkv")
-            read = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
-            x = self._add(x, self._affine(read.transpose(1, 2).reshape(x.shape), name, "o"), name)
+            context = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+            x = self._add(
+                x, self._affine(context.transpose(1, 2).reshape(x.shape), name, "o"), name
+            )
             x = self._feed_forward(x, layer)
         names = [f"{layer}_context" for layer in self._decoders]
         return Memory(
@@ -160,8 +162,8 @@ class Bergamot(TranslationNetwork):
             name = f"{layer}_context"
             query = self._affine(x, name, "q")
             keys, values = memory.keys[number], memory.values[number]
-            read = attend(query, state.rows, keys, values, memory.mask)
-            x = self._add(x, self._affine(read, name, "o"), name)
+            context = attend(query, state.rows, keys, values, memory.mask)
+            x = self._add(x, self._affine(context, name, "o"), name)
             x = self._feed_forward(x, layer)
         return x, DecoderState(state.rows, at + 1, tuple(cells))
 

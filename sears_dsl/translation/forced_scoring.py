@@ -89,7 +89,7 @@ def read_originals(
     padded = torch.from_numpy(_padded([targets[row] for row in order])).to(model.device)
     lengths = np.array([len(targets[row]) for row in order])
     state = model.start(memory, torch.as_tensor(order, device=model.device))
-    states, vectors, wanted = [], [], []
+    states, vectors, pieces = [], [], []
     for position in range(longest):
         alive = int((lengths > position).sum())
         if alive < len(state):
@@ -98,10 +98,10 @@ def read_originals(
         hidden_here, state = model.advance(memory, state, last)
         states.append(state)
         vectors.append(hidden_here)
-        wanted.append(padded[:alive, position])
+        pieces.append(padded[:alive, position])
     flat = torch.cat(vectors)
     flat_normalizers, likely = _normalizers_and_likely(model, flat)
-    scores = model.piece_logits(flat, torch.cat(wanted)) - flat_normalizers
+    scores = model.piece_logits(flat, torch.cat(pieces)) - flat_normalizers
     hidden = flat.new_zeros(count, longest, flat.shape[1])
     normalizers = flat.new_zeros(count, longest)
     by_position = np.zeros((count, longest + 1))
@@ -208,12 +208,12 @@ def total_log_probabilities(
         scores = model.piece_logits(originals.hidden[at_row, at_place], first)
         scores = scores - originals.normalizers[at_row, at_place]
         totals[differs] += scores.double().cpu().numpy()
-    walk = _Walk(model, originals, pieces, lengths, originals.places[row_of], branch)
+    walk = _TreeWalk(model, originals, pieces, lengths, originals.places[row_of], branch)
     return walk.run(totals, floors)
 
 
 @dataclass(slots=True)
-class _Walk:
+class _TreeWalk:
     """The tree of prefixes of C rewrites, level by level.
 
     Attributes:
@@ -256,8 +256,8 @@ class _Walk:
                 continue
             vectors = self._step(active, position)
             node = torch.from_numpy(self.node[active]).to(vectors.device)
-            wanted = torch.from_numpy(self.pieces[active, position]).to(vectors.device)
-            logit = self.model.piece_logits(vectors[node], wanted)
+            pieces = torch.from_numpy(self.pieces[active, position]).to(vectors.device)
+            logit = self.model.piece_logits(vectors[node], pieces)
             hidden.append(vectors)
             logits.append(logit)
             of_rewrite.append(active)
@@ -270,13 +270,13 @@ class _Walk:
         totals = np.where(alive, totals, -np.inf)
         if hidden:
             entries = np.concatenate(of_rewrite)
-            kept = np.flatnonzero(alive[entries])
-            needed, which = np.unique(np.concatenate(of_node)[kept], return_inverse=True)
+            alive_entries = np.flatnonzero(alive[entries])
+            needed, which = np.unique(np.concatenate(of_node)[alive_entries], return_inverse=True)
             index = torch.from_numpy(needed).to(self.model.device)
             normalizers = self.model.log_normalizers(torch.cat(hidden)[index])
-            chosen = torch.from_numpy(kept).to(index)
+            chosen = torch.from_numpy(alive_entries).to(index)
             scores = torch.cat(logits)[chosen] - normalizers[torch.from_numpy(which).to(index)]
-            np.add.at(totals, entries[kept], scores.double().cpu().numpy())
+            np.add.at(totals, entries[alive_entries], scores.double().cpu().numpy())
         if floors is not None:
             totals[totals < floors] = -np.inf
         return totals

@@ -182,14 +182,14 @@ class MarianModel(TranslationNetwork):
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""
-        found = self._source_spm.encode(text, out_type=str)
+        pieces = self._source_spm.encode(text, out_type=str)
         end = self._source_ids[_END]
-        return [*(self._source_ids.get(piece, self._unknown[0]) for piece in found), end]
+        return [*(self._source_ids.get(piece, self._unknown[0]) for piece in pieces), end]
 
     def target_pieces(self, text: str) -> list[int]:
         """Piece ids of a target text, ``</s>`` included."""
-        found = self._target_spm.encode(text, out_type=str)
-        return [*(self._target_ids.get(piece, self._unknown[1]) for piece in found), self.end]
+        pieces = self._target_spm.encode(text, out_type=str)
+        return [*(self._target_ids.get(piece, self._unknown[1]) for piece in pieces), self.end]
 
     def text(self, pieces: Sequence[int]) -> str:
         """The target text of piece ids; ``</s>`` is dropped."""
@@ -219,9 +219,9 @@ class MarianModel(TranslationNetwork):
                 _split(self._linear(x, f"{name}.{letter}_proj"), self._encoder_heads)
                 for letter in "qkv"
             )
-            read = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
-            read = read.transpose(1, 2).reshape(x.shape)
-            x = self._norm(x + self._linear(read, f"{name}.out_proj"), f"{name}_layer_norm")
+            context = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+            context = context.transpose(1, 2).reshape(x.shape)
+            x = self._norm(x + self._linear(context, f"{name}.out_proj"), f"{name}_layer_norm")
             x = self._feed_forward(x, layer)
         names = [f"{layer}.encoder_attn" for layer in self._decoders]
         return Memory(
@@ -257,15 +257,15 @@ class MarianModel(TranslationNetwork):
             keys = torch.cat([state.cells[2 * number], key], 2)
             values = torch.cat([state.cells[2 * number + 1], value], 2)
             cells += [keys, values]
-            read = functional.scaled_dot_product_attention(query, keys, values)
-            read = self._linear(read.reshape(count, -1), f"{name}.out_proj")
-            x = self._norm(x + read, f"{name}_layer_norm")
+            context = functional.scaled_dot_product_attention(query, keys, values)
+            context = self._linear(context.reshape(count, -1), f"{name}.out_proj")
+            x = self._norm(x + context, f"{name}_layer_norm")
             name = f"{layer}.encoder_attn"
             query = self._linear(x, f"{name}.q_proj")
-            read = attend(
+            context = attend(
                 query, state.rows, memory.keys[number], memory.values[number], memory.mask
             )
-            x = self._norm(x + self._linear(read, f"{name}.out_proj"), f"{name}_layer_norm")
+            x = self._norm(x + self._linear(context, f"{name}.out_proj"), f"{name}_layer_norm")
             x = self._feed_forward(x, layer)
         return x, DecoderState(state.rows, at + 1, tuple(cells))
 
@@ -282,12 +282,12 @@ class MarianModel(TranslationNetwork):
 
 
 def _vocabulary(path: Path) -> Mapping[str, int]:
-    found = parse_json(read_document(path))
-    if not isinstance(found, dict) or not all(
-        isinstance(number, int) and 0 <= number < _MOST_PIECES for number in found.values()
+    vocabulary = parse_json(read_document(path))
+    if not isinstance(vocabulary, dict) or not all(
+        isinstance(number, int) and 0 <= number < _MOST_PIECES for number in vocabulary.values()
     ):
         raise ValueError(f"{path.name} does not number pieces")
-    return found
+    return vocabulary
 
 
 def _processor(path: Path) -> sentencepiece.SentencePieceProcessor:

@@ -156,8 +156,8 @@ def carried() -> list[ModelFiles]:
 def _package_folder(place: str) -> Path | None:
     """A folder inside of a package that is installed; the package is found, not imported."""
     package, rest = place.split("/", 1)
-    found = importlib.util.find_spec(package)
-    locations = found.submodule_search_locations if found else None
+    spec = importlib.util.find_spec(package)
+    locations = spec.submodule_search_locations if spec else None
     folders = [Path(location) / rest for location in locations or ()]
     return next((folder for folder in folders if folder.is_dir()), None)
 
@@ -372,12 +372,12 @@ def pull(name: str, *, hub: Hub | None = None, allow_pickle: bool = False) -> Mo
             stated = files[file].sha256
             if stated is not None:
                 check_file(folder / file, stated, remedy="pull it again")
-            kept = folder / file
+            path = folder / file
             if file == _PICKLE:
                 from sears_dsl.translation.marian import replace_pickle  # noqa: PLC0415 - torch
 
-                kept = replace_pickle(folder)
-            hashes[kept.name] = file_hash(kept)
+                path = replace_pickle(folder)
+            hashes[path.name] = file_hash(path)
         record = {"name": name, "sha256": hashes}
         (folder / _RECORD).write_text(json.dumps(record, indent=2) + "\n", "utf-8")
         if target.exists():

@@ -230,7 +230,7 @@ class TranslationNetwork:
         padded = padded.to(self.device)
         state = self.start(memory, rows[torch.as_tensor(order, device=rows.device)])
         hidden: list[Tensor] = []
-        wanted: list[Tensor] = []
+        pieces: list[Tensor] = []
         alive = len(order)
         for position in range(lengths[0]):
             while lengths[alive - 1] <= position:
@@ -240,8 +240,8 @@ class TranslationNetwork:
             last = padded[:alive, position - 1] if position else None
             vectors, state = self.advance(memory, state, last)
             hidden.append(vectors)
-            wanted.append(padded[:alive, position])
-        flat = self.log_probabilities(torch.cat(hidden), torch.cat(wanted))
+            pieces.append(padded[:alive, position])
+        flat = self.log_probabilities(torch.cat(hidden), torch.cat(pieces))
         scores = torch.zeros(padded.shape, device=self.device)
         at = 0
         for position, vectors in enumerate(hidden):
@@ -264,7 +264,7 @@ class TranslationNetwork:
     @torch.no_grad()
     def log_normalizers(self, hidden: Tensor) -> Tensor:
         """The logarithm (N,) of Σ exp(logit); see `TranslationModel.log_normalizers`."""
-        found = []
+        normalizers = []
         for rows in torch.split(hidden, _ROWS):
             block = rows.new_empty(len(rows), _PIECES)
             # The first block tells how large logits are; that keeps the sums in range.
@@ -283,8 +283,8 @@ class TranslationNetwork:
                 shift = higher
                 total = total + logits.sub_(shift[:, None]).exp_().sum(1)
             if shift is not None:
-                found.append(shift + total.log())
-        return torch.cat(found) if found else hidden.new_zeros(0)
+                normalizers.append(shift + total.log())
+        return torch.cat(normalizers) if normalizers else hidden.new_zeros(0)
 
 
 def sinusoids(start: int, stop: int, rates: Tensor) -> Tensor:
@@ -323,6 +323,6 @@ def attend(query: Tensor, rows: Tensor, keys: Tensor, values: Tensor, mask: Tens
     spread[place] = query[order]
     side = spread.view(len(used), most, heads, depth).transpose(1, 2)
     out = functional.scaled_dot_product_attention(side, keys, values, attn_mask=mask)
-    read = torch.empty_like(query)
-    read[order] = out.transpose(1, 2).reshape(len(used) * most, -1)[place]
-    return read
+    context = torch.empty_like(query)
+    context[order] = out.transpose(1, 2).reshape(len(used) * most, -1)[place]
+    return context

@@ -57,7 +57,7 @@ def translations(
     if not sentences:
         return []
     forward, back = pivot.forward, pivot.back
-    found = beam_search(
+    outputs = beam_search(
         [DecoderInput(forward, forward.encode(sentences), torch.arange(len(sentences)))],
         [FREE] * len(sentences),
         beam=candidates,
@@ -66,7 +66,7 @@ def translations(
         limit=candidates,
     )
     tried: list[tuple[int, str]] = []
-    for row, hypotheses in enumerate(found):
+    for row, hypotheses in enumerate(outputs):
         texts = dict.fromkeys(forward.text(item.pieces) for item in hypotheses)
         tried.extend((row, text) for text in texts or [""])
     scores = back.score(

@@ -68,16 +68,16 @@ def load_pivots(
     if not chosen:
         raise UsageError("no pivot is named", help="leave the names out to take the embedded one")
     pivots = [_load(name, device) for name in chosen]
-    seen = [pivot.name for pivot in pivots]
-    if len(set(seen)) < len(seen):
+    pivot_names = [pivot.name for pivot in pivots]
+    if len(set(pivot_names)) < len(pivot_names):
         raise UsageError(
-            f"two pivots have the same name: {', '.join(seen)}",
+            f"two pivots have the same name: {', '.join(pivot_names)}",
             help="give each its own: a=FORWARD,BACK b=FORWARD,BACK",
         )
-    homes = {languages_of(name)[0] for name in seen}
+    homes = {languages_of(name)[0] for name in pivot_names}
     if len(homes) > 1:
         raise UsageError(
-            f"pivots for sentences of several languages: {', '.join(seen)}",
+            f"pivots for sentences of several languages: {', '.join(pivot_names)}",
             help="one run has one language: `pt` is for English sentences, `pt-en` for Portuguese",
         )
     return pivots

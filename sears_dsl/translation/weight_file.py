@@ -60,7 +60,7 @@ def file_hash(path: Path) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _hash(path: Path, *_seen: int) -> str:
+def _hash(path: Path, *_stat: int) -> str:
     """The hash of a file, asked once as long as inode, size and time are the same."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -77,10 +77,10 @@ def check_file(path: Path, expected: str, *, remedy: str) -> None:
     Raises:
         ModelError: the file cannot be read or is another one.
     """
-    found = file_hash(path)
-    if found != expected:
+    digest = file_hash(path)
+    if digest != expected:
         raise ModelError(
-            f"{path} is not the file it should be: its SHA-256 begins {found[:16]}, "
+            f"{path} is not the file it should be: its SHA-256 begins {digest[:16]}, "
             f"expected {expected[:16]}",
             help=remedy,
         )
