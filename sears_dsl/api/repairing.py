@@ -226,6 +226,7 @@ def augment(
     from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.augmented import PROVENANCE
     from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.expansion import require_rules
     from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
     from sears_dsl.vetting.oracle import open_oracle
 
@@ -237,6 +238,7 @@ def augment(
         )  # fmt: skip
         data = read_once(data)
         rulesets = rulesets_of(rules)
+        require_rules(rulesets)
         chosen = tagger_of(tagger, rulesets)
         matcher = compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
         table = read_table(data)
@@ -346,6 +348,7 @@ def fix(
     """
     from sears_dsl.repair.choice import Amount
     from sears_dsl.repair.conclusion import RepairGate
+    from sears_dsl.repair.expansion import require_rules
     from sears_dsl.repair.experiment import RepairSettings
     from sears_dsl.repair.running import repair_model
 
@@ -359,6 +362,7 @@ def fix(
         if min_fall is not None:
             gate = RepairGate(fall=min_fall, margin=margin, support=min_support)
         rulesets = rulesets_of(rules)
+        require_rules(rulesets)
         show = shown(on_progress)
         with open_experiment(
             training, held_out, rules, rulesets, text=text, label=label, also=also, train=train,

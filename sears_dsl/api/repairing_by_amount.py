@@ -182,6 +182,7 @@ def fix_by_amount(
     Adversarial Attacks', section 3.2.
     """
     from sears_dsl.repair.amounts import AmountSettings
+    from sears_dsl.repair.expansion import require_rules
     from sears_dsl.repair.running import amounts_of_noise
 
     with in_python():
@@ -192,6 +193,7 @@ def fix_by_amount(
             protection=protection_of(protect, spans),
         )  # fmt: skip
         rulesets = rulesets_of(rules)
+        require_rules(rulesets)
         show = shown(on_progress)
         with open_experiment(
             training, held_out, rules, rulesets, text=text, label=label, also=also, train=train,

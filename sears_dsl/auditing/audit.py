@@ -413,7 +413,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
             f"Each row of the file is there {columns} times, once for each of the "
             f"columns that a rule may rewrite: {data.column}."
         )
-    if not gates.any_limit:
+    if effects.rules and not gates.any_limit:
         notes.append(
             f"No limit is set: q tells whether a rule fails on more than "
             f"{percent(gates.tolerated)} of its rows, the share of rows of which a "

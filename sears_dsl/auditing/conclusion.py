@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from sears_dsl.auditing.document import AuditDocument, RuleRecord
 from sears_dsl.auditing.shares import percent
+from sears_dsl.auditing.template_answers import OF_SENTENCES
 from sears_dsl.auditing.verdicts import CERTAIN, JudgementOutcome
 
 
@@ -54,7 +55,13 @@ def _nothing_judged(document: AuditDocument) -> str:
     most = max((each.judgement.failures.total for each in document.rules), default=0)
     if not document.rules and document.together.accuracy is not None:
         right = document.together.accuracy.before
-        return f"No rule took part; the model has {percent(right.rate)} of the rows right."
+        sentences = "".join(
+            f", and {percent(each.pooled.rate)} of {each.pooled.total:,} sentences of templates"
+            for each in document.columns
+            if each.column == OF_SENTENCES
+        )
+        rows = f"{percent(right.rate)} of the rows right"
+        return f"No rule took part; the model has {rows}{sentences}."
     if not most:
         return (
             "Nothing can be said about the model: no rule changes a row that tells whether it does "

@@ -153,7 +153,7 @@ class PlainText(TextFormat):
         if "rewritten" not in columns and len(columns) != 1:
             raise DataError(
                 f"plain text holds one column, not {len(columns)} ({', '.join(columns)})",
-                help="choose csv, tsv or jsonl",
+                help="choose csv, tsv or jsonl, by the file's name or with --output-format",
             )
         texts = columns["rewritten"] if "rewritten" in columns else next(iter(columns.values()))
         for text in texts:

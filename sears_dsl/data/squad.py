@@ -48,8 +48,8 @@ class Squad:
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """SQuAD is written only from SQuAD."""
         raise DataError(
-            "records cannot be written as a SQuAD file",
-            help="write jsonl, or read a SQuAD file in chain mode",
+            "rows that come from no SQuAD file cannot be written as one",
+            help="choose csv or jsonl, by the file's name or with --output-format",
         )
 
     def patch(

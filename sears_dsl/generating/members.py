@@ -17,7 +17,7 @@ from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
 from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.amounts import print_function
-from sears_dsl.language.printer import print_statements
+from sears_dsl.language.printer import print_slot, print_statements
 from sears_dsl.language.rule import Literal, Noise, SetReference, Slot, SlotCopy, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import code
@@ -90,15 +90,26 @@ def member_findings(template: Template, ruleset: Ruleset) -> list[Diagnostic]:
         if isinstance(part, Slot | SlotCopy) and not set(part.functions) <= CASE_FUNCTIONS.keys():
             slot = part if isinstance(part, Slot) else slots[part.name]
             members = set_texts(ruleset, slot.reference)
-            findings += _of_members(part.functions, members)
-    return [of_template(each, template, ruleset) for each in findings]
+            findings += (
+                of_template(each, template, ruleset, slot=part)
+                for each in _of_members(part.functions, members)
+            )
+    return findings
 
 
-def of_template(finding: Diagnostic, template: Template, ruleset: Ruleset) -> Diagnostic:
-    """The finding with its file, its line and the whole template as the place."""
+def of_template(
+    finding: Diagnostic,
+    template: Template,
+    ruleset: Ruleset,
+    *,
+    slot: Slot | SlotCopy | None = None,
+) -> Diagnostic:
+    """The finding with its file, its line and, as the place, a slot or the whole template."""
     source = print_statements([template]).partition("\n")[0]
     line = template.span.line if template.span is not None else 1
-    place = Span(line, 1, len(source) + 1)
+    shown = source if slot is None else print_slot(slot)
+    start = source.index(shown) + 1
+    place = Span(line, start, start + len(shown))
     return replace(finding, span=place, path=ruleset.path, source=source)
 
 

@@ -394,8 +394,11 @@ def print_template(template: Template) -> str:
 
 
 def _template_part(part: str | Slot | SlotCopy) -> str:
-    if isinstance(part, str):
-        return part.replace("{", "{{").replace("}", "}}")
+    return part.replace("{", "{{").replace("}", "}}") if isinstance(part, str) else print_slot(part)
+
+
+def print_slot(part: Slot | SlotCopy) -> str:
+    """A slot in its braces, as `print_template` writes it."""
     functions = "".join(f".{print_function(each)}" for each in part.functions)
     if isinstance(part, SlotCopy):
         return f"{{${part.name}{functions}}}"

@@ -6,6 +6,7 @@ are to be written and have no text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic, Span
@@ -44,13 +45,22 @@ def usage_warnings(
     used |= {slot.reference for template in templates for slot in template.slots}
     for definition in sets:
         if SetReference(definition.name) not in used:
+            advice = "delete it"
+            if any(_mentions(template, definition.name) for template in templates):
+                advice = f"a template writes it in braces: {code(f'{{{definition.name}}}')}"
             yield Diagnostic(
-                "W603", f"set `{definition.name}` is not used", definition.span, "delete it"
+                "W603", f"set `{definition.name}` is not used", definition.span, advice
             )
     modules = {reference.module for reference in used}
     for each in imports:
         if each.name not in modules:
             yield Diagnostic("W604", f"import `{each.name}` is not used", each.span, "delete it")
+
+
+def _mentions(template: Template, name: str) -> bool:
+    """Whether the name of a set stands among the words of a template, as in ``<NAME>``."""
+    words = "".join(part for part in template.parts if isinstance(part, str))
+    return re.search(rf"\b{re.escape(name)}\b", words) is not None
 
 
 def _missing_tests(rule: Rule | Template) -> Iterator[Diagnostic]:

@@ -27,6 +27,7 @@ from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.rule import Expectation
+from sears_dsl.language.ruleset import Ruleset
 
 #: Why a rewrite is left out.
 MANY_LABELS = "the rule flips the label and there are more than two"
@@ -95,6 +96,19 @@ class Expansion:
             f"no rule changes a row of {path}",
             help="is it the right column? `sears explain RULES 'a sentence'` tells why a rule does "
             "not fire",
+        )
+
+
+def require_rules(rulesets: Sequence[Ruleset]) -> None:
+    """Templates alone rewrite no row.
+
+    Raises:
+        UsageError: there are templates and not one rule.
+    """
+    if any(each.templates for each in rulesets) and not any(each.rules for each in rulesets):
+        raise UsageError(
+            "templates rewrite no rows, and there is no rule beside them",
+            help="train on their sentences as well: `sears generate RULES -o sentences.csv`",
         )
 
 

@@ -134,6 +134,11 @@ def test_templates_beside_data_fall_from_the_accuracy_on_its_rows(templates: Pat
     assert whole["mean"] == pytest.approx(1 / 3)
     assert (whole["constant"]["answer"], whole["constant"]["rate"]) == ("positive", 22 / 34)
     assert not (templates / "audit" / "sentences.csv").exists()
+    page = (templates / "audit" / "audit.html").read_text("utf-8")
+    assert "18 of 20 rows" in page
+    assert "and 12% of 34 sentences of templates" in page
+    assert "always the same answer [mean of templates]" in page
+    assert "flipped" not in page.partition("<body")[2]
 
 
 def test_templates_beside_data_have_their_accuracies_without_a_tolerance(templates: Path) -> None:

@@ -58,6 +58,28 @@ def test_table_3_of_the_paper_has_468_sentences() -> None:
     assert "It is wrong that this comedy movie is extremely nice." in table.columns["text"]
 
 
+@pytest.mark.parametrize(
+    ("slots", "sentences"),
+    [
+        ((3,) * 9 + (2,) + (4,) * 2, 4_572),
+        ((4,) * 10 + (3,) * 2, 13_392),
+        ((3,) * 7 + (2,) * 2, 1_584),
+    ],
+)
+def test_beds_of_the_size_of_the_papers_last_ones(slots: tuple[int, ...], sentences: int) -> None:
+    """Negation, mixed sentiment, sarcasm: slots with five members, one of two words, or nothing."""
+    sets = "".join(f'set S{place} = {place}a | {place}b | {place}c | {place}d | "{place}e e"\n'
+                   for place in range(4))  # fmt: skip
+    for place, count in enumerate(slots):
+        text = " ".join(f"{{S{each}?}}" for each in range(count))
+        sets += f'template t{place}: "Bed {place}: {text}"\n  label: l\n'
+    table = generated([parse(sets)])
+    assert len(table) == len(set(table.columns["text"])) == sentences
+    assert {each.written for each in generated([parse(sets)], limit=36 * len(slots)).templates} == {
+        36
+    }
+
+
 def one(text: str, sets: str = "set A = a | b\nset B = x | y | z\n") -> tuple[Sentences, Ruleset]:
     ruleset = parse(f'{sets}template t: "{text}"\n  label: l\n')
     return Sentences(ruleset.templates[0], ruleset), ruleset
@@ -181,9 +203,13 @@ def test_slots_inflect_and_misspell_their_members() -> None:
 def test_members_that_cannot_become_what_a_slot_asks_for_are_told(slot: str, code: str) -> None:
     sets = 'set A = be\nset B = "of course"\nset C = trunk\n'
     ruleset = parse(f'{sets}template t: "So {{{slot}}}."\n  label: l\n')
-    assert [(each.code, each.span and each.span.line) for each in template_findings(ruleset)] == [
-        (code, 4)
-    ]
+    [finding] = template_findings(ruleset)
+    assert finding.code == code
+    assert finding.span is not None
+    assert finding.source is not None
+    assert (finding.span.line, finding.source[finding.span.column - 1 :][: len(slot) + 2]) == (
+        4, f"{{{slot}}}",
+    )  # fmt: skip
     with pytest.raises(RuleSyntaxError, match=code):
         generated([ruleset])
 
@@ -284,6 +310,18 @@ def test_the_command_counts_tests_of_rules_and_of_templates(tmp_path: Path) -> N
     )
     done = call("test", "both.sear", folder=tmp_path)
     assert done.stdout == "3 tests of 1 rule and 1 template: 3 ok, 0 not ok\n"
+
+
+def test_what_templates_alone_cannot_do_is_told_with_what_can(tmp_path: Path) -> None:
+    (tmp_path / "alone.sear").write_text('template t: "A film."\n  label: positive\n')
+    (tmp_path / "rows.csv").write_text("text,label\na movie,positive\n")
+    done = call("augment", "alone.sear", "rows.csv", "-o", "out.csv", folder=tmp_path)
+    assert done.returncode == 2
+    assert "`sears generate RULES -o sentences.csv`" in done.stderr
+    done = call("generate", "alone.sear", "-o", "out.squad", folder=tmp_path)
+    assert done.returncode == 2
+    assert "choose csv or jsonl" in done.stderr
+    assert not list(tmp_path.glob("out*"))
 
 
 def test_where_rules_run_templates_are_passed_by_and_said_to_be(tmp_path: Path) -> None:

@@ -12,7 +12,14 @@ from itertools import groupby
 
 from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument
-from sears_dsl.auditing.reports.charts import axis, bars, interval_bar, overlap_matrix, scale_for
+from sears_dsl.auditing.reports.charts import (
+    Scale,
+    axis,
+    bars,
+    interval_bar,
+    overlap_matrix,
+    scale_for,
+)
 from sears_dsl.auditing.reports.confidence import confidence_section
 from sears_dsl.auditing.reports.filler_parts import fillers_section
 from sears_dsl.auditing.reports.page_rules import rule_details, rule_table
@@ -59,7 +66,7 @@ def audit_page(document: AuditDocument) -> str:
             rates_section(document),
             fillers_section(document),
             *(_details(document) if document.rules else ()),
-            *_slices(document),
+            *(_slices(document) if document.rules else _parts(document)),
             _overlap(document),
             _reading(document),
             "</main>",
@@ -278,6 +285,27 @@ def _slices(document: AuditDocument) -> Iterator[str]:
         yield table(heads, rows, caption=f"By {slicing}")
 
 
+def _parts(document: AuditDocument) -> Iterator[str]:
+    """Accuracy by part, where no rule took part."""
+    known = [(each, each.accuracy) for each in document.slices if each.accuracy is not None]
+    if not known:
+        return
+    yield "<h2>Accuracy by part</h2>"
+    yield '<p class="muted">The dot is the share of rows that the model has right; the line is its '
+    yield "95% interval.</p>"
+    whole = Scale(1.0)
+    for slicing, parts in groupby(known, key=lambda each: each[0].slicing):
+        rows = [
+            f"<tr><td>{escaped(each.value)}</td><td>{interval_bar(right, whole)}</td>"
+            f'<td class="n">{right.count:,} of {right.total:,}</td>'
+            f'<td class="n">{rate_with_interval(right)}</td></tr>'
+            for each, right in parts
+        ]
+        yield f"<h3>By {escaped(slicing)}</h3>"
+        heads = (escaped(slicing), f"accuracy, 95% interval{axis(whole)}", ">right", ">accuracy")
+        yield table(heads, rows, caption=f"By {slicing}")
+
+
 def _contrast(part: SliceResult, overall: float) -> str:
     """Coloured where there is evidence that the part differs from the rest."""
     if part.q_value is None or part.q_value >= CERTAIN or part.flipped.rate is None:
@@ -344,8 +372,7 @@ def _reading(document: AuditDocument) -> str:
         "evidence": f"there is evidence that it fails more often than its limit (q < {CERTAIN})",
         "proof": "the interval of its failure rate reaches above its limit",
     }[gates.judge_by]
-    notes = [
-        *document.notes,
+    of_rules = (
         f"A rule fails when {how}, and always when q < {CERTAIN}. With "
         f"fewer than {gates.support} rows to test on it is not judged.",
         "A rule that expects “same” fails a row by turning a right answer wrong; “flip” by leaving "
@@ -357,6 +384,10 @@ def _reading(document: AuditDocument) -> str:
         "equivalent."
         if document.scorer
         else "Meaning was not scored: S is not given.",
+    )
+    notes = [
+        *document.notes,
+        *(of_rules if document.rules else ("Intervals of shares are Wilson's, at 95%.",)),
     ]
     listed = "".join(f"<li>{escaped(note)}</li>" for note in notes)
     return f'<h2>How to read this</h2><ul class="facts-list">{listed}</ul>'

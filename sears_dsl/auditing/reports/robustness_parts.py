@@ -54,8 +54,9 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
     if found is not None:
         yield f"## Semantic robustness at τ = {100 * found.tolerance:g}%"
         yield ""
-        yield f"| {' | '.join(_HEADS)} |"
-        yield "|---|---|" + "---:|" * (len(_HEADS) - 2)
+        heads = _heads(found.records)
+        yield f"| {' | '.join(heads)} |"
+        yield "|---|---|" + "---:|" * (len(heads) - 2)
         for record in found.records[:_SHOWN]:
             name = _name(record, document)
             numbers = [f"{number} {beside}".strip() for number, beside in _cells(record, code_cell)]
@@ -76,6 +77,17 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
     for column in document.columns:
         yield f"By {code_cell(column.column)}: {_column(column, code_cell)}"
         yield ""
+
+
+def _templates_alone(records: Sequence[RobustnessRecord]) -> bool:
+    return all(record.of_templates for record in records)
+
+
+def _heads(records: Sequence[RobustnessRecord]) -> tuple[str, ...]:
+    """Heads of the table, in the words of templates where there is nothing else."""
+    if not _templates_alone(records):
+        return _HEADS
+    return tuple(head.replace("rules", "templates").replace("rows", "sentences") for head in _HEADS)
 
 
 def draws_markdown(document: AuditDocument) -> Iterator[str]:
@@ -203,7 +215,7 @@ def robustness_section(document: AuditDocument) -> str:
     parts = []
     if found is not None:
         shown = found.records[:_SHOWN]
-        numbers = [f">{escaped(head)}" for head in _HEADS[2:]]
+        name, verdict, *numbers = _heads(found.records)
         rows = [_row(record, document) for record in shown]
         drawn = _drawn(found.records)
         curves = [
@@ -215,7 +227,11 @@ def robustness_section(document: AuditDocument) -> str:
         parts = [
             f"<h2>{escaped(title)}</h2>",
             *(f'<p class="muted">{escaped(each)}</p>' for each in _reading(document)),
-            table(("rules, verdict", *numbers), rows, caption=title),
+            table(
+                (f"{name}, {verdict}", *(f">{escaped(each)}" for each in numbers)),
+                rows,
+                caption=title,
+            ),
             *(f"<p>{escaped(each)}</p>" for each in _left_out(len(found.records)) if each),
         ]
         if drawn:
@@ -342,22 +358,27 @@ def _reading(document: AuditDocument) -> Iterator[str]:
             f"sentences. {tolerant} Their intervals are Newcombe's for shares of different rows; "
             "sentences of one template are much alike, and an interval speaks of such sentences."
         )
-    if all(record.of_templates for record in found.records):
-        return
-    yield (
-        "p is the accuracy on the rows that the rules change, right and wrong ones, p′ on what the "
-        "rules make of them: the mean over rows of the mean over their rewrites, judged by what "
-        f"each rule expects. {tolerant} Intervals of the gap come from a paired bootstrap over "
-        "rows."
-    )
+    templates_alone = _templates_alone(found.records)
+    if not templates_alone:
+        yield (
+            "p is the accuracy on the rows that the rules change, right and wrong ones, p′ on what "
+            "the rules make of them: the mean over rows of the mean over their rewrites, judged by "
+            f"what each rule expects. {tolerant} Intervals of the gap come from a paired bootstrap "
+            "over rows."
+        )
     if found.labels is not None and found.labels > 1:
+        parts = (
+            "sentences and in the mean over templates"
+            if templates_alone
+            else ("rows and in the mean over rules")
+        )
         yield (
             f"In brackets beside p and p′ the same accuracy with 0 for a guess among "
             f"{found.labels} labels and 1 for perfection. The last column is what the best "
-            "constant answer would score, over rows and in the mean over rules."
+            f"constant answer would score, over {parts}."
         )
     whole = found.records[0]
-    if whole.rows:
+    if whole.rows and not templates_alone:
         local = whole.local
         yield (
             f"A row is locally robust where the mean over its rewrites is at least p - τ: "

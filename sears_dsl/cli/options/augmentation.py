@@ -104,11 +104,13 @@ def recipe_and_tagger(
     """The rules, and the tagger with its cache."""
     from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.repair.expansion import require_rules
     from sears_dsl.tagging.cache import TagCache
     from sears_dsl.tagging.loading import load_tagger, needs_cache
 
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
+    require_rules(rulesets)
     tell_of_templates(rulesets, quiet=options["quiet"])
     cache = None if options["no_cache"] or not needs_cache(name) else TagCache(None)
     return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)

@@ -368,13 +368,16 @@ class Builder:
         ignore_case = text.endswith("i")
         decoded = decode(text.removesuffix("i"), leaf.start_pos, self._report)
         if not decoded or decoded != decoded.strip():
-            what = "starts or ends with a space" if decoded else "is empty"
             self._report(
                 "E104",
-                f"a literal that {what} matches no token",
+                f"a literal that {'starts or ends with a space' if decoded else 'is empty'} "
+                "matches no token",
                 leaf.start_pos,
                 leaf.end_pos,
-                r'a quotation mark itself is written `"\""`',
+                "write it without the space"
+                if decoded
+                else "what may be left out is `very?` in a rule and `{DEGREE?}` in a template; a "
+                r'quotation mark itself is `"\""`',
             )
         return Literal(decoded, quoted=True, ignore_case=ignore_case)
 

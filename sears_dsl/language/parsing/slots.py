@@ -80,8 +80,10 @@ def _slot(piece: str, place: int, line: int, report: Report) -> Slot | SlotCopy 
             f"{code(piece)} is no slot",
             place,
             end,
-            "a slot is the name of a set, `{CATEGORY}`; it may be named, `{who:NAME}`, left out, "
-            "`{DEGREE?}`, and written again, `{$who}`",
+            "name the choices, `set WHO = Uma | Bruce`, and write `{WHO}`"
+            if "|" in inner
+            else "a slot is the name of a set, `{CATEGORY}`; it may be named, `{who:NAME}`, left "
+            "out, `{DEGREE?}`, and written again, `{$who}`",
         )
         return None
     # `w.DEGREE.cap`: an import, a set, a function; `DEGREE.cap`: a set and a function.
