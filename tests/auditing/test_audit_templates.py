@@ -242,6 +242,16 @@ def test_an_oracle_takes_sentences_out_before_the_model_is_asked(templates: Path
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
 
 
+def test_every_template_of_many_is_told_by_itself(folder: Path) -> None:
+    (folder / "negation.sear").write_text(
+        "".join(f'template t{number}: "Film {number} is good."\n  label: positive\n'
+                for number in range(20))
+    )  # fmt: skip
+    _, done = audited(folder)
+    assert all(f"t{number} " in done.stderr for number in range(20))
+    assert "(other)" not in (folder / "audit" / "audit.md").read_text("utf-8")
+
+
 def test_a_label_that_no_row_of_the_data_has_is_told(templates: Path) -> None:
     text = (templates / "negation.sear").read_text().replace("label: negative", "label: neg")
     (templates / "negation.sear").write_text(text)

@@ -324,7 +324,8 @@ def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
 
 
 def _corrected(rate: float | None) -> str:
-    return "" if rate is None else f"[{rate:.2f}]"
+    # A zero has no sign.
+    return "" if rate is None else f"[{round(rate, 2) + 0.0:.2f}]"
 
 
 def _column(column: ColumnAccuracy, quoted: Quoted) -> str:

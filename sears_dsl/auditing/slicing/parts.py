@@ -21,6 +21,8 @@ OTHER = "(other)"
 EMPTY = "(empty)"
 #: More values than this are put together.
 MOST_PARTS = 12
+#: Of templates each is told by itself; a file of more was not read one by one.
+MOST_TEMPLATES = 200
 _QUARTERS = (0.25, 0.5, 0.75)
 # A column of numbers is cut into quarters where it has more values than this.
 _FEW_VALUES = 8
@@ -41,15 +43,20 @@ def parts_of(values: Sequence[Any]) -> list[str]:
             as_numbers = []
         if as_numbers and all(each is None or np.isfinite(each) for each in as_numbers):
             return quarters(as_numbers)
-    return largest([EMPTY if value is None or value == "" else str(value) for value in values])
+    return largest(as_words(values))
 
 
-def largest(values: Sequence[str]) -> list[str]:
+def as_words(values: Sequence[Any]) -> list[str]:
+    """The values as text, also numbers."""
+    return [EMPTY if value is None or value == "" else str(value) for value in values]
+
+
+def largest(values: Sequence[str], most: int = MOST_PARTS) -> list[str]:
     """The values; where there are too many, the rarer ones as one part."""
     counts = Counter(values)
-    if len(counts) <= MOST_PARTS:
+    if len(counts) <= most:
         return list(values)
-    kept = {value for value, _ in counts.most_common(MOST_PARTS - 1)}
+    kept = {value for value, _ in counts.most_common(most - 1)}
     return [value if value in kept else OTHER for value in values]
 
 

@@ -21,7 +21,9 @@ from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.slicing.computed import Computed
 from sears_dsl.auditing.slicing.parts import (
     MOST_PARTS,
+    MOST_TEMPLATES,
     OTHER,
+    as_words,
     in_order,
     largest,
     parts_of,
@@ -31,6 +33,7 @@ from sears_dsl.auditing.totals import keeping
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.errors import UsageError
+from sears_dsl.generating.table import TEMPLATE
 from sears_dsl.models.predictor import Answer
 from sears_dsl.statistics import fisher_exact, q_values
 
@@ -145,7 +148,12 @@ def slicings(
         found["rewritten column"] = largest(list(map("+".join, data.rewritten_columns)))
     for name, values in columns.items():
         of_answers = isinstance(values, Computed) and values.cells is None
-        of_rows = values.parts(answers) if isinstance(values, Computed) else parts_of(values)
+        if isinstance(values, Computed):
+            of_rows = values.parts(answers)
+        elif name == TEMPLATE:
+            of_rows = largest(as_words(values), MOST_TEMPLATES)
+        else:
+            of_rows = parts_of(values)
         if data.numbers is not None and not of_answers and len(of_rows) >= max(data.numbers):
             of_rows = [of_rows[number - 1] for number in data.numbers]
         if len(of_rows) != len(texts):
