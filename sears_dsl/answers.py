@@ -119,10 +119,10 @@ def _written_entities(value: Any) -> str | None:
             return None
     if not isinstance(value, Sequence):
         return None
-    found = [_entity(each) for each in value]
-    if None in found:
+    entities = [_entity(each) for each in value]
+    if None in entities:
         return None
-    return json.dumps(sorted(filter(None, found)), ensure_ascii=False)
+    return json.dumps(sorted(filter(None, entities)), ensure_ascii=False)
 
 
 def _entity(value: Any) -> tuple[int, int, str] | None:
@@ -222,10 +222,10 @@ def answers_equal(
 
 
 def _near(prediction: str, gold: str, comparison: Comparison) -> bool:
-    amount, right, found = _number(prediction), _number(gold), _WITHIN.fullmatch(comparison)
-    if amount is None or right is None or found is None:
+    amount, right, tolerance = _number(prediction), _number(gold), _WITHIN.fullmatch(comparison)
+    if amount is None or right is None or tolerance is None:
         return False
-    most = float(found[1]) * (abs(right) / 100 if found[2] else 1)
+    most = float(tolerance[1]) * (abs(right) / 100 if tolerance[2] else 1)
     # 0.1 + 0.2 is not farther than 0.3 from 0.
     return abs(amount - right) <= most + 1e-9 * max(1.0, abs(right))
 
@@ -304,20 +304,20 @@ def _changes(original: str, rewritten: str) -> list[tuple[int, int, int, int]]:
     for ends, pieces in ((at_old, old), (at_new, new)):
         for piece in pieces:
             ends.append(ends[-1] + len(piece))
-    found = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    operations = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [
         (at_old[first], at_old[last], at_new[begin], at_new[end])
-        for kind, first, last, begin, end in found
+        for kind, first, last, begin, end in operations
         if kind != "equal"
     ]
 
 
 def _changes_of(edits: Sequence[tuple[int, int, str, str]]) -> list[tuple[int, int, int, int]]:
-    found, shift = [], 0
+    changes, shift = [], 0
     for start, end, _, new in edits:
-        found.append((start, end, start + shift, start + shift + len(new)))
+        changes.append((start, end, start + shift, start + shift + len(new)))
         shift += len(new) - (end - start)
-    return found
+    return changes
 
 
 def _place_before(

@@ -36,11 +36,11 @@ def find_rule_files(names: Iterable[str]) -> list[Path]:
     Raises:
         UsageError: a name is neither a file, a folder with rule files, nor a shipped ruleset.
     """
-    found: dict[Path, Path] = {}
+    files: dict[Path, Path] = {}
     for name in names:
         for file in _files_of(name):
-            found.setdefault(file.resolve(), file)
-    return list(found.values())
+            files.setdefault(file.resolve(), file)
+    return list(files.values())
 
 
 def _files_of(name: str) -> Iterator[Path]:

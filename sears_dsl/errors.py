@@ -151,7 +151,7 @@ def _shown(text: str) -> str:
 
     Messages quote files, and files come from strangers.
     """
-    return _DRIVES.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _DRIVES.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def rendered(findings: Sequence[Diagnostic], *, most: int | None = MOST_SHOWN) -> str:

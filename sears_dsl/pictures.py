@@ -68,9 +68,9 @@ def shown_picture(path: str, *, side: int = _SIDE) -> bytes:
     scale = side / max(image.size)
     size = tuple(max(1, round(length * scale)) for length in image.size)
     way = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS
-    found = BytesIO()
-    image.resize((size[0], size[1]), way).save(found, "PNG")
-    return found.getvalue()
+    output = BytesIO()
+    image.resize((size[0], size[1]), way).save(output, "PNG")
+    return output.getvalue()
 
 
 @lru_cache(maxsize=4096)

@@ -105,13 +105,13 @@ def _actual(
     tested = replace(ruleset, rules=tuple(ruleset.rules[rule] for rule in rules))
     matcher = compile_rules([tested], tagger=tagger, sources=sources)
     tokens = _tokens([test.text for _, test in cases], matcher.tagger)
-    found = {
+    texts = {
         (rules[rewrite.rule], rewrite.row): rewrite.text for rewrite in _rewrites(matcher, tokens)
     }
     return {
-        (rule, test): found[rule, row]
+        (rule, test): texts[rule, row]
         for row, (rule, test) in enumerate(cases)
-        if (rule, row) in found
+        if (rule, row) in texts
     }
 
 

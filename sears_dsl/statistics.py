@@ -75,11 +75,11 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float
     """
     if not 0 < confidence < 1:
         raise UsageError(f"confidence is {confidence}", help="give a number between 0 and 1")
-    found = np.asarray(values, np.float64).ravel()
-    if found.size < 2:
+    numbers = np.asarray(values, np.float64).ravel()
+    if numbers.size < 2:
         raise UsageError("one value has no interval", help="give at least two, from other seeds")
-    half = _student(found.size - 1, confidence) * float(found.std(ddof=1)) / found.size**0.5
-    middle = float(found.mean())
+    half = _student(numbers.size - 1, confidence) * float(numbers.std(ddof=1)) / numbers.size**0.5
+    middle = float(numbers.mean())
     return middle - half, middle + half
 
 
@@ -340,8 +340,8 @@ def _of_tables(
     counts = np.broadcast_arrays(*_counts(some, trials), *_counts(others, other_trials))
     tables = np.stack([each.ravel() for each in counts], axis=1).astype(np.int64)
     distinct, places = np.unique(tables, axis=0, return_inverse=True)
-    found = [p_value(*table) for table in distinct.tolist()]
-    return np.array(found, np.float64)[places.ravel()].reshape(counts[0].shape)
+    p_values = [p_value(*table) for table in distinct.tolist()]
+    return np.array(p_values, np.float64)[places.ravel()].reshape(counts[0].shape)
 
 
 def _excess(some: int, trials: int, others: int, other_trials: int) -> float:
@@ -400,28 +400,28 @@ def q_values(
         >>> q_values([0.01, 0.04, 0.03]).tolist()
         [0.03, 0.04, 0.04]
     """
-    found = np.asarray(p_values, np.float64)
-    if not ((found >= 0) & (found <= 1)).all():
+    numbers = np.asarray(p_values, np.float64)
+    if not ((numbers >= 0) & (numbers <= 1)).all():
         raise UsageError("a p-value is outside [0, 1]", help="give probabilities")
-    count = found.size if tests is None else tests
-    if count < found.size:
+    count = numbers.size if tests is None else tests
+    if count < numbers.size:
         raise UsageError(
-            f"there are {found.size} p-values of {count} tests",
+            f"there are {numbers.size} p-values of {count} tests",
             help="tests is the number of all tests, at least that of the p-values",
         )
     if dependence not in ("positive", "any"):
         raise UsageError(f"there is no dependence {dependence!r}", help="choose positive or any")
-    if not found.size:
-        return found
+    if not numbers.size:
+        return numbers
     factor = float(count)
     if dependence == "any":
         factor *= float((1 / np.arange(1, count + 1)).sum())
-    order = np.argsort(found.ravel(), kind="stable")[::-1]
-    ranks = np.arange(found.size, 0, -1)
-    scaled = np.minimum.accumulate(found.ravel()[order] * (factor / ranks))
-    adjusted = np.empty(found.size)
+    order = np.argsort(numbers.ravel(), kind="stable")[::-1]
+    ranks = np.arange(numbers.size, 0, -1)
+    scaled = np.minimum.accumulate(numbers.ravel()[order] * (factor / ranks))
+    adjusted = np.empty(numbers.size)
     adjusted[order] = np.minimum(scaled, 1.0)
-    return adjusted.reshape(found.shape)
+    return adjusted.reshape(numbers.shape)
 
 
 def holm_values(p_values: ArrayLike) -> Floats:
@@ -440,14 +440,14 @@ def holm_values(p_values: ArrayLike) -> Floats:
         >>> holm_values([0.01, 0.04, 0.03]).tolist()
         [0.03, 0.06, 0.06]
     """
-    found = np.asarray(p_values, np.float64)
-    if not ((found >= 0) & (found <= 1)).all():
+    numbers = np.asarray(p_values, np.float64)
+    if not ((numbers >= 0) & (numbers <= 1)).all():
         raise UsageError("a p-value is outside [0, 1]", help="give probabilities")
-    order = np.argsort(found.ravel(), kind="stable")
-    scaled = found.ravel()[order] * np.arange(found.size, 0, -1)
-    adjusted = np.empty(found.size)
+    order = np.argsort(numbers.ravel(), kind="stable")
+    scaled = numbers.ravel()[order] * np.arange(numbers.size, 0, -1)
+    adjusted = np.empty(numbers.size)
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
-    return adjusted.reshape(found.shape)
+    return adjusted.reshape(numbers.shape)
 
 
 def _deviations(confidence: float) -> float:

@@ -294,7 +294,7 @@ def _confidence(effect: RuleEffect, sure_from: float) -> Confidence | None:
         [one == other for one, other in zip(effect.before, effect.after, strict=True)], np.bool_
     )
     change = after - before
-    kept = known & same
+    unchanged = known & same
     sure = known & effect.flipped & (before >= sure_from) & (after >= sure_from)
     return Confidence(
         rows=int(known.sum()),
@@ -302,7 +302,7 @@ def _confidence(effect: RuleEffect, sure_from: float) -> Confidence | None:
         after=float(after[known].mean()),
         change=float(change[known].mean()),
         change_interval=mean_interval(change[known]) if known.sum() > 1 else None,
-        change_kept=float(change[kept].mean()) if kept.any() else None,
+        change_kept=float(change[unchanged].mean()) if unchanged.any() else None,
         sure_from=sure_from,
         sure_flips=int(sure.sum()),
     )
@@ -314,13 +314,13 @@ def _meaning(effect: RuleEffect, tau: float | None) -> Meaning | None:
     scored = np.isfinite(effect.scores)
     if not scored.any():
         return None
-    kept = scored & (effect.scores >= tau)
+    above_tau = scored & (effect.scores >= tau)
     flips = effect.flipped
     return Meaning(
         scored=int(scored.sum()),
         mean=float(effect.scores[scored].mean()),
-        at_tau=share_of(int(kept.sum()), int(scored.sum())),
-        flips_at_tau=share_of(int((kept & flips).sum()), int((scored & flips).sum())),
+        at_tau=share_of(int(above_tau.sum()), int(scored.sum())),
+        flips_at_tau=share_of(int((above_tau & flips).sum()), int((scored & flips).sum())),
     )
 
 

@@ -140,16 +140,16 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
     labelled = first.labelled and second.labelled
     every = set(range(1, first.data.rows + 1))
     accuracy = _pairs(every, *right) if labelled else None
-    kept = [good - bad for good, bad in zip(right, flips, strict=True)]
-    worst = _pairs(every, *kept) if labelled and common else None
+    right_at_worst = [good - bad for good, bad in zip(right, flips, strict=True)]
+    worst = _pairs(every, *right_at_worst) if labelled and common else None
     of_rules = [_rule_pairs(*both) for both in records.values()]
     family = [*of_rules, *(each for each in (accuracy, worst) if each is not None)]
     p_values = {
         place: each.p_value for place, each in enumerate(family) if each.p_value is not None
     }
-    given = list(p_values.values())
-    adjusted = dict(zip(p_values, holm_values(given).tolist(), strict=True))
-    q = dict(zip(p_values, q_values(given).tolist(), strict=True))
+    values = list(p_values.values())
+    adjusted = dict(zip(p_values, holm_values(values).tolist(), strict=True))
+    q = dict(zip(p_values, q_values(values).tolist(), strict=True))
     family = [
         replace(each, adjusted_p_value=adjusted.get(place)) for place, each in enumerate(family)
     ]
@@ -177,8 +177,8 @@ def compared_draws(audits: Sequence[AuditDocument]) -> Iterator[str]:
     """What is compared where an audit has several draws: a line, or none."""
     draws = [each.draws for each in audits]
     if max(draws) > 1:
-        told = ", ".join(map(str, draws))
-        yield f"draws of noise in each audit: {told}; the first draw of each is what is compared"
+        counts = ", ".join(map(str, draws))
+        yield f"draws of noise in each audit: {counts}; the first draw of each is what is compared"
 
 
 def _check(first: AuditDocument, second: AuditDocument) -> None:

@@ -101,11 +101,11 @@ def _limits_failures(document: AuditDocument) -> bool:
 def _of_robustness(document: AuditDocument, outcome: JudgementOutcome) -> str:
     """The first gate about robustness with this outcome, and how many more there are."""
     gates = () if document.robustness is None else document.robustness.gates
-    found = [each for each in gates if each.outcome == outcome]
-    if not found:
+    of_outcome = [each for each in gates if each.outcome == outcome]
+    if not of_outcome:
         return ""
-    more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
-    return f"{found[0].gate}: {found[0].reason}{more}"
+    more = f", and {len(of_outcome) - 1} more alike" if len(of_outcome) > 1 else ""
+    return f"{of_outcome[0].gate}: {of_outcome[0].reason}{more}"
 
 
 def _subject(some: Sequence[RuleRecord], judged: Sequence[RuleRecord]) -> str:

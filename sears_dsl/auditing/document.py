@@ -305,13 +305,13 @@ def answer_confidences(document: AuditDocument) -> list[AnswerConfidence]:
     A rule that expects ``flip`` says of no answer that it is right, and is left out.
     """
     marks = [mark == "1" for mark in document.right_rows]
-    found = [_split(UNTOUCHED_ROWS, "", marks, document.confidences)] if document.labelled else []
-    found += [
+    splits = [_split(UNTOUCHED_ROWS, "", marks, document.confidences)] if document.labelled else []
+    splits += [
         _split(each.rule, each.id, [letter in "kg" for letter in each.outcomes], each.confidences)
         for each in document.rules
         if each.expect != "flip"
     ]
-    return [each for each in found if each.right or each.wrong]
+    return [each for each in splits if each.right or each.wrong]
 
 
 def _split(name: str, identity: str, right: Sequence[bool], written: str) -> AnswerConfidence:

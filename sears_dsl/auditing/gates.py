@@ -154,11 +154,11 @@ class Gates:
             () if metadata.severity is None else (_SEVERITY + metadata.severity,),
         )
         for of_kind in selectors:
-            found = [
+            gates = [
                 gate for gate in self.own if gate.demand == "failures" and gate.selector in of_kind
             ]
-            if found:
-                least = min(found, key=lambda gate: gate.rate)
+            if gates:
+                least = min(gates, key=lambda gate: gate.rate)
                 return Limit(least.rate, f"gate {least.selector}")
         if effect.expect.kind != "same" and self.miss_rate is not None:
             return Limit(self.miss_rate, "maximum miss rate")

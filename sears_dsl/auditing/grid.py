@@ -217,12 +217,12 @@ def _confidences(audits: Iterable[AuditDocument]) -> Iterator[GridConfidence]:
         )
 
 
-def _mean(found: AnswerConfidence) -> MeanConfidence:
+def _mean(confidences: AnswerConfidence) -> MeanConfidence:
     return MeanConfidence(
-        right=fmean(found.right) if found.right else None,
-        right_answers=len(found.right),
-        wrong=fmean(found.wrong) if found.wrong else None,
-        wrong_answers=len(found.wrong),
+        right=fmean(confidences.right) if confidences.right else None,
+        right_answers=len(confidences.right),
+        wrong=fmean(confidences.wrong) if confidences.wrong else None,
+        wrong_answers=len(confidences.wrong),
     )
 
 
@@ -234,19 +234,19 @@ def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_Test, Contrast]:
         for kind, name, paired in _tests(pair)
     }
     p_values = {key: each.p_value for key, each in tests.items() if each.p_value is not None}
-    given = list(p_values.values())
-    adjusted = dict(zip(p_values, holm_values(given).tolist(), strict=True))
-    q = dict(zip(p_values, q_values(given).tolist(), strict=True))
-    found = {}
+    values = list(p_values.values())
+    adjusted = dict(zip(p_values, holm_values(values).tolist(), strict=True))
+    q = dict(zip(p_values, q_values(values).tolist(), strict=True))
+    contrasts = {}
     for key, paired in tests.items():
         of_family = replace(paired, adjusted_p_value=adjusted.get(key))
         # Of accuracies more is better, of failures fewer.
-        found[key] = Contrast(
+        contrasts[key] = Contrast(
             paired=of_family,
             q_value=q.get(key),
             outcome=_outcome(of_family, more_is_better=key[1] != "rule"),
         )
-    return found
+    return contrasts
 
 
 def _tests(pair: ComparisonDocument) -> Iterator[tuple[_Kind, str, Paired]]:

@@ -19,8 +19,8 @@ def written(numbers: Iterable[float | None]) -> str:
         >>> written([0.25, None, 0.123456]), written([None, None])
         ('0.25 - 0.1235', '')
     """
-    found = [_UNKNOWN if each is None or math.isnan(each) else f"{each:.4g}" for each in numbers]
-    return "" if all(each == _UNKNOWN for each in found) else " ".join(found)
+    words = [_UNKNOWN if each is None or math.isnan(each) else f"{each:.4g}" for each in numbers]
+    return "" if all(each == _UNKNOWN for each in words) else " ".join(words)
 
 
 def read(text: str, rows: int) -> Sequence[float | None]:

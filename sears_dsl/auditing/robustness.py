@@ -270,14 +270,14 @@ def column_accuracies(
     right = _right_answers(effects, labels)
     flags = [right[label] for label in labels]
     rows = np.arange(len(effects.right))
-    found = []
+    accuracies = []
     for column, values in columns.items():
         words = ["" if value is None else str(value) for value in values]
         if len(words) != len(rows) or _are_numbers(words):
             continue
         names, group = np.unique(np.array(words, object), return_inverse=True)
         accuracy: GroupAccuracy = accuracy_by_group(effects.right, group)
-        found.append(
+        accuracies.append(
             ColumnAccuracy(
                 column=writable(column),
                 values=len(names),
@@ -286,7 +286,7 @@ def column_accuracies(
                 constant=constant_answer(flags, list(map(writable, labels)), rows, group),
             )
         )
-    return tuple(found)
+    return tuple(accuracies)
 
 
 def writable(text: str) -> str:
@@ -312,11 +312,10 @@ def labels_of(effects: Effects) -> tuple[str, ...]:
         return ()
     if any(each.comparison != "exact" for each in effects.rules):
         return ()
-    found = {of_row[0] for of_row in rows}
-    found |= {each.expect.label for each in effects.rules if each.expect.kind == "label"}
-    return (
-        tuple(sorted(found)) if len(found) <= max(_MOST_LABELS, len(rows) // _ROWS_A_LABEL) else ()
-    )
+    labels = {of_row[0] for of_row in rows}
+    labels |= {each.expect.label for each in effects.rules if each.expect.kind == "label"}
+    most = max(_MOST_LABELS, len(rows) // _ROWS_A_LABEL)
+    return tuple(sorted(labels)) if len(labels) <= most else ()
 
 
 # ---------------------------------------------------------------- one record
@@ -334,11 +333,11 @@ def _selections(effects: Effects) -> Iterator[tuple[About, str, list[RuleEffect]
 
 def _by_rule(later: Sequence[Effects]) -> dict[str, list[RuleEffect]]:
     """The effects of further draws by the ids of the rules."""
-    found: dict[str, list[RuleEffect]] = {}
+    by_id: dict[str, list[RuleEffect]] = {}
     for effects in later:
         for each in effects.rules:
-            found.setdefault(each.id, []).append(each)
-    return found
+            by_id.setdefault(each.id, []).append(each)
+    return by_id
 
 
 def _right_answers(effects: Effects, labels: Sequence[str]) -> dict[str, Flags]:
@@ -372,7 +371,7 @@ def _record(
     rows = _joined([each.rows for _, each in drawn], np.int64)
     correct = _joined([each.as_expected for _, each in drawn], np.bool_)
     group = np.repeat([rule for rule, _ in drawn], [len(each) for _, each in drawn])
-    found = semantic_robustness(effects.right, rows, correct, seed=seed)
+    robustness = semantic_robustness(effects.right, rows, correct, seed=seed)
     answers = list(right)
     constant = constant_answer(
         [_joined([_as_constant(each, label, right[label]) for _, each in drawn], np.bool_)
@@ -380,14 +379,14 @@ def _record(
         list(map(writable, answers)), rows, group,
     )  # fmt: skip
     return record_of(
-        found, about=about, name=name, rules=len(members),
+        robustness, about=about, name=name, rules=len(members),
         mean=accuracy_by_group(correct, group).mean, constant=constant, labels=len(answers),
         gates=gates, tolerance=tolerance,
     )  # fmt: skip
 
 
 def record_of(
-    found: SemanticRobustness,
+    robustness: SemanticRobustness,
     *,
     about: About,
     name: str,
@@ -401,7 +400,7 @@ def record_of(
     """What was counted of some rules or templates, with what is to be thought of it.
 
     Args:
-        found: what was counted.
+        robustness: what was counted.
         about: of what.
         name: the tag or the id.
         rules: how many rules or templates.
@@ -411,29 +410,29 @@ def record_of(
         gates: how many rows are enough, and what judges.
         tolerance: τ.
     """
-    enough, number = found.rows >= gates.support, labels or None
+    enough, number = robustness.rows >= gates.support, labels or None
     return RobustnessRecord(
         about=about,
         name=name,
         rules=rules,
-        rows=found.rows,
-        rewrites=found.rewrites,
-        before=found.before,
-        after=found.after,
-        pooled=found.pooled,
+        rows=robustness.rows,
+        rewrites=robustness.rewrites,
+        before=robustness.before,
+        after=robustness.after,
+        pooled=robustness.pooled,
         mean=mean,
-        gap=found.gap,
-        low=found.low,
-        high=found.high,
-        smallest_tau=found.smallest_tau,
-        before_corrected=chance_corrected(found.before, number),
-        after_corrected=chance_corrected(found.after, number),
+        gap=robustness.gap,
+        low=robustness.low,
+        high=robustness.high,
+        smallest_tau=robustness.smallest_tau,
+        before_corrected=chance_corrected(robustness.before, number),
+        after_corrected=chance_corrected(robustness.after, number),
         tolerance=tolerance,
-        robust=is_robust(found, tolerance, judge_by=gates.judge_by) if enough else None,
-        invariant=is_invariant(found, tolerance, judge_by=gates.judge_by) if enough else None,
-        local=found.local(tolerance),
-        smallest_tau_everywhere=found.smallest_tau_everywhere,
-        curve=found.curve,
+        robust=is_robust(robustness, tolerance, judge_by=gates.judge_by) if enough else None,
+        invariant=is_invariant(robustness, tolerance, judge_by=gates.judge_by) if enough else None,
+        local=robustness.local(tolerance),
+        smallest_tau_everywhere=robustness.smallest_tau_everywhere,
+        curve=robustness.curve,
         constant=constant,
     )
 
@@ -467,8 +466,8 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
     if not record.rows:
         return "not judged", "nothing to test on: no row is changed"
     if record.rows < gates.support:
-        told = f"{_counted(record)} take part, {gates.support} are needed"
-        return "not judged", f"too little support: {told}"
+        counts = f"{_counted(record)} take part, {gates.support} are needed"
+        return "not judged", f"too little support: {counts}"
     if gate.demand not in ("robust", "invariant"):
         return _at_least(gate, record, gates.judge_by)
     holds = is_robust if gate.demand == "robust" else is_invariant
@@ -489,7 +488,7 @@ def _at_least(
     """A gate that wants a share or an accuracy; only a share of rows has an interval."""
     local = record.local
     if gate.demand == "local":
-        told = (
+        sentence = (
             f"{local.count:,} of {_counted(record)} are robust each by itself at τ = "
             f"{100 * record.tolerance:g}%, {tenths(local.rate)} (95% {tenths(local.low)} to "
             f"{tenths(local.high)})"
@@ -497,11 +496,11 @@ def _at_least(
         value = {"rate": local.rate, "evidence": local.high, "proof": local.low}[judge_by]
     elif gate.demand == "mean":
         of = "template" if record.of_templates else "rule"
-        value, told = record.mean, f"accuracy is {tenths(record.mean)} in the mean over {of}s"
+        value, sentence = record.mean, f"accuracy is {tenths(record.mean)} in the mean over {of}s"
     elif gate.demand == "above-constant" and record.constant and record.after is not None:
         constant = record.constant
         value = record.after - constant.rate
-        told = (
+        sentence = (
             f"accuracy is {tenths(record.after)}, {100 * value:+.1f} points from the "
             f"{tenths(constant.rate)} of always answering {constant.answer!r}"
         )
@@ -509,11 +508,11 @@ def _at_least(
         return "not judged", "no constant answer is known: answers are free"
     else:
         value = record.after_corrected
-        told = f"accuracy is {tenths(value)} where a guess is worth 0"
+        sentence = f"accuracy is {tenths(value)} where a guess is worth 0"
     if value is None:
         return "not judged", "what a guess is worth is not known: answers are free, or of one label"
-    wanted = f"{told}; at least {100 * gate.rate:g}% is wanted"
-    return ("passed" if value >= gate.rate else "failed"), wanted
+    reason = f"{sentence}; at least {100 * gate.rate:g}% is wanted"
+    return ("passed" if value >= gate.rate else "failed"), reason
 
 
 def in_words(record: RobustnessRecord) -> str:

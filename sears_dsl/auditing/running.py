@@ -91,7 +91,7 @@ def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
         >>> read_rates("25%, 5%"), read_rates(["0.5%"])
         ((50000, 250000), (5000,))
     """
-    found = set()
+    rates = set()
     for name in written.split(",") if isinstance(written, str) else written:
         share = read_share(name.strip())
         if share is None:
@@ -99,8 +99,8 @@ def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
                 f"{name.strip()!r} is no rate of noise",
                 help="write shares of more than 0% and at most 100%, as 5%,10%,25%",
             )
-        found.add(share)
-    return tuple(sorted(found))
+        rates.add(share)
+    return tuple(sorted(rates))
 
 
 def compile_and_check(

@@ -284,7 +284,7 @@ class Gap(Protocol):
 
 
 def is_robust(
-    found: Gap,
+    accuracies: Gap,
     tolerance: float,
     *,
     judge_by: JudgeBy = "rate",
@@ -292,24 +292,27 @@ def is_robust(
     """Whether p′ ≥ p - τ (Def. 5); `False` where there is no row.
 
     Args:
-        found: the accuracies.
+        accuracies: the accuracies.
         tolerance: τ, between 0 and 1.
         judge_by: what decides: the ``rate`` that was observed; ``evidence``, by which it holds
             unless the whole interval of the gap lies below -τ; ``proof``, by which it holds only
             where the whole interval lies above.
 
     Example:
-        >>> found = semantic_robustness([True] * 20, range(20), [True] * 18 + [False] * 2)
-        >>> is_robust(found, 0.1), is_robust(found, 0.09), is_robust(found, 0.1, judge_by="proof")
-        (True, False, False)
+        >>> measured = semantic_robustness([True] * 20, range(20), [True] * 18 + [False] * 2)
+        >>> is_robust(measured, 0.1), is_robust(measured, 0.09)
+        (True, False)
+        >>> is_robust(measured, 0.1, judge_by="proof")
+        False
     """
-    if found.gap is None:
+    if accuracies.gap is None:
         return False
-    return {"rate": found.gap, "evidence": found.high, "proof": found.low}[judge_by] >= -tolerance
+    below = {"rate": accuracies.gap, "evidence": accuracies.high, "proof": accuracies.low}[judge_by]
+    return below >= -tolerance
 
 
 def is_invariant(
-    found: Gap,
+    accuracies: Gap,
     tolerance: float,
     *,
     judge_by: JudgeBy = "rate",
@@ -317,7 +320,7 @@ def is_invariant(
     """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` where there is no row.
 
     Args:
-        found: the accuracies.
+        accuracies: the accuracies.
         tolerance: τ, between 0 and 1.
         judge_by: as of `is_robust`, on both sides.
 
@@ -326,10 +329,10 @@ def is_invariant(
         >>> is_robust(better, 0.1), is_invariant(better, 0.1)
         (True, False)
     """
-    if found.gap is None:
+    if accuracies.gap is None:
         return False
-    above = {"rate": found.gap, "evidence": found.low, "proof": found.high}[judge_by]
-    return is_robust(found, tolerance, judge_by=judge_by) and above <= tolerance
+    above = {"rate": accuracies.gap, "evidence": accuracies.low, "proof": accuracies.high}[judge_by]
+    return is_robust(accuracies, tolerance, judge_by=judge_by) and above <= tolerance
 
 
 # ---------------------------------------------------------------- what accuracy is worth

@@ -77,7 +77,7 @@ class TemplateAnswers:
         return _numbered(self.table.columns[TEMPLATE], list(self.templates))
 
     @cached_property
-    def wanted(self) -> dict[str, Flags]:
+    def of_label(self) -> dict[str, Flags]:
         """Label → which sentences have it."""
         labels = sorted(self.table.labels)
         of_sentence = _numbered(self.table.columns[LABEL], labels)
@@ -161,12 +161,12 @@ def template_parts(answers: TemplateAnswers) -> tuple[SliceResult, ...]:
     """What the model has right of each template, where the sentences stand beside rows of data."""
     if answers.before is None:
         return ()
-    found = []
+    results = []
     for number, name in enumerate(answers.templates):
         here = answers.template == number
         if here.any():
             right = share_of(int(answers.right[here].sum()), int(here.sum()))
-            found.append(
+            results.append(
                 SliceResult(
                     slicing=OF_SENTENCES,
                     value=writable(name),
@@ -178,7 +178,7 @@ def template_parts(answers: TemplateAnswers) -> tuple[SliceResult, ...]:
                     q_value=None,
                 )
             )
-    return tuple(found)
+    return tuple(results)
 
 
 def template_column(answers: TemplateAnswers, effects: Effects) -> tuple[ColumnAccuracy, ...]:
@@ -204,7 +204,7 @@ def _constant(
     """What the best constant answer scores on some sentences."""
     nowhere = np.zeros(len(here), np.bool_)
     flags = [
-        answers.wanted[label][here] if label in answers.wanted else nowhere for label in labels
+        answers.of_label[label][here] if label in answers.of_label else nowhere for label in labels
     ]
     named = list(map(writable, labels))
     return constant_answer(flags, named, np.arange(len(here)), answers.template[here])
@@ -220,7 +220,7 @@ def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
 
 
 def with_templates(
-    found: Robustness | None,
+    robustness: Robustness | None,
     answers: TemplateAnswers,
     effects: Effects,
     *,
@@ -229,12 +229,12 @@ def with_templates(
     """Semantic robustness of rules, and after it that of all templates, each tag, each template.
 
     Args:
-        found: of the rules; None where nobody wants to know.
+        robustness: of the rules; None where nobody wants to know.
         answers: what the model says of the sentences.
         effects: what the rules do.
         gates: what is demanded; a gate that means rules and templates holds where both do.
     """
-    if found is None:
+    if robustness is None:
         return None
     labels = _labels(answers, effects)
     known = answers.templates
@@ -244,7 +244,7 @@ def with_templates(
         chosen.append(("templates of a tag", tag, of_tag))
     chosen += [("template", name, [name]) for name in known]
     records = tuple(
-        _record(about, name, names, answers, labels, gates=gates, tolerance=found.tolerance)
+        _record(about, name, names, answers, labels, gates=gates, tolerance=robustness.tolerance)
         for about, name, names in chosen
     )
 
@@ -255,7 +255,7 @@ def with_templates(
             return of_rules
         record = _record(
             "template", gate.selector, names, answers, labels, gates=gates,
-            tolerance=gate.tolerance(found.tolerance),
+            tolerance=gate.tolerance(robustness.tolerance),
         )  # fmt: skip
         outcome, reason = judged_gate(gate, record, gates)
         if any(map(gate.is_about, effects.rules)):
@@ -264,12 +264,12 @@ def with_templates(
             reason = f"{of_rules.reason}; of templates: {reason}"
         return replace(of_rules, outcome=outcome, reason=reason)
 
-    pairs = zip(gates.of_robustness, found.gates, strict=True)
+    pairs = zip(gates.of_robustness, robustness.gates, strict=True)
     return replace(
-        found,
+        robustness,
         labels=len(labels) or None,
         # Without rules there is nothing to say of all of them.
-        records=(*(found.records if effects.rules else ()), *records),
+        records=(*(robustness.records if effects.rules else ()), *records),
         gates=tuple(judged(*pair) for pair in pairs),
     )
 

@@ -138,12 +138,12 @@ def _overlaps(rules: Sequence[RuleEffect]) -> tuple[Overlap, ...]:
             by_row.setdefault(row, []).append(number)
     shared = Counter(pair for of_row in by_row.values() for pair in combinations(of_row, 2))
     flips = [int(effect.flipped.sum()) for effect in rules]
-    found = [
+    overlaps = [
         Overlap(rules[one].id, rules[other].id, both, flips[one] + flips[other] - both)
         for (one, other), both in shared.items()
     ]
-    found.sort(key=lambda each: (-each.both, each.either, each.first, each.second))
-    return tuple(found[:_OVERLAPS])
+    overlaps.sort(key=lambda each: (-each.both, each.either, each.first, each.second))
+    return tuple(overlaps[:_OVERLAPS])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +206,7 @@ def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tu
         by_rate: rates, ascending, each with what the rules that draw do at it.
     """
     clean = share_of(int(effects.right.sum()), len(effects.right))
-    found = []
+    curves = []
     for written in effects.rules:
         points = [RatePoint(rate=0.0, changed=0, accuracy=clean)]
         for rate, at_rate in by_rate:
@@ -217,8 +217,8 @@ def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tu
                     accuracy = share_of(int(right.sum()), len(right))
                     points.append(RatePoint(rate=rate, changed=len(each), accuracy=accuracy))
         if len(points) > 1:
-            found.append(RateCurve(id=written.id, rule=written.text, points=tuple(points)))
-    return tuple(found)
+            curves.append(RateCurve(id=written.id, rule=written.text, points=tuple(points)))
+    return tuple(curves)
 
 
 def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, ...]:
@@ -228,7 +228,7 @@ def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, .
         effects: the first draw.
         later: the others, of the rules that draw.
     """
-    found = []
+    records = []
     for first in effects.rules:
         others = [each for draw in later for each in draw.rules if each.id == first.id]
         if not others:
@@ -241,7 +241,7 @@ def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, .
             failed[each.rows[each.failed]] = True
         rates = [share_of(int(e.failed.sum()), int(e.tested.sum())).rate for e in drawn]
         known = [rate for rate in rates if rate is not None]
-        found.append(
+        records.append(
             DrawnRule(
                 id=first.id,
                 rule=first.text,
@@ -251,4 +251,4 @@ def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, .
                 any_draw=share_of(int(failed.sum()), int(tested.sum())),
             )
         )
-    return tuple(found)
+    return tuple(records)

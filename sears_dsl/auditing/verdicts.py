@@ -79,7 +79,7 @@ def judge(
     )
     p = dict(zip(tested, p_values.tolist(), strict=True))
     q = dict(zip(tested, q_values(p_values).tolist(), strict=True))
-    found = []
+    judgements = []
     for place, (effect, share, limit) in enumerate(zip(effects, shares, limits, strict=True)):
         outcome, reason = judge_share(
             share,
@@ -89,7 +89,7 @@ def judge(
             judge_by=gates.judge_by,
             changed=len(effect),
         )
-        found.append(
+        judgements.append(
             Judgement(
                 outcome=outcome,
                 reason=reason,
@@ -101,7 +101,7 @@ def judge(
                 q_value=q.get(place),
             )
         )
-    return tuple(found)
+    return tuple(judgements)
 
 
 def judge_share(

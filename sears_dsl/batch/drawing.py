@@ -44,12 +44,10 @@ def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
     added = {DRAW: numbers} if numbered else {}
     columns: Mapping[str, Sequence[Any]]
     if isinstance(batch.columns, RecordBatchColumns):
-        columns = batch.columns.taken(places, added)
+        columns = batch.columns.at(places, added)
     else:
         own = {
-            name: values.taken(places)
-            if isinstance(values, ArrowValues)
-            else Repeated(values, places)
+            name: values.at(places) if isinstance(values, ArrowValues) else Repeated(values, places)
             for name, values in batch.columns.items()
         }
         columns = {**own, **added}

@@ -117,18 +117,18 @@ def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
     if not any(guard.carried for guard in guards.rows):
         return Guarded(rewrites, {})
     left_out: Counter[int] = Counter()
-    kept: list[int] = []
+    numbers: list[int] = []
     for number, rewrite in enumerate(rewrites):
         carry = SpanMap(rewrite.edits)
         if all(carry.map(*span) is not None for span in guards.rows[rewrite.row].carried):
-            kept.append(number)
+            numbers.append(number)
         else:
             left_out[rewrite.rule] += 1
     if not left_out:
         return Guarded(rewrites, {})
     return Guarded(
         Rewrites(
-            rewrites.columns.select(np.array(kept, np.int32)),
+            rewrites.columns.select(np.array(numbers, np.int32)),
             rule_ids=lambda: rewrites.rule_ids,
             unrenderable=rewrites.unrenderable,
         ),
@@ -161,7 +161,7 @@ def chained(
     if guards is None:
         return matcher.chain(texts, scope=scope, unit=unit)
     every = range(len(matcher.rules))
-    done = matcher.chain(
+    chains = matcher.chain(
         texts,
         scope=scope,
         unit=unit,
@@ -169,8 +169,8 @@ def chained(
         intact=[guard.carried for guard in guards.rows],
         without=[every if guard.misplaced else () for guard in guards.rows],
     )
-    for row, guard in zip(done, guards.rows, strict=True):
+    for row, guard in zip(chains, guards.rows, strict=True):
         if row.steps and guard.protected:
             rule = " and ".join(matcher.rule_ids[number] for number, _ in row.steps)
             require_intact(guard.text, row.text, row.span_map, guard.protected, rule=rule)
-    return done
+    return chains

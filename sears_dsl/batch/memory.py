@@ -98,8 +98,8 @@ def apply_to(
     require_draws(draws, with_originals=with_originals)
     in_file = isinstance(dataset, (str, os.PathLike))
     frame = frame_of(dataset) if in_file else memory_frame(dataset)
-    wanted = _names("column", column)
-    kept = _names("keep", keep)
+    column_names = _names("column", column)
+    keep_names = _names("keep", keep)
     protected = _names("protect", protect)
     plan: Plan | None = None
     counts = Tally() if tally is None else tally
@@ -109,14 +109,14 @@ def apply_to(
     chained = _ChainedRows(with_originals=with_originals, draws=draws)
     for batch in frame.batches():
         if plan is None:
-            columns = wanted or _default(frame, batch)
+            columns = column_names or _default(frame, batch)
             ids = id_column or ("id" if "id" in frame.names else None)
-            if kept and mode == "chain":
+            if keep_names and mode == "chain":
                 raise UsageError("mode chain keeps every column", help="leave out keep")
             plan = Plan(
                 columns=columns,
                 id_column=ids,
-                keep=kept_columns(kept, frame.names, columns, ids, draws=draws),
+                keep=kept_columns(keep_names, frame.names, columns, ids, draws=draws),
                 scope=scope,
                 unit=unit,
                 protect=protected,
@@ -130,15 +130,15 @@ def apply_to(
             if plan.id_column is not None:
                 ledger.add(row_ids(batch, plan.id_column), first=batch.first)
             each = rewrite_each(matcher, repeated(batch, draws, numbered=False), plan)
-            done = each.tally
+            batch_tally = each.tally
             rows += (each.rows // draws + batch.first).tolist()
             for name, values in each.columns.items():
                 records.setdefault(name, []).extend(values)
         elif mode == "chain":
-            done = chained.add(matcher, batch, plan)
+            batch_tally = chained.add(matcher, batch, plan)
         else:
             raise UsageError(f"there is no mode {mode!r}", help="write each or chain")
-        counts.add(done)
+        counts.add(batch_tally)
     if with_originals and mode != "chain":
         raise UsageError(
             "mode each writes the original beside each rewritten text",
@@ -203,20 +203,20 @@ class _ChainedRows:
         return frame.extended(copies)
 
 
-def _names(option: str, given: object) -> tuple[str, ...]:
+def _names(option: str, value: object) -> tuple[str, ...]:
     """Names of columns; a number stands for the column that a table calls by it.
 
     Raises:
         UsageError: anything else.
     """
-    if given is None:
+    if value is None:
         return ()
-    several = isinstance(given, (list, tuple, set, frozenset))
-    names = tuple(given) if several else (given,)  # type: ignore[arg-type]
+    several = isinstance(value, (list, tuple, set, frozenset))
+    names = tuple(value) if several else (value,)  # type: ignore[arg-type]
     for name in names:
         if not isinstance(name, (str, int)) or isinstance(name, bool):
             raise UsageError(
-                f"{option} is {given!r:.60}, which names no column",
+                f"{option} is {value!r:.60}, which names no column",
                 help=f"name columns as texts: {option}=['text']",
             )
     return tuple(map(str, names))

@@ -140,11 +140,11 @@ class _Column:
         self.missing = batch.rows - (
             len(present.rows) if members is None else sum(map(len, members))
         )
-        taken = present.taken(plan.share)
-        if members is not None and taken is not present:
+        chosen = present.of_share(plan.share)
+        if members is not None and chosen is not present:
             members_of = dict(zip(present.rows, members, strict=True))
-            members = [members_of[row] for row in taken.rows]
-        present = taken
+            members = [members_of[row] for row in chosen.rows]
+        present = chosen
         self.texts = present.texts
         self.rows = [(row,) for row in present.rows] if members is None else members
         self.misplaced: dict[int, str] = {}
@@ -164,11 +164,11 @@ class _Column:
         if self._specs:
             self._look_at_spans()
         self.drawn: list[Sequence[ChainedText]] = []
-        found: dict[int, ChainedText] = {}
+        by_place: dict[int, ChainedText] = {}
         for places, chained in self._chain(range(len(self.texts))):
             self.drawn.append(chained)
-            found.update(zip(places, chained, strict=True))
-        self.results = [found[place] for place in range(len(self.texts))]
+            by_place.update(zip(places, chained, strict=True))
+        self.results = [by_place[place] for place in range(len(self.texts))]
 
     @cached_property
     def place_of(self) -> dict[int, int]:
@@ -269,7 +269,7 @@ class _Column:
 
     def reasons(self) -> dict[tuple[int, int], str]:
         """Row and rule → why the rule was left out of the row."""
-        found: dict[tuple[int, int], str] = {}
+        reasons: dict[tuple[int, int], str] = {}
         for place, result in enumerate(self.results):
             for rule, number in result.left_out:
                 start, end = self._intact[place][number]
@@ -278,8 +278,8 @@ class _Column:
                 for row in self.rows[place]:
                     whose = "" if row == owner else " of a row that shares its text"
                     why = f"rule {self._matcher.rule_ids[rule]} would touch {span}{whose}"
-                    found.setdefault((row, rule), why)
-        return found
+                    reasons.setdefault((row, rule), why)
+        return reasons
 
 
 def _agree(columns: Sequence[_Column]) -> None:

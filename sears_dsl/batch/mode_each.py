@@ -76,7 +76,7 @@ def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
     for column in plan.rewritten:
         texts = present_texts(batch, column)
         missing = batch.rows - len(texts.texts)
-        texts = texts.taken(plan.share)
+        texts = texts.of_share(plan.share)
         count_texts(tally, matcher, texts.texts, missing=missing, copies=batch.copies)
         protected = protected_spans(batch, plan, column, texts)
         spans.unprotected(protected)
@@ -95,14 +95,14 @@ def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
             part = _as_columns(rewrites)
             drawn.append(replace(part, rows=np.asarray(of_draw.rows, np.int32)[part.rows]))
         parts.append(spans.carried(column, texts, RewriteColumns.merged(drawn)))
-    found = RewriteColumns.merged(parts)
-    _count(tally, found, matcher.rule_ids)
+    all_rewrites = RewriteColumns.merged(parts)
+    _count(tally, all_rewrites, matcher.rule_ids)
     spans.count(tally)
-    rows, row_of = _runs(found.rows)
-    rules, rule_of = dense(found.rules.astype(np.int64), len(matcher.rule_ids))
+    rows, row_of = _runs(all_rewrites.rows)
+    rules, rule_of = dense(all_rewrites.rules.astype(np.int64), len(matcher.rule_ids))
     columns: dict[str, Sequence[Any]] = {
-        "id": _taken(batch, plan.id_column, rows, row_of),
-        **({DRAW: (found.rows % batch.copies).tolist()} if batch.copies > 1 else {}),
+        "id": _values_of_records(batch, plan.id_column, rows, row_of),
+        **({DRAW: (all_rewrites.rows % batch.copies).tolist()} if batch.copies > 1 else {}),
         "rule": Repeated([matcher.rule_ids[rule] for rule in rules.tolist()], rule_of.tolist()),
     }
     texts_of = row_of
@@ -112,20 +112,20 @@ def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
         columns["column"] = Repeated(plan.rewritten, places.tolist())
         _, texts_of = _runs(row_of * np.int64(len(parts)) + places)
     examples = np.flatnonzero(np.diff(texts_of, prepend=-1))
-    originals = [found.originals[example] for example in examples.tolist()]
+    originals = [all_rewrites.originals[example] for example in examples.tolist()]
     columns["original"] = Repeated(originals, texts_of.tolist())
-    columns["rewritten"] = found.texts()
-    columns["edits"] = EditColumn(found)
+    columns["rewritten"] = all_rewrites.texts()
+    columns["edits"] = EditColumn(all_rewrites)
     for name in plan.keep:
         if name in spans.columns:
             values = [new.get(name) for new in spans.moved]
             columns[name] = [values[place] for place in order.tolist()]
         else:
-            columns[name] = _taken(batch, name, rows, row_of)
-    return Records(columns, found.rows, tally)
+            columns[name] = _values_of_records(batch, name, rows, row_of)
+    return Records(columns, all_rewrites.rows, tally)
 
 
-def _taken(
+def _values_of_records(
     batch: Batch, name: str | None, rows: NDArray[Any], row_of: NDArray[Any]
 ) -> Sequence[Any]:
     """The values of a column for each record, or the row numbers; one of Arrow keeps its type."""
@@ -133,7 +133,7 @@ def _taken(
         return Repeated([str(batch.row_number(row)) for row in rows.tolist()], row_of.tolist())
     values = batch.columns.get(name, [None] * batch.rows)
     if isinstance(values, ArrowValues):
-        return values.taken(rows[row_of])
+        return values.at(rows[row_of])
     return Repeated([values[row] for row in rows.tolist()], row_of.tolist())
 
 
@@ -152,8 +152,8 @@ class _Spans:
         self._misplaced: dict[int, str] = {}
         self._absent: dict[int, str] = {}
         self._left_out: dict[tuple[int, int], str] = {}
-        kept = (name for spec in plan.spans for name in spec.columns if name in plan.keep)
-        self.columns = frozenset(kept)
+        names = (name for spec in plan.spans for name in spec.columns if name in plan.keep)
+        self.columns = frozenset(names)
         self.moved: list[Mapping[str, Any]] = []
 
     def unprotected(self, protected: ProtectedTexts) -> None:
@@ -218,17 +218,17 @@ def _runs(values: NDArray[np.integer[Any]]) -> tuple[NDArray[Any], NDArray[Any]]
     return values[begins], np.cumsum(begins) - 1
 
 
-def _count(tally: Tally, found: RewriteColumns, rule_ids: Sequence[str]) -> None:
+def _count(tally: Tally, rewrites: RewriteColumns, rule_ids: Sequence[str]) -> None:
     """Count rows and edits of every rule that did something, and keep its first rewrites."""
-    tally.records = len(found)
-    if not len(found):
+    tally.records = len(rewrites)
+    if not len(rewrites):
         return
-    tally.changed = int(np.count_nonzero(np.diff(found.rows, prepend=-1)))
-    rules = found.rules.astype(np.int64)
+    tally.changed = int(np.count_nonzero(np.diff(rewrites.rows, prepend=-1)))
+    rules = rewrites.rules.astype(np.int64)
     # A rule that rewrites two columns of a row changes one row.
-    pairs = np.unique(found.rows * np.int64(len(rule_ids)) + rules)
+    pairs = np.unique(rewrites.rows * np.int64(len(rule_ids)) + rules)
     rows = np.bincount(pairs % len(rule_ids))
-    edits = np.bincount(rules, weights=np.diff(found.edit_offsets))
+    edits = np.bincount(rules, weights=np.diff(rewrites.edit_offsets))
     for rule in np.flatnonzero(rows).tolist():
         counts = tally.of(rule_ids[rule])
         counts.rows, counts.edits = int(rows[rule]), int(edits[rule])
@@ -237,7 +237,7 @@ def _count(tally: Tally, found: RewriteColumns, rule_ids: Sequence[str]) -> None
     # Two of each rule: the first, and the one after it where that is of the same rule.
     seconds = begins[np.diff(begins, append=len(order)) > 1] + 1
     chosen = order[np.concatenate([begins, seconds])]
-    for rewrite in found.select(chosen.astype(np.int32)).rewrites(0, len(chosen)):
+    for rewrite in rewrites.select(chosen.astype(np.int32)).rewrites(0, len(chosen)):
         example = TallyExample(rewrite.original, rewrite.text, rewrite.edits)
         tally.of(rule_ids[rewrite.rule]).examples.append(example)
 

@@ -152,17 +152,17 @@ class PartialOutput:
             if path.exists():
                 with suppress(ValueError):
                     before = parse_json(read_document(path))
-        found = self._whole_parts()
+        count = self._whole_parts()
         if resume and isinstance(before, dict):
             check_same_run(self.folder, before, manifest)
-            self.finished = self._count = found
-            self.note = f"resumed after {found} finished batches"
+            self.finished = self._count = count
+            self.note = f"resumed after {count} finished batches"
             return
         if resume:
             self.note = "there was nothing to resume"
-        elif found:
+        elif count:
             self.note = (
-                f"{found} finished batches of an interrupted run were removed; --resume keeps them"
+                f"{count} finished batches of an interrupted run were removed; --resume keeps them"
             )
         with self._writing():
             for leftover in self.folder.iterdir():
@@ -298,9 +298,9 @@ def _is_whole(path: Path) -> bool:
         head = parse_json(line)
     except ValueError:
         return False
-    told = {"bytes": len(part), "crc32": zlib.crc32(part)}
+    expected = {"bytes": len(part), "crc32": zlib.crc32(part)}
     return (
         isinstance(head, dict)
-        and all(head.get(name) == value for name, value in told.items())
+        and all(head.get(name) == value for name, value in expected.items())
         and isinstance(head.get("counts"), dict)
     )

@@ -160,7 +160,7 @@ class Texts:
     texts: list[str]
     rows: Sequence[int]
 
-    def taken(self, share: TextShare) -> Texts:
+    def of_share(self, share: TextShare) -> Texts:
         """Those of a share."""
         places = [place for place, text in enumerate(self.texts) if share.takes(text)]
         if len(places) == len(self.texts):
@@ -245,7 +245,7 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
     protection = plan.protection
     if not protection.columns:
         return ProtectedTexts(None, {}, {})
-    found: list[Spans] = []
+    spans: list[Spans] = []
     absent: dict[int, str] = {}
     misplaced: dict[int, str] = {}
     nothing = [None] * batch.rows
@@ -257,12 +257,12 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
         except DataError as error:
             place = f"row {batch.row_number(row)}, {error.message}"
             raise DataError(place, help=error.help) from error
-        found.append(own.spans)
+        spans.append(own.spans)
         if own.absent:
             absent[row] = own.absent
         if own.misplaced:
             misplaced[row] = own.misplaced
-    return ProtectedTexts(found, absent, misplaced)
+    return ProtectedTexts(spans, absent, misplaced)
 
 
 def spans_of(

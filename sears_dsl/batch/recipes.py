@@ -107,11 +107,11 @@ def rules_digest(rulesets: Sequence[Ruleset]) -> str:
 
 def _with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
     """The rulesets and what they import, each before its imports and once."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting = list(reversed(rulesets))
     while waiting:
         ruleset = waiting.pop()
-        if id(ruleset) not in seen:
-            seen.add(id(ruleset))
+        if id(ruleset) not in visited:
+            visited.add(id(ruleset))
             yield ruleset
             waiting.extend(each.ruleset for each in reversed(ruleset.imports))

@@ -165,7 +165,7 @@ def plan_of(request: ApplyRequest, dataset: Dataset) -> Plan:
 
 
 def kept_columns(
-    wanted: Sequence[str],
+    keep: Sequence[str],
     names: Sequence[str],
     rewritten: Sequence[str],
     id_column: str | None,
@@ -184,25 +184,25 @@ def kept_columns(
         >>> kept_columns(["all"], ["id", "text", "label"], ["text"], "id")
         ('label',)
     """
-    kept: list[str] = []
-    for name in wanted:
+    columns: list[str] = []
+    for name in keep:
         if name == ALL and name not in names:
             there = {id_column, *(rewritten if len(rewritten) == 1 else ())}
-            kept += [other for other in names if other not in there]
+            columns += [other for other in names if other not in there]
         elif name in names or "," not in name:
-            kept.append(name)
+            columns.append(name)
         else:
-            kept += [part.strip() for part in name.split(",")]
-    kept = [name for name in kept if name != id_column or name != "id"]
-    taken = (*_RECORD_COLUMNS, DRAW) if draws > 1 else _RECORD_COLUMNS
-    clashing = [name for name in kept if name in taken]
+            columns += [part.strip() for part in name.split(",")]
+    columns = [name for name in columns if name != id_column or name != "id"]
+    reserved = (*_RECORD_COLUMNS, DRAW) if draws > 1 else _RECORD_COLUMNS
+    clashing = [name for name in columns if name in reserved]
     if clashing:
-        others = " ".join(f"--keep {name}" for name in kept if name not in taken)
+        others = " ".join(f"--keep {name}" for name in columns if name not in reserved)
         raise UsageError(
             f"--keep {clashing[0]}: the output has a column of that name already",
             help=f"give the column another name{f', or write {others}' if others else ''}",
         )
-    return tuple(dict.fromkeys(kept))
+    return tuple(dict.fromkeys(columns))
 
 
 def output_format(request: ApplyRequest, dataset: Dataset) -> Format:

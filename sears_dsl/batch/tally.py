@@ -122,8 +122,8 @@ class Tally:
         Of the copies of a row the first speaks for all.
         """
         touched, misplaced, absent = (
-            {row - row % copies: why for row, why in sorted(found.items(), reverse=True)}
-            for found in (touched, misplaced, absent)
+            {row - row % copies: why for row, why in sorted(reasons.items(), reverse=True)}
+            for reasons in (touched, misplaced, absent)
         )
         self.touched, self.misplaced, self.absent = len(touched), len(misplaced), len(absent)
         first = sorted({**absent, **touched, **misplaced}.items())[:_KEPT_REASONS]

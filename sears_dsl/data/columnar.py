@@ -48,7 +48,7 @@ class ArrowValues(list[Any]):
         super().__init__(array.to_pylist())
         self.array = array
 
-    def taken(self, places: Sequence[int]) -> ArrowValues:
+    def at(self, places: Sequence[int]) -> ArrowValues:
         """The values at some places, of the same type."""
         return ArrowValues(self.array.take(require_pyarrow().array(places)))
 
@@ -78,7 +78,7 @@ class RecordBatchColumns(Mapping[str, Sequence[Any]]):
     def __len__(self) -> int:
         return len(self.record_batch.schema.names)
 
-    def taken(self, places: Sequence[int], added: Mapping[str, Any]) -> RecordBatchColumns:
+    def at(self, places: Sequence[int], added: Mapping[str, Any]) -> RecordBatchColumns:
         """The rows at some places, with columns of numbers behind their own."""
         arrow = require_pyarrow()
         rows = self.record_batch.take(arrow.array(places, arrow.int64()))

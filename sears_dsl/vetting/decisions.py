@@ -206,8 +206,8 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
                 raise _strange(entry, "shown is no list of texts")
             picks[original] = Pick(original, shown, choice)
         elif entry.kind == "sentence":
-            told = (_need(entry, name, str) for name in ("template", "text", "label"))
-            sentence = RejectedSentence(*told)
+            fields = (_need(entry, name, str) for name in ("template", "text", "label"))
+            sentence = RejectedSentence(*fields)
             rejected.pop(sentence, None)
             if _need(entry, "rejected", bool):
                 rejected[sentence] = None
@@ -278,13 +278,13 @@ def _reason(entry: JournalEntry, known: Mapping[str, str]) -> str:
 
 
 def _pairs(entry: JournalEntry, name: str) -> tuple[Pair, ...]:
-    found = entry.content.get(name, [])
-    if not isinstance(found, list) or not all(
+    pairs = entry.content.get(name, [])
+    if not isinstance(pairs, list) or not all(
         isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)
-        for pair in found
+        for pair in pairs
     ):
         raise _strange(entry, f"{name} is no list of pairs")
-    return tuple((original, rewritten) for original, rewritten in found)
+    return tuple((original, rewritten) for original, rewritten in pairs)
 
 
 def _optional(entry: JournalEntry, name: str) -> str:
@@ -293,10 +293,10 @@ def _optional(entry: JournalEntry, name: str) -> str:
 
 
 def _need(entry: JournalEntry, name: str, *kinds: type) -> Any:
-    found = entry.content.get(name)
-    if not isinstance(found, kinds) or (found is None and name not in entry.content):
-        raise _strange(entry, f"its {name} is {repr(found)[:_SHOWN]}")
-    return found
+    value = entry.content.get(name)
+    if not isinstance(value, kinds) or (value is None and name not in entry.content):
+        raise _strange(entry, f"its {name} is {repr(value)[:_SHOWN]}")
+    return value
 
 
 def _strange(entry: JournalEntry, why: str) -> DataError:

@@ -62,23 +62,23 @@ def ruleset_digest(ruleset: Ruleset) -> str:
         >>> ruleset_digest(parse("a -> b")) == ruleset_digest(parse("# a remark\na  ->  b"))
         True
     """
-    return hashlib.sha256(_said(ruleset).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_canonical_text(ruleset).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _said(ruleset: Ruleset) -> str:
+def _canonical_text(ruleset: Ruleset) -> str:
     """The ruleset without its layout, and what it imports: sets under their options, no rules."""
-    said: list[str] = []
-    seen: set[int] = set()
+    texts: list[str] = []
+    visited: set[int] = set()
     waiting = [ruleset]
     while waiting:
         each = waiting.pop()
-        if id(each) in seen:
+        if id(each) in visited:
             continue
-        seen.add(id(each))
-        kept = each if each is ruleset else replace(each, rules=(), name=None, version=None)
-        said.append(replace(kept, layout=(), trailing=()).format())
+        visited.add(id(each))
+        content = each if each is ruleset else replace(each, rules=(), name=None, version=None)
+        texts.append(replace(content, layout=(), trailing=()).format())
         waiting.extend(one.ruleset for one in reversed(each.imports))
-    return "".join(said)
+    return "".join(texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ class Journal(Closing):
             if self.new:
                 self.torn = self._mend()
                 self._write(self._first_line(ruleset.path))
-            self.header, found = read_journal(path)
-            self.entries: list[JournalEntry] = found
+            self.header, entries = read_journal(path)
+            self.entries: list[JournalEntry] = entries
             check_ruleset(self.header, path, self._sha256, ruleset.path)
             if self.header.reviewer != reviewer:
                 raise DataError(
@@ -327,12 +327,12 @@ def _stamp(time: datetime) -> str:
 
 def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
-        found = parse_json(line.decode("utf-8", "surrogatepass"))
+        value = parse_json(line.decode("utf-8", "surrogatepass"))
     except ValueError as error:
         raise _damaged(path, number, "it is no JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise _damaged(path, number, "it is no JSON object")
-    return found
+    return value
 
 
 def _damaged(path: Path, number: int, why: str) -> DataError:
@@ -355,32 +355,32 @@ def _header(line: Mapping[str, Any], path: Path) -> Header:
             help="use the version of sears that wrote it",
         )
     ruleset = line.get("ruleset")
-    told = [
+    fields = [
         *((ruleset.get("path"), ruleset.get("sha256")) if isinstance(ruleset, dict) else (None,)),
         line.get("reviewer"),
         line.get("began"),
     ]
-    if not all(isinstance(each, str) for each in told):
+    if not all(isinstance(each, str) for each in fields):
         raise _damaged(path, 1, "ruleset, reviewer or began is missing")
-    found = Header(*told)
+    header = Header(*fields)
     for name, value, form in (
-        ("ruleset.sha256", found.sha256, _SHA256),
-        ("reviewer", found.reviewer, REVIEWER),
-        ("began", found.began, _TIME),
+        ("ruleset.sha256", header.sha256, _SHA256),
+        ("reviewer", header.reviewer, REVIEWER),
+        ("began", header.began, _TIME),
     ):
         if not form.fullmatch(value):
             raise _damaged(path, 1, f"{name} is {value[:_SHOWN]!r}")
-    return found
+    return header
 
 
 def _entry(line: dict[str, Any], path: Path, number: int, header: Header) -> JournalEntry:
-    told = [line.pop(name, None) for name in ("time", "reviewer", "ruleset", "kind")]
+    fields = [line.pop(name, None) for name in ("time", "reviewer", "ruleset", "kind")]
     place = line.pop("n", None)
     if isinstance(place, bool) or not isinstance(place, int) or place != number:
         raise _damaged(path, number + 1, f"it should be entry {number}; lines are lost or mixed")
-    if not all(isinstance(each, str) for each in told):
+    if not all(isinstance(each, str) for each in fields):
         raise _damaged(path, number + 1, "time, reviewer, ruleset or kind is missing")
-    time, reviewer, ruleset, kind = told
+    time, reviewer, ruleset, kind = fields
     if not _TIME.fullmatch(time):
         raise _damaged(path, number + 1, f"its time is {time[:_SHOWN]!r}")
     if reviewer != header.reviewer or ruleset != header.sha256[:_SHORT]:

@@ -133,8 +133,8 @@ def outcomes(
         of: rules or templates.
     """
     names = ruleset.rule_ids if of == "rules" else template_ids(ruleset.templates)
-    given = {review.reviewer: getattr(review.state, of) for review in reviews}
-    return [_outcome(name, given, policy) for name in names]
+    judgements = {review.reviewer: getattr(review.state, of) for review in reviews}
+    return [_outcome(name, judgements, policy) for name in names]
 
 
 def vetting_outcomes(
@@ -156,11 +156,11 @@ def vetting_outcomes(
 
 
 def _outcome(
-    name: str, given: Mapping[str, Mapping[str, RuleVerdict]], policy: Policy
+    name: str, judgements: Mapping[str, Mapping[str, RuleVerdict]], policy: Policy
 ) -> ReviewOutcome:
     verdicts = {
         reviewer: of_reviewer[name]
-        for reviewer, of_reviewer in given.items()
+        for reviewer, of_reviewer in judgements.items()
         if name in of_reviewer and of_reviewer[name].verdict != "skip"
     }
     if not verdicts:
@@ -187,20 +187,20 @@ def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
         on: ``rules`` or ``templates``, kept (as they are or edited) or rejected; or ``picks``,
             which adversary of a sentence is closest, or none.
     """
-    given = {review.reviewer: _RATINGS[on](review.state) for review in reviews}
-    pairs = {names: _kappa(given, names, on) for names in combinations(given, 2)}
-    together = _kappa(given, tuple(given), on) if len(given) > 1 else None
-    return Agreement(tuple(given), pairs, together)
+    by_reviewer = {review.reviewer: _RATINGS[on](review.state) for review in reviews}
+    pairs = {names: _kappa(by_reviewer, names, on) for names in combinations(by_reviewer, 2)}
+    together = _kappa(by_reviewer, tuple(by_reviewer), on) if len(by_reviewer) > 1 else None
+    return Agreement(tuple(by_reviewer), pairs, together)
 
 
 def _kappa(
-    given: Mapping[str, Mapping[_Item, str]],
+    by_reviewer: Mapping[str, Mapping[_Item, str]],
     names: Sequence[str],
     on: Agreed,
 ) -> Kappa:
     """Agreement of these reviewers on what all of them judged."""
-    items = sorted(set.intersection(*(set(given[name]) for name in names)))
-    ratings = [[given[name][item] for name in names] for item in items]
+    items = sorted(set.intersection(*(set(by_reviewer[name]) for name in names)))
+    ratings = [[by_reviewer[name][item] for name in names] for item in items]
     if on == "picks":
         # An item is a sentence and what was shown, and "none of these" is an option too.
         return choice_kappa(ratings, [len(item) for item in items])

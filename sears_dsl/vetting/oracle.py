@@ -62,11 +62,11 @@ class JournalOracle:
         ]
 
 
-def open_oracle(given: object, rulesets: Sequence[Ruleset]) -> Oracle:
+def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
     """An oracle from whatever a person gave.
 
     Args:
-        given: a function of a list of rewrites, ``module:function``, or a vetting journal.
+        source: a function of a list of rewrites, ``module:function``, or a vetting journal.
         rulesets: the rules that are audited.
 
     Raises:
@@ -74,17 +74,17 @@ def open_oracle(given: object, rulesets: Sequence[Ruleset]) -> Oracle:
         ModelError: its module raised while it was imported.
         DataError: a journal that cannot be read, or is damaged.
     """
-    if not isinstance(given, str | Path):
-        return FunctionOracle(given)
-    if isinstance(given, str) and is_object_name(given):
-        found = load_object(given, kind="oracle")
-        return FunctionOracle(found.value, identity=found.identity)
-    if not Path(given).exists():
+    if not isinstance(source, str | Path):
+        return FunctionOracle(source)
+    if isinstance(source, str) and is_object_name(source):
+        function = load_object(source, kind="oracle")
+        return FunctionOracle(function.value, identity=function.identity)
+    if not Path(source).exists():
         raise UsageError(
-            f"{given} is no oracle: there is no such journal",
+            f"{source} is no oracle: there is no such journal",
             help="write module:function, or name a journal of sears vet",
         )
-    return read_oracle(Path(given), rulesets)
+    return read_oracle(Path(source), rulesets)
 
 
 def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:

@@ -55,10 +55,10 @@ def written_sentence(written: WrittenFiles) -> str:
         '1 rule kept, in a.vetted.sear'
     """
     counts, templates = written.counts, written.templates
-    kept = counts.get("kept", 0) + counts.get("edited", 0)
+    rules = counts.get("kept", 0) + counts.get("edited", 0)
     parts = []
     if counts or not templates:
-        parts.append(f"{'1 rule' if kept == 1 else f'{kept:,} rules'} kept")
+        parts.append(f"{'1 rule' if rules == 1 else f'{rules:,} rules'} kept")
     if counts.get("edited"):
         parts.append(f"{counts['edited']} of them edited")
     if written.added:
@@ -117,15 +117,15 @@ def write_vetted(
             f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",
             help="write the vetted ruleset into the same folder",
         )
-    found = vetting_outcomes(ruleset, reviews, policy=policy)
-    text = vetted_text(ruleset, found, reviews, tagger=tagger)
+    outcomes = vetting_outcomes(ruleset, reviews, policy=policy)
+    text = vetted_text(ruleset, outcomes, reviews, tagger=tagger)
     counts, templates = (
         Counter[str](outcome.decided for outcome in of_kind or ())
-        for of_kind in (found.rules, found.templates)
+        for of_kind in (outcomes.rules, outcomes.templates)
     )
     beside = left_out_path(path)
     if {*counts, *templates} - {"kept", "edited"}:
-        write_atomically(beside, left_out_text(ruleset, found).encode("utf-8"))
+        write_atomically(beside, left_out_text(ruleset, outcomes).encode("utf-8"))
     elif beside.exists():
         beside.unlink()
     _carry_manifest(Path(ruleset.path), path)

@@ -27,13 +27,13 @@ def read_readings(paths: Sequence[str | Path]) -> tuple[Reading, ...]:
     Raises:
         DataError: a journal cannot be read, or is damaged.
     """
-    found: list[Reading] = []
+    readings: list[Reading] = []
     for path in paths:
         own: dict[tuple[str, str], Reading] = {}
-        for reading in _said(replay(read_journal(Path(path))[1])):
+        for reading in _readings_of(replay(read_journal(Path(path))[1])):
             own.setdefault(reading[:2], reading)
-        found += own.values()
-    return tuple(found)
+        readings += own.values()
+    return tuple(readings)
 
 
 def readings_in_words(readings: Sequence[Reading]) -> str:
@@ -61,7 +61,7 @@ def readings_in_words(readings: Sequence[Reading]) -> str:
     )
 
 
-def _said(state: ReviewState) -> Iterator[Reading]:
+def _readings_of(state: ReviewState) -> Iterator[Reading]:
     for (original, rewritten), same in state.pairs.items():
         yield Reading(original, rewritten, same)
     for verdict in state.rules.values():

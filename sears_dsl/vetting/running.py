@@ -140,13 +140,13 @@ def load_rules(rules: str, *, allow_imports_outside: bool = False) -> Ruleset:
     Raises:
         UsageError: it stands for several.
     """
-    found = load_rulesets([rules], allow_imports_outside=allow_imports_outside)
-    if len(found) > 1:
+    rulesets = load_rulesets([rules], allow_imports_outside=allow_imports_outside)
+    if len(rulesets) > 1:
         raise UsageError(
-            f"{rules} is {len(found)} rulesets, and a journal belongs to one",
-            help=f"name one of {', '.join(each.path for each in found[:3])}, …",
+            f"{rules} is {len(rulesets)} rulesets, and a journal belongs to one",
+            help=f"name one of {', '.join(each.path for each in rulesets[:3])}, …",
         )
-    return found[0]
+    return rulesets[0]
 
 
 def place_of(
@@ -227,20 +227,20 @@ def open_journals(
         note: told what a person should know.
     """
     with ExitStack() as opened:
-        found = {
+        journals = {
             name: opened.enter_context(Journal(path, ruleset=place.ruleset, reviewer=name))
             for name, path in place.journals.items()
         }
-        for journal in found.values():
+        for journal in journals.values():
             if journal.torn:
                 note(
                     f"{journal.path}: the last line was torn, as when a process is killed; it was "
                     "dropped, and all decisions before it are there"
                 )
         try:
-            yield found
+            yield journals
         finally:
-            for journal in found.values():
+            for journal in journals.values():
                 if journal.new and not journal.entries:
                     journal.path.unlink(missing_ok=True)
 

@@ -54,7 +54,7 @@ class JudgedPair:
 
 def vetted_text(
     ruleset: Ruleset,
-    found: VettingOutcomes,
+    outcomes: VettingOutcomes,
     reviews: Sequence[Review],
     *,
     tagger: Tagger,
@@ -63,12 +63,12 @@ def vetted_text(
 
     Args:
         ruleset: the rules and templates that were vetted.
-        found: what became of each of them.
+        outcomes: what became of each of them.
         reviews: who vetted them.
         tagger: runs the tests of edited and written rules.
     """
     entries: list[Entry] = []
-    for entry, outcome in _with_outcomes(ruleset, found):
+    for entry, outcome in _with_outcomes(ruleset, outcomes):
         if outcome is None or outcome.decided == "kept":
             entries.append(entry)
         elif isinstance(entry.node, Rule) and outcome.decided == "edited":
@@ -79,13 +79,13 @@ def vetted_text(
             if written.text not in known:
                 known.add(written.text)
                 entries.append(_written(written, review.reviewer, ruleset, tagger))
-    return _file(entries, ruleset, _heading(ruleset, found, reviews))
+    return _file(entries, ruleset, _heading(ruleset, outcomes, reviews))
 
 
-def left_out_text(ruleset: Ruleset, found: VettingOutcomes) -> str:
+def left_out_text(ruleset: Ruleset, outcomes: VettingOutcomes) -> str:
     """What was left out, each with who rejected it and why; a ruleset without a name."""
     entries: list[Entry] = []
-    for entry, outcome in _with_outcomes(ruleset, found):
+    for entry, outcome in _with_outcomes(ruleset, outcomes):
         if outcome is None:
             if not isinstance(entry.node, Rule | Template | HeaderLine):
                 entries.append(entry)
@@ -97,10 +97,10 @@ def left_out_text(ruleset: Ruleset, found: VettingOutcomes) -> str:
 
 
 def _with_outcomes(
-    ruleset: Ruleset, found: VettingOutcomes
+    ruleset: Ruleset, outcomes: VettingOutcomes
 ) -> Iterator[tuple[Entry, ReviewOutcome | None]]:
     """The statements as they lie in the file; None of what was not up for judgement."""
-    rules, templates = iter(found.rules or ()), iter(found.templates or ())
+    rules, templates = iter(outcomes.rules or ()), iter(outcomes.templates or ())
     for entry in _entries(ruleset):
         waiting = {Rule: rules, Template: templates}.get(type(entry.node), iter(()))
         yield entry, next(waiting, None)
@@ -112,14 +112,14 @@ def judged_pairs(reviews: Sequence[Review]) -> list[JudgedPair]:
     A reviewer's word on a pair itself counts before what follows from a pick or a rule. A rule
     rejected for another reason than its meaning says nothing about its pairs.
     """
-    found: list[JudgedPair] = []
+    pairs: list[JudgedPair] = []
     for review in reviews:
         own: dict[tuple[str, str], JudgedPair] = {}
         for original, rewritten, label, source in _judged(review):
             pair = JudgedPair(original, rewritten, label, review.reviewer, source)
             own.setdefault((original, rewritten), pair)
-        found += own.values()
-    return found
+        pairs += own.values()
+    return pairs
 
 
 def judged_both_ways(pairs: Sequence[JudgedPair]) -> list[tuple[str, str]]:
@@ -133,7 +133,7 @@ def judged_both_ways(pairs: Sequence[JudgedPair]) -> list[tuple[str, str]]:
     labels: dict[tuple[str, str], set[int]] = {}
     for each in pairs:
         labels.setdefault((each.original, each.rewritten), set()).add(each.label)
-    return [pair for pair, given in labels.items() if len(given) > 1]
+    return [pair for pair, of_pair in labels.items() if len(of_pair) > 1]
 
 
 def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:
@@ -180,14 +180,14 @@ def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger
 
 def _read(text: str, ruleset: Ruleset, tagger: Tagger) -> Rule:
     """A rule of a journal, under the sets and options of the ruleset; one rule and nothing else."""
-    read = RuleReader(ruleset, tagger=tagger).read(text)
-    if read.rule is None or not _is_writable(text):
-        told = "\n\n".join(each.render() for each in read.findings)
+    typed = RuleReader(ruleset, tagger=tagger).read(text)
+    if typed.rule is None or not _is_writable(text):
+        findings = "\n\n".join(each.render() for each in typed.findings)
         raise DataError(
             f"a journal holds {text[:_LONGEST_TEST]!r}, which is no rule of {_name(ruleset)}",
-            help=told or "bring back the journal as sears vet wrote it",
+            help=findings or "bring back the journal as sears vet wrote it",
         )
-    return read.rule
+    return typed.rule
 
 
 def _is_writable(text: str) -> bool:
@@ -206,11 +206,11 @@ def _tested(
 
     Where it has no silent one, a text that it wrote becomes one: most rules change a row once.
     """
-    kept: list[RuleTest] = []
+    tests: list[RuleTest] = []
     firing = [RuleTest(*pair) for pair in pairs]
     written = [RuleTest(rewritten, None) for _, rewritten in pairs]
     for test in dict.fromkeys([*own, *firing, *written]):
-        same = [each for each in kept if (each.expected is None) == (test.expected is None)]
+        same = [each for each in tests if (each.expected is None) == (test.expected is None)]
         most = _TESTS if test.expected is not None else len(own) or 1
         if (
             len(test.text) <= _LONGEST_TEST
@@ -218,8 +218,8 @@ def _tested(
             and len(same) < most
             and _holds(rule, test, ruleset, tagger)
         ):
-            kept.append(test)
-    return replace(rule, metadata=replace(rule.metadata, tests=tuple(kept)))
+            tests.append(test)
+    return replace(rule, metadata=replace(rule.metadata, tests=tuple(tests)))
 
 
 def _holds(rule: Rule, test: RuleTest, ruleset: Ruleset, tagger: Tagger) -> bool:
@@ -242,10 +242,10 @@ def _name(ruleset: Ruleset) -> str:
     return f"{PurePath(ruleset.path).name} (sha256 {ruleset_digest(ruleset)[:12]})"
 
 
-def _heading(ruleset: Ruleset, found: VettingOutcomes, reviews: Sequence[Review]) -> list[str]:
+def _heading(ruleset: Ruleset, outcomes: VettingOutcomes, reviews: Sequence[Review]) -> list[str]:
     who = "; ".join(f"{review.reviewer}, {review.ended}" for review in reviews)
-    both = [_counts(each) for each in (found.rules, found.templates) if each]
-    of_templates = " (templates)" if found.templates and not found.rules else ""
+    both = [_counts(each) for each in (outcomes.rules, outcomes.templates) if each]
+    of_templates = " (templates)" if outcomes.templates and not outcomes.rules else ""
     lines = [f"Vetted from {_name(ruleset)} by {who}: {'; templates: '.join(both)}{of_templates}."]
     sentences = {each for review in reviews for each in review.state.rejected}
     if sentences:
@@ -270,8 +270,8 @@ def _reasons(outcome: ReviewOutcome) -> Iterator[str]:
     if outcome.decided == "unjudged":
         yield "not judged"
     if outcome.decided == "disputed":
-        kept = [each for each in outcome.verdicts.values() if each.verdict != "reject"]
-        tied = 2 * len(kept) == len(outcome.verdicts)
+        keeping = [each for each in outcome.verdicts.values() if each.verdict != "reject"]
+        tied = 2 * len(keeping) == len(outcome.verdicts)
         yield (
             "disputed: as many reviewers keep it as reject it"
             if tied
@@ -281,8 +281,8 @@ def _reasons(outcome: ReviewOutcome) -> Iterator[str]:
         why = _WORDS.get(verdict.reason, verdict.reason)
         note = f" ({verdict.note})" if verdict.note else ""
         word = {"accept": "accepted", "edit": "edited", "reject": "rejected"}[verdict.verdict]
-        told = {"reject": f": {why}{note}", "edit": f": {verdict.new}"}.get(verdict.verdict, "")
-        line = " ".join(f"{word} by {reviewer}, {verdict.time}{told}".split())
+        detail = {"reject": f": {why}{note}", "edit": f": {verdict.new}"}.get(verdict.verdict, "")
+        line = " ".join(f"{word} by {reviewer}, {verdict.time}{detail}".split())
         yield line.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -156,11 +156,11 @@ def _of_rule(name: str, ruleset: str, record: RuleRecord) -> _Answers:
     flip = record.expect == "flip"
     counted, failing = ("kf", "k") if flip else ("kfgw", "fw")
     rows = [int(row) - 1 for row in record.rows.split()]
-    kept = [place for place, letter in enumerate(record.outcomes) if letter in counted]
+    places = [place for place, letter in enumerate(record.outcomes) if letter in counted]
     words = read(record.answer_words, len(rows))
     confidences = read(record.confidences, len(rows))
     return _Answers(
-        name, record.id, ruleset, [rows[place] for place in kept],
-        [record.outcomes[place] in failing for place in kept],
-        [words[place] for place in kept], [confidences[place] for place in kept],
+        name, record.id, ruleset, [rows[place] for place in places],
+        [record.outcomes[place] in failing for place in places],
+        [words[place] for place in places], [confidences[place] for place in places],
     )  # fmt: skip

@@ -62,30 +62,30 @@ class Learned:
     importances: Floats
 
 
-def learn(found: LearningRows, *, seed: int = 0) -> Learned:
+def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
     """Tell wrong from right answers by their features.
 
     Raises:
         UsageError: too few answers, only one kind of them, no feature, or no scikit-learn.
     """
-    _check(found)
+    _check(answers)
     need_learning()
     from threadpoolctl import (  # type: ignore[import-untyped]  # noqa: PLC0415 - comes with scikit-learn
         threadpool_limits,
     )
 
-    table = np.column_stack([numbers_of(each) for each in found.features])
-    categories = [each.kind == "category" for each in found.features]
+    table = np.column_stack([numbers_of(each) for each in answers.features])
+    categories = [each.kind == "category" for each in answers.features]
     majority_f1, f1, importances = [], [], []
     trees = _boosting(categories, seed)
     # Trees this small wait for each other's threads longer than they grow where the cores have
     # other work, and sums over threads are rounded as these happen to share the rows.
     with threadpool_limits(limits=1, user_api="openmp"):
-        for number, (learned, judged) in enumerate(_folds(found.rows, seed)):
-            trees.fit(table[learned], found.wrong[learned])
-            truth = found.wrong[judged]
+        for number, (learned, judged) in enumerate(_folds(answers.rows, seed)):
+            trees.fit(table[learned], answers.wrong[learned])
+            truth = answers.wrong[judged]
             majority_f1.append(
-                float((truth == (2 * found.wrong[learned].sum() > len(learned))).mean())
+                float((truth == (2 * answers.wrong[learned].sum() > len(learned))).mean())
             )
             score = float((trees.predict(table[judged]) == truth).mean())
             f1.append(score)
@@ -97,7 +97,7 @@ def learn(found: LearningRows, *, seed: int = 0) -> Learned:
                 ]
             )
     return Learned(
-        majority=bool(2 * found.wrong.sum() > len(found.wrong)),
+        majority=bool(2 * answers.wrong.sum() > len(answers.wrong)),
         majority_f1=np.array(majority_f1),
         f1=np.array(f1),
         importances=np.array(importances).T,
@@ -120,8 +120,8 @@ def fold_interval(values: Sequence[float] | Floats) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _check(found: LearningRows) -> None:
-    total, wrong = len(found.wrong), int(found.wrong.sum())
+def _check(answers: LearningRows) -> None:
+    total, wrong = len(answers.wrong), int(answers.wrong.sum())
     if total < LEAST_INSTANCES:
         raise UsageError(
             f"{total} answers are too few to learn from: {LEAST_INSTANCES} are needed",
@@ -129,18 +129,18 @@ def _check(found: LearningRows) -> None:
         )
     for count, name in ((wrong, "wrong"), (total - wrong, "right")):
         if count < LEAST_OF_A_CLASS:
-            answers = "answer is" if count == 1 else "answers are"
+            subject = "answer is" if count == 1 else "answers are"
             raise UsageError(
-                f"only {count} of {total:,} {answers} {name}: nothing can be learned of them",
+                f"only {count} of {total:,} {subject} {name}: nothing can be learned of them",
                 help=f"audit rows of which the model has at least {LEAST_OF_A_CLASS} {name}",
             )
-    rows = len(np.unique(found.rows))
+    rows = len(np.unique(answers.rows))
     if rows < FOLDS:
         raise UsageError(
             f"the answers are to {rows} rows of the data: {FOLDS} folds need as many",
             help="audit more rows",
         )
-    if not found.features:
+    if not answers.features:
         raise UsageError(
             "nothing that is known of the answers differs between them",
             help="name the audited file with --data, so that the texts are known",

@@ -71,9 +71,9 @@ def predict_errors(
                 "Readability is left out: textstat is not installed (sears-dsl[analysis])."
             )
         options = ReadOptions(limit=first.data.rows)
-        wanted = dict.fromkeys((*names, *features))
-        read = read_slicings(data, list(wanted), format_name=format_name, options=options)
-        of_rows = {name: _values(name, cells) for name, cells in read.items()}
+        columns = dict.fromkeys((*names, *features))
+        slicings = read_slicings(data, list(columns), format_name=format_name, options=options)
+        of_rows = {name: _values(name, cells) for name, cells in slicings.items()}
     elif features:
         raise UsageError(
             f"{features[0]} is a feature of rows, and the rows are not given",
@@ -81,12 +81,12 @@ def predict_errors(
         )
     else:
         notes.append("Features of texts are left out: the audited file is not named (--data).")
-    found = instances(audits, of_rows)
-    learned = learn(found, seed=seed)
-    known = {each.name for each in found.features}
+    answers = instances(audits, of_rows)
+    learned = learn(answers, seed=seed)
+    known = {each.name for each in answers.features}
     if "confidence" not in known:
         notes.append("The model does not say how sure it is: confidence is no feature.")
-    if len(np.unique(found.rows)) < len(found.rows):
+    if len(np.unique(answers.rows)) < len(answers.rows):
         notes.append(
             "Several answers are to the same row; they stand in the same fold, so that no answer "
             "is told by another to the same text."
@@ -96,7 +96,7 @@ def predict_errors(
             "The data has no labels: an answer counts as wrong where it differs from that to the "
             "untouched row, and untouched rows are left out."
         )
-    return _document(audits, found, learned, seed=seed, notes=notes, with_data=data is not None)
+    return _document(audits, answers, learned, seed=seed, notes=notes, with_data=data is not None)
 
 
 def _audited_rows(audit: AuditDocument, data: object, format_name: str | None) -> LabelledRows:
@@ -152,7 +152,7 @@ def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[SliceValu
 
 def _document(
     audits: Mapping[str, AuditDocument],
-    found: LearningRows,
+    answers: LearningRows,
     learned: Learned,
     *,
     seed: int,
@@ -165,9 +165,9 @@ def _document(
             kind=feature.kind,
             known=sum(each is not None for each in feature.values),
             importance=over_folds(importance),
-            parts=_parts(feature, found),
+            parts=_parts(feature, answers),
         )
-        for feature, importance in zip(found.features, learned.importances, strict=True)
+        for feature, importance in zip(answers.features, learned.importances, strict=True)
     ]
     records.sort(key=lambda each: (-each.importance.mean, each.name))
     first = next(iter(audits.values()))
@@ -180,7 +180,7 @@ def _document(
         audits=tuple(names),
         data=first.data,
         with_data=with_data,
-        wrong=share_of(int(found.wrong.sum()), len(found.wrong)),
+        wrong=share_of(int(answers.wrong.sum()), len(answers.wrong)),
         seed=seed,
         majority="wrong" if learned.majority else "right",
         majority_f1=over_folds(learned.majority_f1),
@@ -204,7 +204,7 @@ def over_folds(values: Floats) -> OverFolds:
     )
 
 
-def _parts(feature: Feature, found: LearningRows) -> tuple[PartErrors, ...]:
+def _parts(feature: Feature, answers: LearningRows) -> tuple[PartErrors, ...]:
     """Numbers in ranges, names as they are; those with numbers in their order."""
     if feature.kind == "number":
         of_instances = parts_of(feature.values)
@@ -215,7 +215,7 @@ def _parts(feature: Feature, found: LearningRows) -> tuple[PartErrors, ...]:
     return tuple(
         PartErrors(
             value=value,
-            wrong=share_of(int(found.wrong[values == value].sum()), int((values == value).sum())),
+            wrong=share_of(int(answers.wrong[values == value].sum()), int((values == value).sum())),
         )
         for value in in_order(of_instances)
     )

@@ -37,13 +37,13 @@ def comparison_markdown(comparison: ComparisonDocument) -> str:
 
 
 def _line(each: RuleComparison) -> str:
-    found = each.failures
-    p = "–" if found.adjusted_p_value is None else f"{found.adjusted_p_value:.2g}"
+    paired = each.failures
+    p = "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.2g}"
     note = f" ({code_cell(each.note)})" if each.note else ""
     return (
-        f"| {code_cell(each.rule)}<br>{code_cell(each.id)} | {found.rows:,} "
-        f"| {percent(found.first_rate)} | {percent(found.second_rate)} | {found.in_points} | {p} "
-        f"| {each.outcome}{note} |"
+        f"| {code_cell(each.rule)}<br>{code_cell(each.id)} | {paired.rows:,} "
+        f"| {percent(paired.first_rate)} | {percent(paired.second_rate)} | {paired.in_points} "
+        f"| {p} | {each.outcome}{note} |"
     )
 
 

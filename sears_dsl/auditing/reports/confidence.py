@@ -42,8 +42,8 @@ def histogram(values: Sequence[float]) -> list[int]:
 def confidence_section(document: AuditDocument) -> Iterator[str]:
     """Mirrored histograms, one a rule, with their numbers."""
     yield "<h2>How sure it is where it is right and where it is wrong</h2>"
-    found = answer_confidences(document)
-    if not found:
+    splits = answer_confidences(document)
+    if not splits:
         yield '<p class="muted">Not given: the model does not say how sure it is.</p>'
         return
     yield (
@@ -53,9 +53,9 @@ def confidence_section(document: AuditDocument) -> Iterator[str]:
     sure_from = _sure_from(document)
     heads = ("answers to", "wrong | right", ">right", ">mean", ">wrong", ">mean",
              f">wrong and sure (≥ {percent(sure_from)})", "counts")  # fmt: skip
-    yield table(heads, [_row(each, sure_from) for each in found[:_MOST]], caption="Confidence")
-    if len(found) > _MOST:
-        yield f"<p>{len(found) - _MOST:,} more rules are in audit.json.</p>"
+    yield table(heads, [_row(each, sure_from) for each in splits[:_MOST]], caption="Confidence")
+    if len(splits) > _MOST:
+        yield f"<p>{len(splits) - _MOST:,} more rules are in audit.json.</p>"
 
 
 def _sure_from(document: AuditDocument) -> float:
@@ -119,11 +119,11 @@ def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
 
 def confidence_markdown(document: AuditDocument) -> Iterator[str]:
     """A line a rule."""
-    found = answer_confidences(document)
+    splits = answer_confidences(document)
     sure_from = _sure_from(document)
     yield "## How sure it is where it is right and where it is wrong"
     yield ""
-    if not found:
+    if not splits:
         yield "Not given: the model does not say how sure it is."
         yield ""
         return
@@ -131,7 +131,7 @@ def confidence_markdown(document: AuditDocument) -> Iterator[str]:
         f"| answers to | right | mean | wrong | mean | wrong and sure (≥ {percent(sure_from)}) |"
     )
     yield "|---|---:|---:|---:|---:|---:|"
-    for each in found[:_MOST]:
+    for each in splits[:_MOST]:
         name = f"{code_cell(each.name)}<br>{markdown_text(each.id)}" if each.id else each.name
         sure = each.sure_and_wrong(sure_from)
         yield (

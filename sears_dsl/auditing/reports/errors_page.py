@@ -128,12 +128,12 @@ def _tiles(document: ErrorsDocument) -> str:
         (percent(document.wrong.rate), "of the answers are wrong",
          f"{document.wrong.count:,} of {document.wrong.total:,}"),
     )  # fmt: skip
-    found = "".join(
+    cards = "".join(
         f'<div class="card tile"><div class="value">{escaped(value)}</div>'
         f'<div class="label">{escaped(label)}</div><div class="note">{escaped(note)}</div></div>'
         for value, label, note in tiles
     )
-    return f'<div class="tiles">{found}</div>'
+    return f'<div class="tiles">{cards}</div>'
 
 
 def _by_feature(document: ErrorsDocument) -> Iterator[str]:

@@ -38,12 +38,12 @@ def grid_markdown(document: GridDocument) -> str:
         f"| rule | {' | '.join(names)} |",
         f"|---|{'---:|' * len(names)}",
         *(
-            f"| {name} | {' | '.join(_told(share, contrast) for share, contrast in cells)} |"
+            f"| {name} | {' | '.join(_rate_cell(share, contrast) for share, contrast in cells)} |"
             for name, cells in _accuracies(document)
         ),
         *(
             f"| {code_cell(rule.rule)}<br>{code_cell(rule.id)} | "
-            f"{' | '.join(_told(each.failures, each.against_first) for each in rule.cells)} |"
+            f"{' | '.join(_rate_cell(each.failures, each.against_first) for each in rule.cells)} |"
             for rule in document.rules
         ),
         "",
@@ -92,7 +92,7 @@ def _accuracies(
     )
 
 
-def _told(share: Share | None, contrast: Contrast | None) -> str:
+def _rate_cell(share: Share | None, contrast: Contrast | None) -> str:
     if share is None or share.rate is None:
         return "–"
     sign = "" if contrast is None else _SIGNS[contrast.outcome]

@@ -62,10 +62,10 @@ def junit_xml(document: AuditDocument) -> bytes:
             suite, "testcase", {"classname": f"sears.{name}", "name": _clean(called), "time": "0"}
         )
         if kind != "passed":
-            told = SubElement(case, kind, {"message": _clean(reason)})
+            element = SubElement(case, kind, {"message": _clean(reason)})
             if kind == "failure":
-                told.set("type", "gate")
-            told.text = _clean(details)
+                element.set("type", "gate")
+            element.text = _clean(details)
     indent(suites)
     content: str = tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{content}\n'.encode()
@@ -75,15 +75,15 @@ def _of_robustness(
     document: AuditDocument, *, required: bool
 ) -> Iterator[tuple[str, str, str, str]]:
     """A case a gate; where there is none, one for all and for each tag, of no demand."""
-    found = document.robustness
-    if found is None:
+    robustness = document.robustness
+    if robustness is None:
         return
-    for gate in found.gates:
+    for gate in robustness.gates:
         kind = _kind(gate.outcome, required)
         name = f"{gate.gate} at {100 * gate.tolerance:g}%"
         yield name, kind, gate.reason, gate.reason
-    if not found.gates:
-        for record in found.records:
+    if not robustness.gates:
+        for record in robustness.records:
             if not record.of_one:
                 reason = f"no limit is set; {record.verdict}: {in_words(record)}"
                 yield f"robust:{record.selector}", "skipped", reason, reason
@@ -113,5 +113,5 @@ def _line(example: Example) -> str:
 def _clean(text: str) -> str:
     """Control characters and lone surrogates as escapes."""
     return _FORBIDDEN.sub(
-        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
+        lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
     )

@@ -398,7 +398,7 @@ def _footer(document: AuditDocument) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
     rules = "; ".join(f"{each.name} {each.sha256[:12]}…" for each in document.rulesets)
     noise = ", ".join(f"{name} {value}" for name, value in document.noise.items())
-    made = [
+    lines = [
         f"Data SHA-256 {document.data.sha256}.",
         f"Rules {rules}.",
         f"Tagger {document.tagger}; scope {document.scope}; unit {document.unit}; answers compared "
@@ -409,4 +409,4 @@ def _footer(document: AuditDocument) -> str:
         *([f"Noise: {noise}."] if noise else []),
         f"{versions}.",
     ]
-    return f"<footer>{''.join(f'<div>{escaped(line)}</div>' for line in made)}</footer>"
+    return f"<footer>{''.join(f'<div>{escaped(line)}</div>' for line in lines)}</footer>"

@@ -198,30 +198,30 @@ def _ratio(count: int, total: int) -> str:
     return percent(count / total) if total else "–"
 
 
-def _confidence(found: Confidence | None) -> list[tuple[str, str]]:
-    if found is None:
+def _confidence(confidence: Confidence | None) -> list[tuple[str, str]]:
+    if confidence is None:
         return [("confidence", "not given")]
-    kept = "–" if found.change_kept is None else f"{found.change_kept:+.3f}"
-    change = f"{found.change:+.3f}"
-    if found.change_interval is not None:
-        low, high = found.change_interval
+    unchanged = "–" if confidence.change_kept is None else f"{confidence.change_kept:+.3f}"
+    change = f"{confidence.change:+.3f}"
+    if confidence.change_interval is not None:
+        low, high = confidence.change_interval
         change += f' <span class="muted">({low:+.3f} to {high:+.3f})</span>'
     return [
-        ("mean confidence", f"{found.before:.2f} → {found.after:.2f}"),
+        ("mean confidence", f"{confidence.before:.2f} → {confidence.after:.2f}"),
         ("mean change of confidence", change),
-        ("where the answer stays", kept),
-        (f"flips it is sure of (≥ {percent(found.sure_from)})", f"{found.sure_flips:,}"),
+        ("where the answer stays", unchanged),
+        (f"flips it is sure of (≥ {percent(confidence.sure_from)})", f"{confidence.sure_flips:,}"),
     ]
 
 
-def _meaning(found: Meaning | None, tau: float | None) -> list[tuple[str, str]]:
-    if found is None or tau is None:
+def _meaning(meaning: Meaning | None, tau: float | None) -> list[tuple[str, str]]:
+    if meaning is None or tau is None:
         return [("S", "not given")]
     return [
-        (f"mean S of {found.scored:,} rows", f"{found.mean:.3f}"),
-        (f"rows with S ≥ {tau:.3g}", rate_with_interval(found.at_tau)),
-        (f"flips with S ≥ {tau:.3g}", f"{found.flips_at_tau.count:,} of "
-         f"{found.flips_at_tau.total:,}"),
+        (f"mean S of {meaning.scored:,} rows", f"{meaning.mean:.3f}"),
+        (f"rows with S ≥ {tau:.3g}", rate_with_interval(meaning.at_tau)),
+        (f"flips with S ≥ {tau:.3g}", f"{meaning.flips_at_tau.count:,} of "
+         f"{meaning.flips_at_tau.total:,}"),
     ]  # fmt: skip
 
 

@@ -50,21 +50,21 @@ _HEADS = (
 
 def robustness_markdown(document: AuditDocument) -> Iterator[str]:
     """Lines of Markdown."""
-    found = document.robustness
-    if found is not None:
-        yield f"## Semantic robustness at τ = {100 * found.tolerance:g}%"
+    robustness = document.robustness
+    if robustness is not None:
+        yield f"## Semantic robustness at τ = {100 * robustness.tolerance:g}%"
         yield ""
-        heads = _heads(found.records)
+        heads = _heads(robustness.records)
         yield f"| {' | '.join(heads)} |"
         yield "|---|---|" + "---:|" * (len(heads) - 2)
-        for record in found.records[:_SHOWN]:
+        for record in robustness.records[:_SHOWN]:
             name = _name(record, document)
             numbers = [f"{number} {beside}".strip() for number, beside in _cells(record, code_cell)]
             cells = (code_cell(name) if record.name else name, record.verdict, *numbers)
             yield f"| {' | '.join(cells)} |"
         yield ""
-        yield from _left_out(len(found.records))
-        drawn = _drawn(found.records)
+        yield from _left_out(len(robustness.records))
+        drawn = _drawn(robustness.records)
         if drawn:
             yield f"Share of rows that are locally robust at a tolerance of {_taus()}:"
             yield ""
@@ -211,19 +211,19 @@ def _draws_cells(drawn: DrawnRule) -> tuple[str, ...]:
 
 def robustness_section(document: AuditDocument) -> str:
     """HTML; empty where there is nothing to show."""
-    found = document.robustness
+    robustness = document.robustness
     parts = []
-    if found is not None:
-        shown = found.records[:_SHOWN]
-        name, verdict, *numbers = _heads(found.records)
+    if robustness is not None:
+        shown = robustness.records[:_SHOWN]
+        name, verdict, *numbers = _heads(robustness.records)
         rows = [_row(record, document) for record in shown]
-        drawn = _drawn(found.records)
+        drawn = _drawn(robustness.records)
         curves = [
             (_name(each, document), [(tau, count / each.rows) for tau, count in each.curve])
             for each in drawn
             if each.rows
         ]
-        title = f"Semantic robustness at τ = {100 * found.tolerance:g}%"
+        title = f"Semantic robustness at τ = {100 * robustness.tolerance:g}%"
         parts = [
             f"<h2>{escaped(title)}</h2>",
             *(f'<p class="muted">{escaped(each)}</p>' for each in _reading(document)),
@@ -232,13 +232,15 @@ def robustness_section(document: AuditDocument) -> str:
                 rows,
                 caption=title,
             ),
-            *(f"<p>{escaped(each)}</p>" for each in _left_out(len(found.records)) if each),
+            *(f"<p>{escaped(each)}</p>" for each in _left_out(len(robustness.records)) if each),
         ]
         if drawn:
             parts += [
                 "<h3>Rows that are locally robust, over the tolerance</h3>",
                 '<div class="card">',
-                step_curves(curves, mark=found.tolerance, across="tolerance τ", up="share of rows")
+                step_curves(
+                    curves, mark=robustness.tolerance, across="tolerance τ", up="share of rows"
+                )
                 if curves
                 else "",
                 "</div>",
@@ -259,8 +261,8 @@ def robustness_section(document: AuditDocument) -> str:
 
 def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
     """What the terminal says: verdict and sentence, for all rules or templates and each tag."""
-    found = document.robustness
-    for record in () if found is None else found.records:
+    robustness = document.robustness
+    for record in () if robustness is None else robustness.records:
         if not record.of_one:
             name = _name(record, document)
             sentence = f"{name} at τ = {100 * record.tolerance:g}%: {in_words(record)}"
@@ -343,8 +345,8 @@ def _column(column: ColumnAccuracy, quoted: Quoted) -> str:
 
 
 def _reading(document: AuditDocument) -> Iterator[str]:
-    found = document.robustness
-    if found is None:
+    robustness = document.robustness
+    if robustness is None:
         return
     how = {
         "rate": "by the observed gap",
@@ -352,14 +354,14 @@ def _reading(document: AuditDocument) -> Iterator[str]:
         "proof": "and holds only where the whole interval of the gap is within τ",
     }[document.gates.judge_by]
     tolerant = f"Robust is p′ ≥ p - τ, bounded invariant also p′ ≤ p + τ, {how}."
-    if any(record.of_templates for record in found.records):
+    if any(record.of_templates for record in robustness.records):
         yield (
             "Of templates p is the accuracy on all rows of the data, or 100% where there is no "
             "data, so that τ says which accuracy is asked for; p′ is the accuracy on their "
             f"sentences. {tolerant} Their intervals are Newcombe's for shares of different rows; "
             "sentences of one template are much alike, and an interval speaks of such sentences."
         )
-    templates_alone = _templates_alone(found.records)
+    templates_alone = _templates_alone(robustness.records)
     if not templates_alone:
         yield (
             "p is the accuracy on the rows that the rules change, right and wrong ones, p′ on what "
@@ -367,7 +369,7 @@ def _reading(document: AuditDocument) -> Iterator[str]:
             f"what each rule expects. {tolerant} Intervals of the gap come from a paired bootstrap "
             "over rows."
         )
-    if found.labels is not None and found.labels > 1:
+    if robustness.labels is not None and robustness.labels > 1:
         parts = (
             "sentences and in the mean over templates"
             if templates_alone
@@ -375,10 +377,10 @@ def _reading(document: AuditDocument) -> Iterator[str]:
         )
         yield (
             f"In brackets beside p and p′ the same accuracy with 0 for a guess among "
-            f"{found.labels} labels and 1 for perfection. The last column is what the best "
+            f"{robustness.labels} labels and 1 for perfection. The last column is what the best "
             f"constant answer would score, over {parts}."
         )
-    whole = found.records[0]
+    whole = robustness.records[0]
     if whole.rows and not templates_alone:
         local = whole.local
         yield (
@@ -405,11 +407,11 @@ def _taus() -> str:
 
 
 def _at_taus(record: RobustnessRecord) -> list[str]:
-    found = []
+    shares = []
     for tau in _TAUS:
         reached = [count for least, count in record.curve if least <= tau]
-        found.append(tenths(share_of(reached[-1] if reached else 0, record.rows).rate))
-    return found
+        shares.append(tenths(share_of(reached[-1] if reached else 0, record.rows).rate))
+    return shares
 
 
 def _row(record: RobustnessRecord, document: AuditDocument) -> str:

@@ -96,10 +96,10 @@ def table(heads: Sequence[str], rows: Iterable[str], *, caption: str) -> str:
 
 def facts(entries: Iterable[tuple[str, str]]) -> str:
     """Names with values, as a list; values are HTML."""
-    found = "".join(
+    items = "".join(
         f"<div><dt>{escaped(name)}</dt><dd>{value}</dd></div>" for name, value in entries
     )
-    return f'<dl class="facts">{found}</dl>'
+    return f'<dl class="facts">{items}</dl>'
 
 
 def rate_with_interval(share: Share) -> str:

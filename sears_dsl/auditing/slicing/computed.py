@@ -81,13 +81,13 @@ class Computed:
         where = f"{self.function}({self.column})"
         compute = _FUNCTIONS[self.function].compute
         known: dict[str, SliceValue] = {}
-        found = []
+        values = []
         for number, cell in enumerate(cells, 1):
             key = repr(cell)
             if key not in known:
                 known[key] = compute(cell, f"{where}: row {number}")
-            found.append(known[key])
-        return found
+            values.append(known[key])
+        return values
 
     def parts(self, answers: Sequence[Answer] | None = None) -> list[str]:
         """The part of each row; as `values`."""
@@ -153,9 +153,9 @@ def read_slicings(
     if not names:
         return {}
     dataset = open_rows(source, format_name=format_name, options=options)
-    wanted = {name: None if name in dataset.names else computed(name) for name in names}
+    slicings = {name: None if name in dataset.names else computed(name) for name in names}
     columns: dict[str, list[Any]] = {}
-    for name, of_columns in wanted.items():
+    for name, of_columns in slicings.items():
         if of_columns is None:
             columns[require_column(dataset.names, name, where=dataset.path)] = []
             continue
@@ -172,7 +172,7 @@ def read_slicings(
         name: columns[name]
         if of_columns is None
         else Computed(*of_columns, None if of_columns[1] == ANSWER else columns[of_columns[1]])
-        for name, of_columns in wanted.items()
+        for name, of_columns in slicings.items()
     }
 
 
@@ -204,10 +204,10 @@ def _first_word(cell: Any, where: str) -> SliceValue:
 
 
 def _agreement(cell: Any, where: str) -> SliceValue:
-    given = [normalized_answer(each) or each for each in _annotations(cell, where)]
-    if not given:
+    annotations = [normalized_answer(each) or each for each in _annotations(cell, where)]
+    if not annotations:
         return None
-    return Counter(given).most_common(1)[0][1] / len(given)
+    return Counter(annotations).most_common(1)[0][1] / len(annotations)
 
 
 def _annotations(cell: Any, where: str) -> list[str]:

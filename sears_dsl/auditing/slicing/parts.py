@@ -56,8 +56,8 @@ def largest(values: Sequence[str], most: int = MOST_PARTS) -> list[str]:
     counts = Counter(values)
     if len(counts) <= most:
         return list(values)
-    kept = {value for value, _ in counts.most_common(most - 1)}
-    return [value if value in kept else OTHER for value in values]
+    frequent = {value for value, _ in counts.most_common(most - 1)}
+    return [value if value in frequent else OTHER for value in values]
 
 
 def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:

@@ -83,17 +83,17 @@ def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple
     changed = effects.among_rows([(each, np.ones(len(each), np.bool_)) for each in rules])
     flipped = effects.among_rows([(each, each.flipped) for each in rules])
     tested = changed & effects.right
-    found: list[tuple[str, str, NDArray[np.bool_]]] = []
+    slices: list[tuple[str, str, NDArray[np.bool_]]] = []
     for slicing, of_rows in parts.items():
         values = np.array(of_rows, object)
-        found += [(slicing, value, values == value) for value in in_order(of_rows)]
+        slices += [(slicing, value, values == value) for value in in_order(of_rows)]
     counts = np.array(
-        [[(flipped & here).sum(), (tested & here).sum()] for _, _, here in found], np.int64
-    ).reshape(len(found), 2)
+        [[(flipped & here).sum(), (tested & here).sum()] for _, _, here in slices], np.int64
+    ).reshape(len(slices), 2)
     rest = np.array([flipped.sum(), tested.sum()]) - counts
     p_values = fisher_exact(counts[:, 0], counts[:, 1], rest[:, 0], rest[:, 1])
     comparable = (counts[:, 1] > 0) & (rest[:, 1] > 0)
-    adjusted = np.ones(len(found))
+    adjusted = np.ones(len(slices))
     adjusted[comparable] = q_values(p_values[comparable])
     return tuple(
         SliceResult(
@@ -106,7 +106,7 @@ def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple
             p_value=float(p_values[place]) if comparable[place] else None,
             q_value=float(adjusted[place]) if comparable[place] else None,
         )
-        for place, (slicing, value, here) in enumerate(found)
+        for place, (slicing, value, here) in enumerate(slices)
     )
 
 
@@ -133,19 +133,19 @@ def slicings(
 
     Example:
         >>> rows = ({"text": "Who is it?"}, {"text": "Is it so very red?"})
-        >>> found = slicings(LabelledRows(rows, "text", None, "a.csv"), {"source": ["web", None]})
-        >>> found["question type"], found["source"]
+        >>> parts = slicings(LabelledRows(rows, "text", None, "a.csv"), {"source": ["web", None]})
+        >>> parts["question type"], parts["source"]
         (['who', 'yes or no'], ['web', '(empty)'])
     """
     texts = data.texts
-    found: dict[str, list[str]] = {}
+    parts: dict[str, list[str]] = {}
     if data.labels is not None and len(set(data.labels)) <= max(MOST_PARTS, len(texts) // 20):
-        found["label"] = largest([of_row[0] for of_row in data.labels])
-    found["length"] = quarters([float(len(text.split())) for text in texts], unit=" words")
+        parts["label"] = largest([of_row[0] for of_row in data.labels])
+    parts["length"] = quarters([float(len(text.split())) for text in texts], unit=" words")
     if 2 * sum(text.rstrip().endswith("?") for text in texts) > len(texts):
-        found["question type"] = largest(list(map(question_type, texts)))
+        parts["question type"] = largest(list(map(question_type, texts)))
     if data.rewritten_columns is not None:
-        found["rewritten column"] = largest(list(map("+".join, data.rewritten_columns)))
+        parts["rewritten column"] = largest(list(map("+".join, data.rewritten_columns)))
     for name, values in columns.items():
         of_answers = isinstance(values, Computed) and values.cells is None
         if isinstance(values, Computed):
@@ -161,8 +161,8 @@ def slicings(
                 f"the column {name} has {len(of_rows):,} values for {len(texts):,} rows",
                 help="read it from the same file with the same options",
             )
-        found[name if name not in found else f"column {name}"] = of_rows
-    return found
+        parts[name if name not in parts else f"column {name}"] = of_rows
+    return parts
 
 
 def question_type(text: str) -> str:

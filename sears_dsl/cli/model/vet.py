@@ -239,4 +239,4 @@ def _say_goodbye(place: VettingPlace, sessions: Mapping[str, Deciding]) -> None:
             if session.journal.entries
             else "no decisions"
         )
-        click.echo(f"\n{name}: {session.told}; {kept}", err=True)
+        click.echo(f"\n{name}: {session.progress}; {kept}", err=True)

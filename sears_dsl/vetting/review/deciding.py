@@ -41,7 +41,7 @@ class Deciding(ABC):
 
     @property
     @abstractmethod
-    def told(self) -> str:
+    def progress(self) -> str:
         """How far the reviewer is, in a few words."""
 
     @abstractmethod

@@ -72,7 +72,7 @@ class Entries:
             text = effects.texts[0]
             if text in {each.text for each in state.written}:
                 raise UsageError("this rule is saved already", help="write another one")
-            return {"text": text, "examples": self._kept(effects, 0)}
+            return {"text": text, "examples": self._first_examples(effects, 0)}
         if kind == "remove":
             text = text_of(content, "text")
             if text not in {each.text for each in state.written}:
@@ -88,12 +88,12 @@ class Entries:
         """A row and what a rule makes of it."""
         name, row = text_of(content, "rule"), content.get("row")
         place = self._position(name)
-        done = self._bench.effects.applications
-        rewrites = done.of_rule(place)
-        found = rewrites[done.rows[rewrites] + 1 == (row if isinstance(row, int) else 0)]
-        if not len(found):
+        applications = self._bench.effects.applications
+        rewrites = applications.of_rule(place)
+        of_row = rewrites[applications.rows[rewrites] + 1 == (row if isinstance(row, int) else 0)]
+        if not len(of_row):
             raise meaningless("row", row)
-        [(original, rewritten)] = done.pairs(found)
+        [(original, rewritten)] = applications.pairs(of_row)
         return {"rule": name, "original": original, "rewritten": rewritten}
 
     def _verdict(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Entries:
             effects = self._trials.known(text_of(content, "new"))
             if effects.texts[0] == self._bench.effects.texts[place]:
                 raise UsageError("the rule is as it was", help="change it, or accept it")
-            return entry | {"new": effects.texts[0], "shown": self._kept(effects, 0)}
+            return entry | {"new": effects.texts[0], "shown": self._first_examples(effects, 0)}
         if kind != "skip":
             entry["shown"] = self._drawn(place)
         return entry
@@ -119,17 +119,17 @@ class Entries:
         the rule alone.
         """
         effects = self._bench.effects
-        done = effects.applications
-        pairs = sorted(set(done.pairs(done.of_rule(rule))))
+        applications = effects.applications
+        pairs = sorted(set(applications.pairs(applications.of_rule(rule))))
         text = effects.texts[rule].encode("utf-8", "surrogatepass")
         seed = int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
         chosen = np.random.default_rng(seed).permutation(len(pairs))[:_KEPT]
         return [list(pairs[place]) for place in chosen.tolist()]
 
-    def _kept(self, effects: RuleTable, rule: int) -> list[list[str]]:
+    def _first_examples(self, effects: RuleTable, rule: int) -> list[list[str]]:
         """(original, rewritten) of the examples that are shown first."""
-        _, found = self._bench.examples(effects, rule, mistakes=False, most=_KEPT)
-        return [[each.original, each.rewritten] for each in found]
+        _, examples = self._bench.examples(effects, rule, mistakes=False, most=_KEPT)
+        return [[each.original, each.rewritten] for each in examples]
 
 
 def _pick(content: Mapping[str, Any], choices: Sequence[AdversaryChoice]) -> dict[str, Any]:
@@ -180,10 +180,10 @@ def text_of(content: Mapping[str, Any], name: str, *, default: str | None = None
     Raises:
         UsageError: there is none.
     """
-    found = content.get(name, default)
-    if not isinstance(found, str) or not _is_unicode(found):
-        raise meaningless(name, found)
-    return found
+    value = content.get(name, default)
+    if not isinstance(value, str) or not _is_unicode(value):
+        raise meaningless(name, value)
+    return value
 
 
 def _is_unicode(text: str) -> bool:
@@ -191,9 +191,9 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def meaningless(name: str, found: object) -> UsageError:
+def meaningless(name: str, value: object) -> UsageError:
     """What is said of a decision that no page of ours sends."""
     return UsageError(
-        f"the decision has {name} = {found!r}, which means nothing",
+        f"the decision has {name} = {value!r}, which means nothing",
         help="load the page again; it sends what is understood",
     )

@@ -102,10 +102,10 @@ def explained(rule: Rule, scope: RuleScope) -> tuple[tuple[str, str], ...]:
         NOUN - noun: girl, color, film
         $2 - what the 2nd element matched
     """
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for sign, meaning in _signs(rule, scope):
-        found.setdefault(sign, meaning)
-    return tuple(found.items())
+        meanings.setdefault(sign, meaning)
+    return tuple(meanings.items())
 
 
 def _signs(rule: Rule, scope: RuleScope) -> Iterator[tuple[str, str]]:
@@ -187,8 +187,8 @@ def _operand(test: Negation) -> str:
 def _of_attribute(test: AttributeTest) -> Iterator[tuple[str, str]]:
     sign = f"{test.attribute}{'!=' if test.negated else '='}{test.value}"
     meaning = TAG_MEANINGS.get(test.value, "") if test.attribute in ("pos", "tag") else ""
-    told = f"{_ATTRIBUTES[test.attribute]} “{test.value}”" + (f" ({meaning})" if meaning else "")
-    yield sign, f"not a {told}" if test.negated else f"a {told}"
+    phrase = f"{_ATTRIBUTES[test.attribute]} “{test.value}”" + (f" ({meaning})" if meaning else "")
+    yield sign, f"not a {phrase}" if test.negated else f"a {phrase}"
 
 
 def _reference(target: int | str) -> str:

@@ -58,7 +58,7 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
     dataset = Dataset(path)
     for name in _COLUMNS:
         require_column(dataset.names, name, where=path)
-    found: dict[str, AdversaryChoice] = {}
+    choices: dict[str, AdversaryChoice] = {}
     for batch in dataset.batches():
         for index in range(batch.rows):
             value = {name: column[index] for name, column in batch.columns.items()}
@@ -70,11 +70,11 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
             new = PickableAdversary(
                 value["adversary"], value["prediction"], _score(value.get("score"))
             )
-            known = found.get(value["original"])
+            known = choices.get(value["original"])
             label = str(value.get("label", ""))
             before = known.adversaries if known else ()
-            found[value["original"]] = AdversaryChoice(value["original"], label, (*before, new))
-    return tuple(_best(choice) for choice in found.values())
+            choices[value["original"]] = AdversaryChoice(value["original"], label, (*before, new))
+    return tuple(_best(choice) for choice in choices.values())
 
 
 def _score(value: object) -> float | None:
@@ -113,8 +113,8 @@ def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[AdversaryCho
         )
         rows.setdefault(int(effects.applications.rows[rewrite]), []).append(adversary)
     texts, before = bench.data.texts, bench.before
-    found = [
+    choices = [
         _best(AdversaryChoice(texts[row], before[row], tuple(rows[row]))) for row in sorted(rows)
     ]
-    distinct = {choice.original: choice for choice in found}
+    distinct = {choice.original: choice for choice in choices}
     return tuple(sorted(distinct.values(), key=lambda each: -len(each.adversaries)))

@@ -72,30 +72,30 @@ def proposals(
         Nothing where no pair of the rule was marked as differing, or where no condition on the
         words beside it, or in it, tells these from the rest.
     """
-    done = bench.effects.applications
-    rewrites = done.of_rule(rule)
-    pairs = done.pairs(rewrites)
+    applications = bench.effects.applications
+    rewrites = applications.of_rule(rule)
+    pairs = applications.pairs(rewrites)
     flipping = {
         pair for pair, flip in zip(pairs, bench.effects.flips[rewrites], strict=True) if flip
     }
     marked = {pair: marks[pair] for pair in pairs if pair in marks}
     if all(marked.values()):
         return []
-    of_row = dict(zip(done.rows[rewrites].tolist(), pairs, strict=True))
+    of_row = dict(zip(applications.rows[rewrites].tolist(), pairs, strict=True))
     written = bench.effects.rules[rule]
     scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
     sites = sites_of(
         compile_rules([scoped], tagger=bench.tagger, sources=sources_of([scoped])), bench.tokens
     )
-    acts = np.isin(sites.rows, done.rows[rewrites])
+    acts = np.isin(sites.rows, applications.rows[rewrites])
     sites = Sites(*(column[acts] for column in sites))
     verdicts = np.array([_verdict(marks.get(of_row[row])) for row in sites.rows.tolist()], np.int64)
-    found = narrowed(
+    narrower = narrowed(
         written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
     )
     same = sum(marked.values())
     proposed = []
-    for each in found:
+    for each in narrower:
         text = print_rule(each.rule)
         effects = trials.applied(text).applications
         own = effects.pairs(effects.of_rule(0))

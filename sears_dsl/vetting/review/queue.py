@@ -66,15 +66,15 @@ def order(
     out = {*rejected, *replaced, *unwanted} - set(accepted)
     size = max(most, len(accepted))
     selection = select(coverage, size, start=list(accepted), excluded=out)
-    taken = len(accepted)
+    count = len(accepted)
     twins = {each.rule: each.into for each in selection.collapsed}
     places = [
         QueuePlace(rule, gain)
-        for rule, gain in zip(selection.rules[taken:], selection.gains[taken:], strict=True)
+        for rule, gain in zip(selection.rules[count:], selection.gains[count:], strict=True)
     ]
     there = {*selection.rules, *out}
     rest = [QueuePlace(rule, 0.0, twins.get(rule)) for rule in range(rules) if rule not in there]
-    places += rest[: max(0, size - taken - len(places))]
+    places += rest[: max(0, size - count - len(places))]
     last = set(skipped)
     return [each for each in places if each.rule not in last] + [
         each for each in places if each.rule in last

@@ -50,7 +50,7 @@ class TemplateSession(Deciding):
         return sum(verdict not in ("accept", "reject") for verdict in verdicts)
 
     @property
-    def told(self) -> str:
+    def progress(self) -> str:
         """How far the reviewer is, in a few words."""
         verdicts = [self._verdict(name) for name in self._sentences]
         return (
@@ -147,8 +147,8 @@ class TemplateSession(Deciding):
         return entry | (rejection(content, TEMPLATE_REASONS) if verdict == "reject" else {})
 
     def _verdict(self, name: str) -> str:
-        found = self.state.templates.get(name)
-        return "" if found is None else found.verdict
+        verdict = self.state.templates.get(name)
+        return "" if verdict is None else verdict.verdict
 
     def _last(self, content: Mapping[str, Any]) -> str:
         """What undo would take back, for a person."""

@@ -66,7 +66,7 @@ class Session(Deciding):
         return left
 
     @property
-    def told(self) -> str:
+    def progress(self) -> str:
         """How far the reviewer is, in a few words."""
         judge = self._judging()
         return f"{judge['accepted']} accepted, {judge['rejected']} rejected, {judge['left']} left"
@@ -208,11 +208,11 @@ class Session(Deciding):
         return {"rules": saved, "mistakes": len(flipped), "undo": self._undo("write")}
 
     def _picking(self) -> View:
-        done = [choice.original in self.state.picks for choice in self.choices]
+        picked = [choice.original in self.state.picks for choice in self.choices]
         return {
             "sentences": len(self.choices),
-            "done": sum(done),
-            "next": done.index(False) if False in done else None,
+            "done": sum(picked),
+            "next": picked.index(False) if False in picked else None,
             "undo": self._undo("pick"),
         }
 
@@ -221,9 +221,9 @@ class Session(Deciding):
         last = self.state.last.get(task)
         if last is None:
             return None
-        told = str(last.content.get("rule", last.content.get("text", "")))
-        place = self._ids.get(told)
-        text = told if place is None else self.bench.effects.texts[place]
+        subject = str(last.content.get("rule", last.content.get("text", "")))
+        place = self._ids.get(subject)
+        text = subject if place is None else self.bench.effects.texts[place]
         return f"{last.kind} {text}".strip()
 
     # ------------------------------------------------------------ one rule
@@ -259,9 +259,11 @@ class Session(Deciding):
 
     def _differing(self, rule: int) -> int:
         """How many pairs of a rule were marked as differing."""
-        done = self.bench.effects.applications
+        applications = self.bench.effects.applications
         pairs = self.state.pairs
-        return sum(pairs.get(pair) is False for pair in done.pairs(done.of_rule(rule)))
+        return sum(
+            pairs.get(pair) is False for pair in applications.pairs(applications.of_rule(rule))
+        )
 
     def _narrowed(self, rule: int) -> list[Proposal]:
         return proposals(self.bench, self.trials, rule, self.state.pairs)
@@ -272,10 +274,10 @@ class Session(Deciding):
         Raises:
             UsageError: there is no such rule.
         """
-        total, found = self.bench.examples(
+        total, examples = self.bench.examples(
             self.bench.effects, self._place(name), mistakes=mistakes, first=first, most=most
         )
-        return {"total": total, "examples": [self._example(each) for each in found]}
+        return {"total": total, "examples": [self._example(each) for each in examples]}
 
     def _example(self, example: ExampleRow) -> View:
         same = self.state.pairs.get((example.original, example.rewritten))
@@ -290,22 +292,22 @@ class Session(Deciding):
 
     def typed(self, text: str, *, most: int = 20) -> View:
         """What a typed rule says and where it applies; the model is not asked."""
-        read = self.trials.reader.read(text)
-        findings = [{"severity": each.severity, "text": each.render()} for each in read.findings]
-        if read.rule is None:
+        typed = self.trials.reader.read(text)
+        findings = [{"severity": each.severity, "text": each.render()} for each in typed.findings]
+        if typed.rule is None:
             return {"text": "", "findings": findings, "changed": 0, "examples": []}
         effects = self.trials.applied(text)
-        total, found = self.bench.examples(effects, 0, mistakes=False, most=most)
+        total, examples = self.bench.examples(effects, 0, mistakes=False, most=most)
         return {
-            "text": read.text,
-            "words": in_words(read.rule),
+            "text": typed.text,
+            "words": in_words(typed.rule),
             "signs": [
                 {"sign": sign, "meaning": meaning}
-                for sign, meaning in explained(read.rule, self.bench.ruleset)
+                for sign, meaning in explained(typed.rule, self.bench.ruleset)
             ],
             "findings": findings,
             "changed": total,
-            "examples": [self._example(each) for each in found],
+            "examples": [self._example(each) for each in examples],
         }
 
     def mistakes(self, text: str, *, deadline: float, most: int = 20) -> View:
@@ -322,23 +324,23 @@ class Session(Deciding):
             ModelError: the model failed.
         """
         bench = self.bench
-        effects = self.trials.asked(text, deadline)
-        asked = sum(answer is not None for answer in effects.answers)
+        effects = self.trials.ask(text, deadline)
+        answer_count = sum(answer is not None for answer in effects.answers)
         saved: set[int] = set()
         for written in self.state.written:
             if written.text != text:
                 saved |= self.trials.known(written.text).rows_flipped(0)
-        total, found = bench.examples(effects, 0, mistakes=True, most=most)
+        total, examples = bench.examples(effects, 0, mistakes=True, most=most)
         _, rows = bench.examples(effects, 0, mistakes=False, most=most)
         return {
             "complete": effects.complete,
-            "asked": asked,
+            "asked": answer_count,
             "of": len(effects.answers),
             "summary": asdict(bench.summary(effects, 0)),
             "flips": total,
             "mistakes": len(saved),
             "with_this": len(saved | effects.rows_flipped(0)),
-            "examples": [self._example(each) for each in found],
+            "examples": [self._example(each) for each in examples],
             "rows": [self._example(each) for each in rows],
         }
 

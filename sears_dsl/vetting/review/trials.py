@@ -29,7 +29,7 @@ class Trials:
         self._bench = bench
         self._applied = lru_cache(_REMEMBERED)(lambda text: bench.apply([self.rule(text)]))
         self._known = lru_cache(_REMEMBERED)(lambda text: bench.effects_of([self.rule(text)]))
-        self._asked: dict[str, RuleTable] = {}
+        self._effects: dict[str, RuleTable] = {}
 
     def rule(self, text: str) -> Rule:
         """The rule that a text is.
@@ -37,23 +37,23 @@ class Trials:
         Raises:
             UsageError: it is none; its findings are in the help.
         """
-        read = self.reader.read(text)
-        if read.rule is None:
-            told = "\n\n".join(each.render() for each in read.findings)
-            raise UsageError(f"{text!r} is no rule here", help=told)
-        return read.rule
+        typed = self.reader.read(text)
+        if typed.rule is None:
+            findings = "\n\n".join(each.render() for each in typed.findings)
+            raise UsageError(f"{text!r} is no rule here", help=findings)
+        return typed.rule
 
     def applied(self, text: str) -> RuleTable:
         """What a rule makes of the rows; the model is not asked."""
-        found: RuleTable = self._applied(text)
-        return found
+        effects: RuleTable = self._applied(text)
+        return effects
 
     def known(self, text: str) -> RuleTable:
         """All that a rule does; the model is asked, and a scorer, unless they were before."""
-        found: RuleTable = self._known(text)
-        return found
+        effects: RuleTable = self._known(text)
+        return effects
 
-    def asked(self, text: str, deadline: float) -> RuleTable:
+    def ask(self, text: str, deadline: float) -> RuleTable:
         """What a rule does, as far as the model could be asked in time; at least some.
 
         Args:
@@ -63,10 +63,10 @@ class Trials:
         Raises:
             ModelError: the model failed; what it answered is kept.
         """
-        effects = self._asked.pop(text, None) or self.applied(text)
+        effects = self._effects.pop(text, None) or self.applied(text)
         if not effects.complete:
-            effects = self._bench.asked_until(effects, deadline)
-        self._asked[text] = effects
-        if len(self._asked) > _REMEMBERED:
-            del self._asked[next(iter(self._asked))]
+            effects = self._bench.ask_until(effects, deadline)
+        self._effects[text] = effects
+        if len(self._effects) > _REMEMBERED:
+            del self._effects[next(iter(self._effects))]
         return effects

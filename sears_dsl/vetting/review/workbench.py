@@ -154,20 +154,20 @@ class RuleTable:
         Example:
             >>> import numpy as np
             >>> def effects(texts, rewrites, flips):
-            ...     done = Applications(np.array([0, len(rewrites)]), np.array(rewrites, np.int32),
+            ...     pairs = Applications(np.array([0, len(rewrites)]), np.array(rewrites, np.int32),
             ...         np.arange(len(texts), dtype=np.int32), texts, ["a", "b"])
             ...     answers = ("no",) * len(texts)
-            ...     return RuleTable((), ("rule",), done, answers, np.array(flips), None, 0.0)
+            ...     return RuleTable((), ("rule",), pairs, answers, np.array(flips), None, 0.0)
             >>> one, other = effects(["x", "y"], [0], [True, False]), effects(["x"], [0], [True])
             >>> both = one.joined_to(other)
             >>> both.texts, both.rows_flipped(1), len(both.answers)
             (('rule', 'rule'), frozenset({0}), 2)
         """
-        done = self.applications.joined_to(others.applications)
+        applications = self.applications.joined_to(others.applications)
         count = len(self.answers)
         there = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
         places = {pair: place for place, pair in enumerate(there)}
-        own = zip(done.rows[count:].tolist(), done.texts[count:], strict=True)
+        own = zip(applications.rows[count:].tolist(), applications.texts[count:], strict=True)
         new = [places[pair] for pair in own]
         scores = None
         if self.scores is not None and others.scores is not None:
@@ -175,7 +175,7 @@ class RuleTable:
         return RuleTable(
             rules=(*self.rules, *others.rules),
             texts=(*self.texts, *others.texts),
-            applications=done,
+            applications=applications,
             answers=(*self.answers, *(others.answers[place] for place in new)),
             flips=np.concatenate([self.flips, others.flips[new]]),
             scores=scores,
@@ -186,13 +186,13 @@ class RuleTable:
 def _expectations(effects: RuleTable) -> list[Expectation]:
     """What is expected of each distinct rewrite; that the label stays where rules disagree."""
     same = Expectation()
-    found: dict[int, Expectation] = {}
+    expectations: dict[int, Expectation] = {}
     for number, rule in enumerate(effects.rules):
         expect = rule.metadata.expect or same
         for rewrite in effects.applications.of_rule(number).tolist():
-            known = found.setdefault(rewrite, expect)
-            found[rewrite] = expect if known == expect else same
-    return [found.get(rewrite, same) for rewrite in range(len(effects.answers))]
+            known = expectations.setdefault(rewrite, expect)
+            expectations[rewrite] = expect if known == expect else same
+    return [expectations.get(rewrite, same) for rewrite in range(len(effects.answers))]
 
 
 class Workbench:
@@ -262,30 +262,30 @@ class Workbench:
         """
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_rules([scoped], tagger=self.tagger, sources=sources_of([scoped]))
-        done = applications_of(
+        applications = applications_of(
             matcher, self.tokens, guards=self.data.guards,
-            keep=None if self.oracle is None else self._kept,
+            keep=None if self.oracle is None else self._keep,
         )  # fmt: skip
-        count = len(done.texts)
+        count = len(applications.texts)
         return RuleTable(
             rules=tuple(rules),
             texts=tuple(map(print_rule, rules)),
-            applications=done,
+            applications=applications,
             answers=(None,) * count,
             flips=np.zeros(count, np.bool_),
             scores=None,
             tau=self.tau,
         )
 
-    def _kept(self, rewrites: Rewrites) -> Rewrites:
+    def _keep(self, rewrites: Rewrites) -> Rewrites:
         """The rewrites that the oracle keeps; the others are counted."""
         if self.oracle is None:
             return rewrites
-        kept, rejected = accepted(rewrites, self.data, self.oracle, needed=False)
+        allowed, rejected = accepted(rewrites, self.data, self.oracle, needed=False)
         self.rejected += rejected.total()
-        return kept
+        return allowed
 
-    def asked(
+    def ask(
         self,
         effects: RuleTable,
         *,
@@ -302,7 +302,7 @@ class Workbench:
         )
         return self._with_answers(effects, answers)
 
-    def asked_until(self, effects: RuleTable, deadline: float) -> RuleTable:
+    def ask_until(self, effects: RuleTable, deadline: float) -> RuleTable:
         """The same effects with more of what the model says: at least some, the more in time.
 
         Args:
@@ -318,8 +318,8 @@ class Workbench:
 
     def _rows(self, effects: RuleTable) -> list[Row]:
         """The distinct rewrites, as rows that the model reads."""
-        done = effects.applications
-        return list(self.data.rewritten(done.rows.tolist(), done.texts))
+        applications = effects.applications
+        return list(self.data.rewritten(applications.rows.tolist(), applications.texts))
 
     def _with_answers(self, effects: RuleTable, answers: Sequence[str | None]) -> RuleTable:
         rows = effects.applications.rows.tolist()
@@ -344,7 +344,7 @@ class Workbench:
         on_progress: OnStageProgress = lambda _stage, _done, _total: None,
     ) -> RuleTable:
         """What rules do: applied, asked and, with a scorer, scored."""
-        effects = self.asked(self.apply(rules), on_progress=on_progress)
+        effects = self.ask(self.apply(rules), on_progress=on_progress)
         if self.scorer is None:
             return effects
         flipping = np.flatnonzero(effects.flips)
@@ -357,8 +357,8 @@ class Workbench:
         """S of pairs; each is scored once, since a reviewer comes back to the same rules."""
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._scores]
         if self.scorer is not None and missing:
-            found = self.scorer.scores(missing).tolist()
-            self._scores.update(zip(missing, found, strict=True))
+            scores = self.scorer.scores(missing).tolist()
+            self._scores.update(zip(missing, scores, strict=True))
         return [self._scores[pair] for pair in pairs]
 
     def _fails(self, row: int, answer: str, expect: Expectation) -> bool:

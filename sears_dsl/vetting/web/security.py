@@ -61,7 +61,7 @@ class PageGuard:
             return
         headers = Headers(scope=scope)
         refusal = self._refusal(headers, scope)
-        body = _Body(receive, asked="expect" in headers)
+        body = _Body(receive, waiting="expect" in headers)
         sending = _answering(send, body)
         if refusal is not None:
             await refusal(scope, body.receive, sending)
@@ -124,13 +124,13 @@ class _Body:
 
     Args:
         receive: gives it.
-        asked: whether the sender asked first, and sends nothing until we begin to read.
+        waiting: whether the sender asked first, and sends nothing until we begin to read.
     """
 
-    def __init__(self, receive: Receive, *, asked: bool) -> None:
+    def __init__(self, receive: Receive, *, waiting: bool) -> None:
         self._receive = receive
-        self._waiting = asked
-        self._seen = 0
+        self._waiting = waiting
+        self._size = 0
 
     async def receive(self) -> Message:
         """The next part.
@@ -140,8 +140,8 @@ class _Body:
         """
         self._waiting = False
         message = await self._receive()
-        self._seen += len(message.get("body", b""))
-        if self._seen > BODY_LIMIT:
+        self._size += len(message.get("body", b""))
+        if self._size > BODY_LIMIT:
             raise HTTPException(413, _TOO_LARGE, headers={"Connection": "close"})
         return message
 

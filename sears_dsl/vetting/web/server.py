@@ -67,10 +67,10 @@ _FILES = {
     "icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
-PageAnswer: TypeAlias = Callable[["_Asked"], Awaitable[object]]
+PageAnswer: TypeAlias = Callable[["_PageRequest"], Awaitable[object]]
 
 
-class _Asked:
+class _PageRequest:
     """A question: whose it is, and what is asked."""
 
     def __init__(self, session: Deciding, query: Mapping[str, str], content: Mapping[str, Any]):
@@ -94,17 +94,17 @@ class _Asked:
 
     def number(self, name: str, most: int) -> int:
         """A whole number of the query, 0 where it is missing."""
-        found = self.query.get(name, "0")
-        if not found.isdecimal() or len(found) > 12:
-            raise UsageError(f"{name} is {found!r}", help="load the page again")
-        return min(int(found), most)
+        text = self.query.get(name, "0")
+        if not text.isdecimal() or len(text) > 12:
+            raise UsageError(f"{name} is {text!r}", help="load the page again")
+        return min(int(text), most)
 
     def text(self, name: str) -> str:
         """A text of the body."""
-        found = self.content.get(name)
-        if not isinstance(found, str):
-            raise UsageError(f"{name} is {found!r}, no text", help="load the page again")
-        return found
+        text = self.content.get(name)
+        if not isinstance(text, str):
+            raise UsageError(f"{name} is {text!r}, no text", help="load the page again")
+        return text
 
 
 class _Questions:
@@ -121,52 +121,56 @@ class _Questions:
     async def _asking(self, do: Callable[[], object]) -> object:
         return await asyncio.get_running_loop().run_in_executor(self._model, do)
 
-    async def overview(self, asked: _Asked) -> object:
-        return await self._now(asked.session.overview)
+    async def overview(self, request: _PageRequest) -> object:
+        return await self._now(request.session.overview)
 
-    async def rule(self, asked: _Asked) -> object:
-        return await self._now(lambda: asked.rules.rule(asked.query.get("id", "")))
+    async def rule(self, request: _PageRequest) -> object:
+        return await self._now(lambda: request.rules.rule(request.query.get("id", "")))
 
-    async def examples(self, asked: _Asked) -> object:
+    async def examples(self, request: _PageRequest) -> object:
         return await self._now(
-            lambda: asked.rules.examples(
-                asked.query.get("id", ""),
-                mistakes=asked.query.get("only") != "all",
-                first=asked.number("first", 1_000_000_000),
-                most=asked.number("most", _MOST_EXAMPLES) or _EXAMPLES,
+            lambda: request.rules.examples(
+                request.query.get("id", ""),
+                mistakes=request.query.get("only") != "all",
+                first=request.number("first", 1_000_000_000),
+                most=request.number("most", _MOST_EXAMPLES) or _EXAMPLES,
             )
         )
 
-    async def choice(self, asked: _Asked) -> object:
-        return await self._now(lambda: asked.rules.choice(asked.number("number", 1_000_000_000)))
-
-    async def template(self, asked: _Asked) -> object:
+    async def choice(self, request: _PageRequest) -> object:
         return await self._now(
-            lambda: asked.templates.template(
-                asked.query.get("id", ""),
-                first=asked.number("first", 1_000_000_000),
-                most=asked.number("most", _MOST_EXAMPLES) or _EXAMPLES,
+            lambda: request.rules.choice(request.number("number", 1_000_000_000))
+        )
+
+    async def template(self, request: _PageRequest) -> object:
+        return await self._now(
+            lambda: request.templates.template(
+                request.query.get("id", ""),
+                first=request.number("first", 1_000_000_000),
+                most=request.number("most", _MOST_EXAMPLES) or _EXAMPLES,
             )
         )
 
-    async def typed(self, asked: _Asked) -> object:
-        return await self._now(lambda: asked.rules.typed(asked.text("text")))
+    async def typed(self, request: _PageRequest) -> object:
+        return await self._now(lambda: request.rules.typed(request.text("text")))
 
-    async def mistakes(self, asked: _Asked) -> object:
-        text = asked.text("text")
+    async def mistakes(self, request: _PageRequest) -> object:
+        text = request.text("text")
         return await self._asking(
-            lambda: asked.rules.mistakes(text, deadline=monotonic() + _PATIENCE)
+            lambda: request.rules.mistakes(text, deadline=monotonic() + _PATIENCE)
         )
 
-    async def decide(self, asked: _Asked) -> object:
-        kind, revision = asked.text("kind"), asked.content.get("revision")
+    async def decide(self, request: _PageRequest) -> object:
+        kind, revision = request.text("kind"), request.content.get("revision")
         if not isinstance(revision, int):
             raise UsageError(f"revision is {revision!r}", help="load the page again")
         if kind in ("edit", "save"):
-            await self._asking(lambda: asked.rules.prepare(kind, asked.content))
-        return await self._now(lambda: asked.session.decide(kind, asked.content, revision=revision))
+            await self._asking(lambda: request.rules.prepare(kind, request.content))
+        return await self._now(
+            lambda: request.session.decide(kind, request.content, revision=revision)
+        )
 
-    async def write(self, asked: _Asked) -> object:
+    async def write(self, request: _PageRequest) -> object:
         return await self._now(lambda: {"written": self._write()})
 
 
@@ -208,17 +212,17 @@ def application(
 async def _refused(_request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return await _failed(_request, error)
-    told = {"error": error.detail, "help": ""}
-    return JSONResponse(told, status_code=error.status_code, headers=error.headers)
+    body = {"error": error.detail, "help": ""}
+    return JSONResponse(body, status_code=error.status_code, headers=error.headers)
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
     """A defect: told on the page, and with its trace where the command runs."""
-    told = {
+    body = {
         "error": f"this went wrong inside sears: {type(error).__name__}: {error}",
         "help": "decisions made before are in the journal; please report it",
     }
-    return JSONResponse(told, status_code=500)
+    return JSONResponse(body, status_code=500)
 
 
 def _picture_of(
@@ -227,15 +231,15 @@ def _picture_of(
     """Pictures of rows."""
 
     async def answered(request: Request) -> Response:
-        asked = _Asked(sessions[request.state.reviewer], request.query_params, {})
+        page_request = _PageRequest(sessions[request.state.reviewer], request.query_params, {})
         try:
-            row = asked.number("row", 1_000_000_000)
+            row = page_request.number("row", 1_000_000_000)
             content = await asyncio.get_running_loop().run_in_executor(
-                quick, lambda: asked.rules.bench.picture(row)
+                quick, lambda: page_request.rules.bench.picture(row)
             )
         except SearsError as error:
-            told = {"error": error.message, "help": error.help}
-            return JSONResponse(told, status_code=_status(error))
+            body = {"error": error.message, "help": error.help}
+            return JSONResponse(body, status_code=_status(error))
         return Response(content, headers={"Content-Type": "image/png"})
 
     return answered
@@ -247,11 +251,13 @@ def _answering(
     async def answered(request: Request) -> Response:
         try:
             content = await _content(request) if request.method == "POST" else {}
-            asked = _Asked(sessions[request.state.reviewer], request.query_params, content)
-            return JSONResponse(await answer(asked))
+            page_request = _PageRequest(
+                sessions[request.state.reviewer], request.query_params, content
+            )
+            return JSONResponse(await answer(page_request))
         except SearsError as error:
-            told = {"error": error.message, "help": error.help}
-            return JSONResponse(told, status_code=_status(error))
+            body = {"error": error.message, "help": error.help}
+            return JSONResponse(body, status_code=_status(error))
 
     return answered
 
@@ -260,12 +266,12 @@ async def _content(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise UsageError("the request is no JSON", help="load the page again")
     try:
-        found = json.loads(await request.body())
+        content = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the request is no JSON: {error}", help="load the page again") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise UsageError("the request is no JSON object", help="load the page again")
-    return found
+    return content
 
 
 def _status(error: SearsError) -> int:
@@ -279,8 +285,8 @@ def _status(error: SearsError) -> int:
 async def _file(request: Request) -> Response:
     known = _FILES.get(request.path_params["name"])
     if known is None:
-        told = {"error": "there is nothing at this address", "help": "use the printed one"}
-        return JSONResponse(told, status_code=404)
+        body = {"error": "there is nothing at this address", "help": "use the printed one"}
+        return JSONResponse(body, status_code=404)
     name, kind = known
     content = files(__package__).joinpath("pages", name).read_bytes()
     return Response(content, headers={"Content-Type": kind})

@@ -53,14 +53,14 @@ def listen(port: int | None = None) -> tuple[socket.socket, str]:
     """
     first = DEFAULT_PORT if port is None else port
     for candidate in range(first, min(first + _TRIES, 65_536)):
-        found = _bound(candidate)
-        if found is None:
+        listener = _bound(candidate)
+        if listener is None:
             continue
         if candidate == first:
-            return found, ""
+            return listener, ""
         if port is None:
-            return found, f"port {first} is in use; {candidate} is taken instead"
-        found.close()
+            return listener, f"port {first} is in use; {candidate} is taken instead"
+        listener.close()
         raise UsageError(
             f"port {first} is in use", help=f"the next free one is {candidate}: --port {candidate}"
         )
