@@ -465,18 +465,18 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         return audits[""] if several is None else AuditsResult(audits)
 
 
-def audit_document(given: object) -> AuditDocument:
+def audit_document(source: object) -> AuditDocument:
     """What stands behind an audit, however it is given."""
     from sears_dsl.auditing.document import AuditDocument, read_audit
 
-    if isinstance(given, AuditResult):
-        return given.document
-    if isinstance(given, AuditDocument):
-        return given
-    if isinstance(given, str | Path):
-        return read_audit(Path(given))
+    if isinstance(source, AuditResult):
+        return source.document
+    if isinstance(source, AuditDocument):
+        return source
+    if isinstance(source, str | Path):
+        return read_audit(Path(source))
     raise UsageError(
-        f"a {type(given).__name__} is no audit",
+        f"a {type(source).__name__} is no audit",
         help="give what sears.audit(…) gave, or the folder that `sears audit` wrote",
     )
 

@@ -187,11 +187,11 @@ class AdversaryResult(TableResult):
     @property
     def summary(self) -> str:
         """How many rows can be reworded so that the model fails."""
-        said = (
+        sentence = (
             f"{self.rows_flipped:,} of {self.right:,} rows that the model has right can be "
             "reworded so that it fails"
         )
-        return f"{said}; the time budget cut the search short" if self.cut_short else said
+        return f"{sentence}; the time budget cut the search short" if self.cut_short else sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,8 +366,8 @@ def discover(
     }  # fmt: skip
     if paper:
         usual = {**dict.fromkeys(chosen), **_USUAL}
-        given = {name: value for name, value in chosen.items() if value != usual[name]}
-        papers = Settings.paper_choices(given)
+        own_choices = {name: value for name, value in chosen.items() if value != usual[name]}
+        papers = Settings.paper_choices(own_choices)
         chosen.update({name: papers[name] for name in chosen if name in papers})
     with in_python(text="more_text", known="known"):
         settings = Settings(
@@ -501,12 +501,12 @@ def adversaries(
 
     Example:
         >>> import sears_dsl as sears
-        >>> found = sears.adversaries(
+        >>> result = sears.adversaries(
         ...     lambda texts: ["bad" if "film" in text else "good" for text in texts],
         ...     [("A good movie.", "good")],
         ...     paraphraser={"A good movie.": ["A good film."]},
         ...     scorer=lambda pairs: [1.0 for _ in pairs], tau=0.5)
-        >>> found.columns["adversary"], found.summary
+        >>> result.columns["adversary"], result.summary
         (['A good film.'], '1 of 1 rows that the model has right can be reworded so that it fails')
     """
     began = monotonic()
@@ -519,8 +519,8 @@ def adversaries(
     strategic = unit == "sentence" or avoid_important > 0
     with in_python(all="every"):
         if strategic and (top > 1 or budget_seconds is not None):
-            given = "--top" if top > 1 else "--budget-seconds"
-            raise UsageError(f"{given} is for rewordings of whole texts", help="leave it out")
+            option = "--top" if top > 1 else "--budget-seconds"
+            raise UsageError(f"{option} is for rewordings of whole texts", help="leave it out")
         if every and not strategic:
             raise UsageError("--all goes with --unit sentence or --avoid-important")
         settings = Settings(tau=tau, comparison=comparison, budget_seconds=budget_seconds)
@@ -540,7 +540,7 @@ def adversaries(
             show = shown(on_progress)
             if strategic:
                 return _reworded(work, settings, unit, avoid_important, every=every, show=show)
-            right, found, skipped, cut_short = adversaries_of(
+            right, search, skipped, cut_short = adversaries_of(
                 work.data,
                 work.predictor,
                 paraphraser=work.parts.paraphraser,
@@ -551,11 +551,11 @@ def adversaries(
                 on_progress=lambda each: show(*each),
                 began=began,
             )
-            best = best_of_each_row(found.adversaries, top)
+            best = best_of_each_row(search.adversaries, top)
             return AdversaryResult(
                 adversary_columns(best, work.data, right),
                 right=len(right),
-                rows_flipped=len({each.row for each in found.adversaries}),
+                rows_flipped=len({each.row for each in search.adversaries}),
                 skipped=skipped,
                 cut_short=cut_short,
             )
@@ -574,7 +574,7 @@ def _reworded(
     from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
     from sears_dsl.effects.right_rows import RightRows
 
-    found = reword(
+    rewordings = reword(
         work.data,
         work.predictor,
         paraphraser=work.parts.paraphraser,
@@ -592,9 +592,9 @@ def _reworded(
         note=remark,
     )
     return AdversaryResult(
-        reworded_columns([each for each in found if each.flips or every], work.data),
+        reworded_columns([each for each in rewordings if each.flips or every], work.data),
         right=len(RightRows(work.data, work.predictor, comparison=settings.comparison)),
-        rows_flipped=sum(each.flips for each in found),
+        rows_flipped=sum(each.flips for each in rewordings),
         skipped=0,
         cut_short=(),
     )

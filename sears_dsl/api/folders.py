@@ -174,8 +174,8 @@ def arrow_rewriter(
     from sears_dsl.data.span_columns import SpanColumn
 
     with in_python(column="column"):
-        kept = _named(keep)
-        if mode == "chain" and kept:
+        names = _named(keep)
+        if mode == "chain" and names:
             raise UsageError("mode chain keeps every column", help="leave out keep")
         plan = Plan(
             columns=_named(column),
@@ -188,7 +188,7 @@ def arrow_rewriter(
             share=TextShare.parse(share, seed=seed),
         )
         recipe = _recipe(ruleset, tagger=tagger, seed=seed)
-        return ArrowRewriter(recipe, mode=mode, plan=plan, keep=kept)
+        return ArrowRewriter(recipe, mode=mode, plan=plan, keep=names)
 
 
 @contextmanager

@@ -66,10 +66,10 @@ def in_python(**arguments: str) -> Iterator[None]:
     except _TRANSLATED as error:
         if type(error) not in _TRANSLATED:
             raise
-        told = _translated(error.message, names), _translated(error.help, names)
-        if told == (error.message, error.help):
+        texts = _translated(error.message, names), _translated(error.help, names)
+        if texts == (error.message, error.help):
             raise
-        raise _again(error, *told) from error.__cause__
+        raise _again(error, *texts) from error.__cause__
 
 
 def _again(error: SearsError, message: str, advice: str) -> SearsError:
@@ -78,14 +78,14 @@ def _again(error: SearsError, message: str, advice: str) -> SearsError:
 
 def _translated(text: str, names: Mapping[str, str]) -> str:
     """A message with the options of a command as arguments."""
-    kept = _COMMAND.findall(text)
+    commands = _COMMAND.findall(text)
     parts = _COMMAND.split(text)
     for place, part in enumerate(parts):
-        lists = _KEEP.sub(lambda found: f"keep={[found[1], *found[2].split()[1::2]]!r}", part)
+        lists = _KEEP.sub(lambda match: f"keep={[match[1], *match[2].split()[1::2]]!r}", part)
         parts[place] = _OPTION.sub(
-            lambda found: f"{names.get(found[1], found[1].replace('-', '_'))}=", lists
+            lambda match: f"{names.get(match[1], match[1].replace('-', '_'))}=", lists
         )
-    return "".join(part + command for part, command in zip(parts, [*kept, ""], strict=True))
+    return "".join(part + command for part, command in zip(parts, [*commands, ""], strict=True))
 
 
 def remark(sentence: str) -> None:
@@ -97,16 +97,16 @@ def remark(sentence: str) -> None:
     warnings.warn(sentence.removeprefix("note: "), stacklevel=level)
 
 
-def names_of_columns(**given: object) -> None:
+def names_of_columns(**arguments: object) -> None:
     """Say which argument names no column.
 
     Args:
-        given: argument → its value: a name, several, or None.
+        arguments: argument → its value: a name, several, or None.
 
     Raises:
         UsageError: a value that is no name.
     """
-    for argument, value in given.items():
+    for argument, value in arguments.items():
         several = isinstance(value, list | tuple)
         names = value if isinstance(value, list | tuple) else (value,)
         for name in names:
@@ -274,8 +274,8 @@ def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], 
         Files, beside which a manifest may lie; and name → SHA-256 of rows.
     """
     files = [Path(each.path) for each in rulesets if Path(each.path).is_file()]
-    given = rules if isinstance(rules, list | tuple) else [rules]
-    searches = (getattr(each, "discovery", None) for each in given)
+    sources = rules if isinstance(rules, list | tuple) else [rules]
+    searches = (getattr(each, "discovery", None) for each in sources)
     digests = [each.data.digest for each in searches if each is not None]
     return files, {f"search {number}": each for number, each in enumerate(digests, start=1)}
 

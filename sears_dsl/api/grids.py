@@ -81,8 +81,8 @@ class GridResult(Result):
         for row, of_rule in enumerate(percent):
             for column, value in enumerate(of_rule):
                 # What is not known is said, and light on dark as dark on light can be read.
-                told = "–" if rates[row][column] is None else f"{value:.1f}"
-                axes.text(column, row, told, ha="center", va="center",
+                label = "–" if rates[row][column] is None else f"{value:.1f}"
+                axes.text(column, row, label, ha="center", va="center",
                           color="white" if value > 60 else "black")  # fmt: skip
         axes.set_xticks(range(len(self.document.models)),
                         [drawn_name(each.name) for each in self.document.models])  # fmt: skip

@@ -84,14 +84,14 @@ class RepairResult(RulesetsResult):
         from sears_dsl.repair.report import ERRORS
 
         measured = [getattr(self.repair, key) for key in ERRORS]
-        found: dict[str, list[Any]] = {"error": [name for name, _ in ERRORS.values()]}
+        columns: dict[str, list[Any]] = {"error": [name for name, _ in ERRORS.values()]}
         for kind in ("original", "augmented", "control"):
             estimates = [getattr(each, kind) for each in measured]
-            found[kind] = [each and each.error for each in estimates]
-            found[f"{kind}_low"] = [each and each.interval[0] for each in estimates]
-            found[f"{kind}_high"] = [each and each.interval[1] for each in estimates]
-        found["change"] = [each.change.difference for each in measured]
-        return found
+            columns[kind] = [each and each.error for each in estimates]
+            columns[f"{kind}_low"] = [each and each.interval[0] for each in estimates]
+            columns[f"{kind}_high"] = [each and each.interval[1] for each in estimates]
+        columns["change"] = [each.change.difference for each in measured]
+        return columns
 
     @property
     def summary(self) -> str:
@@ -243,15 +243,15 @@ def augment(
         matcher = compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
         table = read_table(data)
         columns = columns_of(table, text=text, label=used_label(data, label), id_column=id_column)
-        done, record = augment_table(
+        augmented, record = augment_table(
             table, matcher, rulesets, columns=columns, tagger=chosen, choices=choices,
             oracle=None if oracle is None else open_oracle(oracle, rulesets),
         )  # fmt: skip
         for sentence in record["notes"]:
             remark(sentence)
-        changed = {name: done.table.columns[name][len(table) :] for name in done.changed}
-        added = {name: done.table.columns[name] for name in PROVENANCE}
-        return frame_of(data).extended(Copies(done.sources, changed, added, only_new))
+        changed = {name: augmented.table.columns[name][len(table) :] for name in augmented.changed}
+        added = {name: augmented.table.columns[name] for name in PROVENANCE}
+        return frame_of(data).extended(Copies(augmented.sources, changed, added, only_new))
 
 
 def fix(
@@ -338,9 +338,10 @@ def fix(
         ...     known = {word for text in texts for word in text.split()}
         ...     return lambda texts: [
         ...         int("film" in text and "film" not in known or "good" in text) for text in texts]
-        >>> done = sears.fix(rows("movie"), rows("movie")[:40], sears.parse("movie -> film"),
-        ...                  train=train, seeds=2)
-        >>> done.repair.sensitivity.original.error, done.repair.sensitivity.augmented.error
+        >>> result = sears.fix(rows("movie"), rows("movie")[:40], sears.parse("movie -> film"),
+        ...                    train=train, seeds=2)
+        >>> errors = result.repair.sensitivity
+        >>> errors.original.error, errors.augmented.error
         (0.5, 0.0)
 
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
@@ -369,7 +370,7 @@ def fix(
             image=image, choices=choices, seed=seed, protection=settings.protection, oracle=oracle,
             same_rows=same_rows, comparison=comparison, tagger=tagger,
         ) as (inputs, notes):  # fmt: skip
-            done, participants = repair_model(
+            repair, participants = repair_model(
                 inputs,
                 rulesets,
                 settings=settings,
@@ -378,7 +379,7 @@ def fix(
                     f"training: {variant}, seed {of_seed}", done, total
                 ),
             )
-        return RepairResult(done, participants, settings, rulesets, gate)
+        return RepairResult(repair, participants, settings, rulesets, gate)
 
 
 @contextmanager
@@ -432,13 +433,14 @@ def open_experiment(
         image=image,
         choices=choices,
     )
-    read = (*also, *filter(None, (image, choices)))
+    others = (*also, *filter(None, (image, choices)))
     files, digests = origins_of(rules, rulesets)
     notes = (*rows.notes, *check_origin(files, rows, digests=digests, allowed=same_rows))
     with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
         inputs = ExperimentInputs(
             training=table, held_out=rows, matcher=matcher, columns=columns,
-            trainer=_trainer(train, columns, also=read, comparison=comparison), folder=Path(folder),
+            trainer=_trainer(train, columns, also=others, comparison=comparison),
+            folder=Path(folder),
             oracle=None if oracle is None else open_oracle(oracle, rulesets),
         )  # fmt: skip
         yield inputs, notes

@@ -47,25 +47,25 @@ class AmountsResult(RulesetsResult):
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """A row an amount; errors are shares, with their 95% intervals."""
         errors = self.amounts.errors
-        found: dict[str, list[Any]] = {
+        columns: dict[str, list[Any]] = {
             "amount": [each.amount for each in errors],
             "rows": [each.rows for each in errors],
             "rewritten": [each.rewritten for each in errors],
         }
         for kind in ("clean", "perturbed"):
             estimates = [getattr(each, kind) for each in errors]
-            found[kind] = [each.error for each in estimates]
-            found[f"{kind}_low"] = [each.interval[0] for each in estimates]
-            found[f"{kind}_high"] = [each.interval[1] for each in estimates]
-        return found
+            columns[kind] = [each.error for each in estimates]
+            columns[f"{kind}_low"] = [each.interval[0] for each in estimates]
+            columns[f"{kind}_high"] = [each.interval[1] for each in estimates]
+        return columns
 
     @property
     def summary(self) -> str:
         """The errors of each amount, in per cent."""
         errors = self.columns
-        told = zip(errors["amount"], errors["clean"], errors["perturbed"], strict=True)
+        rows = zip(errors["amount"], errors["clean"], errors["perturbed"], strict=True)
         return "errors on held-out rows as they are and rewritten: " + "; ".join(
-            f"{name} {clean:.1%} and {perturbed:.1%}" for name, clean, perturbed in told
+            f"{name} {clean:.1%} and {perturbed:.1%}" for name, clean, perturbed in rows
         )
 
     def plot(self, axes: Axes | None = None) -> Axes:
@@ -173,9 +173,9 @@ def fix_by_amount(
         ...     known = {word for text in texts for word in text.split()}
         ...     return lambda texts: ["good" if "good" in text and set(text.split()) <= known
         ...                           else "bad" for text in texts]
-        >>> done = sears.fix_by_amount(rows, rows, sears.parse("movie -> film"), train=train,
-        ...                            seeds=1, amounts="none,both")
-        >>> done.columns["amount"], done.columns["perturbed"]
+        >>> result = sears.fix_by_amount(rows, rows, sears.parse("movie -> film"), train=train,
+        ...                              seeds=1, amounts="none,both")
+        >>> result.columns["amount"], result.columns["perturbed"]
         (['none', 'both'], [0.5, 0.0])
 
     Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and
@@ -200,7 +200,7 @@ def fix_by_amount(
             seed=seed, protection=settings.protection, oracle=None, same_rows=same_rows,
             comparison=comparison, tagger=tagger,
         ) as (inputs, notes):  # fmt: skip
-            done, participants = amounts_of_noise(
+            result, participants = amounts_of_noise(
                 inputs,
                 rulesets,
                 settings=settings,
@@ -209,4 +209,4 @@ def fix_by_amount(
                     f"training: {name}, seed {of_seed}", done, total
                 ),
             )
-        return AmountsResult(done, participants, settings, rulesets)
+        return AmountsResult(result, participants, settings, rulesets)

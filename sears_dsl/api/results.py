@@ -121,8 +121,8 @@ def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    told = f"{value:.3g}" if isinstance(value, float) else str(value)
-    return told if len(told) <= _LONGEST_CELL else told[:_LONGEST_CELL] + "…"
+    text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…"
 
 
 def drawn_name(name: str) -> str:

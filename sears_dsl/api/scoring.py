@@ -58,12 +58,12 @@ class ScoreResult(TableResult):
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """original, rewrite, score, and equivalent where there is a τ."""
-        found: dict[str, Sequence[Any]] = {
+        columns: dict[str, Sequence[Any]] = {
             "original": [original for original, _ in self.pairs],
             "rewrite": [rewrite for _, rewrite in self.pairs],
             "score": self.scores.tolist(),
         }
-        return found if self.tau is None else {**found, "equivalent": self.equivalent.tolist()}
+        return columns if self.tau is None else {**columns, "equivalent": self.equivalent.tolist()}
 
     @property
     def summary(self) -> str:
@@ -106,9 +106,9 @@ def score(
     Example:
         >>> import sears_dsl as sears
         >>> same = lambda pairs: [one.lower() == other.lower() for one, other in pairs]
-        >>> found = sears.score([("A film.", "a film."), ("A film.", "A play.")], scorer=same,
-        ...                     tau=0.5)
-        >>> found.scores.tolist(), found.equivalent.tolist()
+        >>> result = sears.score([("A film.", "a film."), ("A film.", "A play.")], scorer=same,
+        ...                      tau=0.5)
+        >>> result.scores.tolist(), result.equivalent.tolist()
         ([1.0, 0.0], [True, False])
     """
     need_discovery()
@@ -123,16 +123,16 @@ def score(
         names_of_columns(original=original, rewrite=rewrite)
         source = open_rows(read_once(pairs), pair=("original", "rewrite"))
         columns = pair_columns(source, original=original, rewrite=rewrite)
-        found = [
+        text_pairs = [
             pair
             for batch in source.batches()
             for pair in pairs_of(batch, columns, where=source.path)
         ]
         chosen = load_chosen_scorer(scorer, pivots=pivots, tau=tau, device=device)
-        scores = chosen.scores(found) if found else np.zeros(0)
+        scores = chosen.scores(text_pairs) if text_pairs else np.zeros(0)
         has_tau = not isinstance(chosen, OwnScorer) or chosen.has_tau
         return ScoreResult(
-            found,
+            text_pairs,
             np.asarray(scores, np.float64),
             tau=chosen.tau if has_tau else None,
             scorer=chosen.identity,
@@ -162,8 +162,8 @@ class ParaphraseResult(TableResult):
         """A row a paraphrase: original, paraphrase."""
         pairs = [
             (text, each)
-            for text, found in zip(self.texts, self.paraphrases, strict=True)
-            for each in found
+            for text, of_text in zip(self.texts, self.paraphrases, strict=True)
+            for each in of_text
         ]
         return {
             "original": [original for original, _ in pairs],
@@ -173,8 +173,8 @@ class ParaphraseResult(TableResult):
     @property
     def summary(self) -> str:
         """How many texts have how many paraphrases."""
-        found, texts = sum(map(len, self.paraphrases)), len(self.texts)
-        paraphrases = "1 paraphrase" if found == 1 else f"{found:,} paraphrases"
+        count, texts = sum(map(len, self.paraphrases)), len(self.texts)
+        paraphrases = "1 paraphrase" if count == 1 else f"{count:,} paraphrases"
         return f"{paraphrases} of {'1 text' if texts == 1 else f'{texts:,} texts'}"
 
 
@@ -209,8 +209,8 @@ def paraphrase(
 
     Example:
         >>> import sears_dsl as sears
-        >>> found = sears.paraphrase(["A film."], paraphraser={"A film.": ["A movie."]})
-        >>> found[0], found.summary
+        >>> result = sears.paraphrase(["A film."], paraphraser={"A film.": ["A movie."]})
+        >>> result[0], result.summary
         (['A movie.'], '1 paraphrase of 1 text')
     """
     need_discovery()
@@ -220,17 +220,17 @@ def paraphrase(
 
     with in_python():
         names_of_columns(text=text)
-        given = read_texts(read_once(texts), column=text)
+        originals = read_texts(read_once(texts), column=text)
         choice = PartsChoice(
             scorer=NO_SCORER, paraphraser=paraphraser, pivots=tuple(pivots), beam=beam,
             device=device, jobs=jobs,
         )  # fmt: skip
         show = shown(on_progress)
         with open_parts(choice, choice.own(), folder=None, show=show, note=remark) as parts:
-            found = remembered_paraphrases(
+            paraphrases = remembered_paraphrases(
                 parts.paraphraser,
-                given,
+                originals,
                 parts.journal,
                 on_portion=lambda done, total: show("paraphrasing", done, total),
             )
-        return ParaphraseResult(given, [(each or [])[:most] for each in found])
+        return ParaphraseResult(originals, [(each or [])[:most] for each in paraphrases])

@@ -96,8 +96,8 @@ class VettingResult(Result, Closing):
 
         place = self.place
         reviews = read_reviews([e for e in place.journals.values() if e.exists()], place.ruleset)
-        found = vetting_outcomes(place.ruleset, reviews)
-        text = vetted_text(place.ruleset, found, reviews, tagger=self._tagger)
+        outcomes = vetting_outcomes(place.ruleset, reviews)
+        text = vetted_text(place.ruleset, outcomes, reviews, tagger=self._tagger)
         return parse(text, path=str(place.output))
 
     @property
@@ -169,10 +169,10 @@ class VettingResult(Result, Closing):
             for text, outcome in zip(texts, self._judged, strict=True)
             if outcome.verdicts
         ]
-        ends = [wilson_interval(sum(wanted), len(wanted)) for _, wanted in judged]
+        ends = [wilson_interval(sum(votes), len(votes)) for _, votes in judged]
         return Bars(
             [text for text, _ in judged],
-            [sum(wanted) / len(wanted) for _, wanted in judged],
+            [sum(votes) / len(votes) for _, votes in judged],
             [(float(low), float(high)) for low, high in ends],
             title=f"reviewers who want a {'template' if self.of_templates else 'rule'}",
         ).draw(axes)

@@ -69,6 +69,6 @@ def cells(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:
         ['B', 'A', 'B']
     """
     if isinstance(column, Repeated):
-        made = list(map(text_of, column.values))
-        return list(map(made.__getitem__, column.places))
+        texts = list(map(text_of, column.values))
+        return list(map(texts.__getitem__, column.places))
     return list(map(text_of, column))

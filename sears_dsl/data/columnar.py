@@ -62,15 +62,15 @@ class RecordBatchColumns(Mapping[str, Sequence[Any]]):
 
     def __init__(self, record_batch: Any) -> None:
         self.record_batch = record_batch
-        self._made: dict[str, ArrowValues] = {}
+        self._lists: dict[str, ArrowValues] = {}
 
     def __getitem__(self, name: str) -> Sequence[Any]:
-        made = self._made.get(name)
-        if made is None:
+        values = self._lists.get(name)
+        if values is None:
             if name not in self.record_batch.schema.names:
                 raise KeyError(name)
-            made = self._made[name] = ArrowValues(self.record_batch.column(name))
-        return made
+            values = self._lists[name] = ArrowValues(self.record_batch.column(name))
+        return values
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.record_batch.schema.names)
@@ -103,10 +103,10 @@ def columns_named(
     columns: Mapping[str, Sequence[Any]], names: Iterable[str]
 ) -> Mapping[str, Sequence[Any]]:
     """Those of the columns that are named; names that there are not are passed over."""
-    kept = [name for name in columns if name in set(names)]
+    present = [name for name in columns if name in set(names)]
     if isinstance(columns, RecordBatchColumns):
-        return RecordBatchColumns(columns.record_batch.select(kept))
-    return {name: columns[name] for name in kept}
+        return RecordBatchColumns(columns.record_batch.select(present))
+    return {name: columns[name] for name in present}
 
 
 def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractSet[int]) -> Any:
@@ -129,8 +129,8 @@ def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractS
             raise DataError(f"column {name}: {error}") from error
     changed = arrow.RecordBatch.from_arrays(columns, schema=record_batch.schema)
     if dropped:
-        kept = [row for row in range(changed.num_rows) if row not in dropped]
-        changed = changed.take(arrow.array(kept, arrow.int64()))
+        rows = [row for row in range(changed.num_rows) if row not in dropped]
+        changed = changed.take(arrow.array(rows, arrow.int64()))
     return changed
 
 

@@ -57,12 +57,12 @@ def format_named(name: str) -> Format:
         >>> format_named("ndjson").name
         'jsonl'
     """
-    found = _FORMATS.get(_ALIASES.get(name.lower(), name.lower()))
-    if found is None:
+    form = _FORMATS.get(_ALIASES.get(name.lower(), name.lower()))
+    if form is None:
         raise UsageError(
             f"there is no format {name!r}", help=f"the formats are {', '.join(FORMAT_NAMES)}"
         )
-    return found
+    return form
 
 
 def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -> Format:
@@ -210,8 +210,8 @@ def default_column(batch: Batch, *, where: str) -> str:
     texts = [name for name in names if _is_text(batch.columns[name])] if batch.rows else names
     if len(texts) == 1:
         return texts[0]
-    found = f"it could be {', '.join(texts)}" if texts else f"the columns are {', '.join(names)}"
-    raise DataError(f"{where}: which column holds the text? {found}", help="name it with --column")
+    hint = f"it could be {', '.join(texts)}" if texts else f"the columns are {', '.join(names)}"
+    raise DataError(f"{where}: which column holds the text? {hint}", help="name it with --column")
 
 
 def _is_text(values: Sequence[Any]) -> bool:

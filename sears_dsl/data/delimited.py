@@ -99,8 +99,8 @@ class Delimited(TextFormat):
         if isinstance(column, JsonColumn):
             column = column.json_texts()
         elif isinstance(column, Repeated):
-            made = self._fields(column.values)
-            return list(map(made.__getitem__, column.places))
+            fields = self._fields(column.values)
+            return list(map(fields.__getitem__, column.places))
         kinds = set(map(type, column))
         if kinds <= {int, float}:
             return list(map(str, column))
@@ -150,8 +150,8 @@ class Delimited(TextFormat):
         at = 0
         pattern = _FIELD[self.delimiter]
         while True:
-            found = pattern.match(text, at)
-            start, end = found.span() if found else (at, at)
+            match = pattern.match(text, at)
+            start, end = match.span() if match else (at, at)
             spans.append((start, end))
             if not text.startswith(self.delimiter, end):
                 return spans
@@ -205,7 +205,7 @@ class _DelimitedReader(LineReader):
 
     def _parsed(self) -> Iterator[tuple[list[list[str]], list[str]]]:
         """Rows with their sources; blank lines are part of the source of the row after them."""
-        read = 0
+        line_count = 0
         for lines in self._chunks:
             rows = self._line_by_line(lines)
             if rows is None:
@@ -215,11 +215,11 @@ class _DelimitedReader(LineReader):
                 if self._blank:
                     sources[0] = self._blank + sources[0]
                     self._blank = ""
-            read += len(lines)
+            line_count += len(lines)
             if rows:
                 self._check_widths(rows, sources)
                 yield rows, sources
-            self._line = read - self._blank.count("\n")
+            self._line = line_count - self._blank.count("\n")
 
     def _line_by_line(self, lines: list[str]) -> list[list[str]] | None:
         """A row for every line; None where it is not as simple as that."""
@@ -235,30 +235,30 @@ class _DelimitedReader(LineReader):
 
     def _quoted(self, lines: list[str]) -> tuple[list[list[str]], list[str]]:
         """Rows of a chunk one by one; the last may take lines of the next chunk."""
-        taken = 0
+        position = 0
 
         def feed() -> Iterator[str]:
-            nonlocal taken
-            while taken < len(lines) or self._append_chunk(lines):
-                taken += 1
-                yield lines[taken - 1]
+            nonlocal position
+            while position < len(lines) or self._append_chunk(lines):
+                position += 1
+                yield lines[position - 1]
 
         reader = csv.reader(feed(), delimiter=self._form.delimiter, strict=True)
         rows: list[list[str]] = []
         sources: list[str] = []
-        while taken < len(lines):
-            start = taken
+        while position < len(lines):
+            start = position
             try:
                 row = next(reader)
             except csv.Error as error:
-                if _LONE_RETURN.search("".join(lines[start:taken])):
+                if _LONE_RETURN.search("".join(lines[start:position])):
                     raise lone_return(f"{self.name}, line {self._line_of(sources) + 1}") from error
                 raise DataError(
                     f"{self.name}, line {self._line_of(sources) + 1}: invalid csv: {error}",
                     help="a quote inside a quoted field is written twice; a file without quoting "
                     "is read with --format tsv if tabs part its columns",
                 ) from error
-            source = "".join(lines[start:taken])
+            source = "".join(lines[start:position])
             if row:
                 rows.append(row)
                 sources.append(self._blank + source)

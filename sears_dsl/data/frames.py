@@ -264,9 +264,9 @@ def _series(series: Any, new: Mapping[int, Any]) -> Any:
     for row, value in new.items():
         values[row] = value
     if isinstance(series.dtype, pandas.CategoricalDtype):
-        kept = list(series.cat.categories)
-        kept += [value for value in dict.fromkeys(new.values()) if value not in set(kept)]
-        dtype: Any = pandas.CategoricalDtype(kept, ordered=series.cat.ordered)
+        known = list(series.cat.categories)
+        known += [value for value in dict.fromkeys(new.values()) if value not in set(known)]
+        dtype: Any = pandas.CategoricalDtype(known, ordered=series.cat.ordered)
     else:
         dtype = series.dtype
     return pandas.Series(values, index=series.index, dtype=dtype, name=series.name)

@@ -184,17 +184,17 @@ class LabelledRows:
             >>> data.rewritten([0], ["A movie."])
             [{'text': 'A movie.', 'title': 'M'}]
         """
-        done = []
+        rows = []
         for place, text in zip(places, texts, strict=True):
             names = self.columns_at(place)
             parts = [text] if len(names) == 1 else text.split(BETWEEN_PARTS)
-            done.append({**self.rows[place], **dict(zip(names, parts, strict=True))})
-        return done
+            rows.append({**self.rows[place], **dict(zip(names, parts, strict=True))})
+        return rows
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the rows and their labels, in hex."""
-        found = hashlib.sha256()
+        hasher = hashlib.sha256()
         line_of = json.JSONEncoder(sort_keys=True, ensure_ascii=False)  # made once: rows are many
         for number, whole in enumerate(self.rows):
             known = None if self.labels is None else self.labels[number]
@@ -203,8 +203,8 @@ class LabelledRows:
             if self.image is not None:
                 row[self.image] = row[self.image].removeprefix(self.folder)
             line = line_of.encode([names, row, known])
-            found.update(line.encode("utf-8", "surrogatepass") + b"\n")
-        return found.hexdigest()
+            hasher.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        return hasher.hexdigest()
 
 
 def _shares(sizes: Sequence[int], count: int) -> list[int]:
@@ -278,8 +278,8 @@ def read_labelled(
     for name in itertools.chain(*sets):
         protection.check(dataset.names, column=name, also=also, where=path)
     cells: dict[str, list[Any]] = {name: [] for name in protection.needed}
-    wanted = {*itertools.chain(*sets), *also}
-    read = [name for name in dataset.names if name in wanted]
+    needed = {*itertools.chain(*sets), *also}
+    names = [name for name in dataset.names if name in needed]
     rows: list[Mapping[str, str]] = []
     labels: list[tuple[str, ...]] = []
     for batch in dataset.batches():
@@ -289,7 +289,7 @@ def read_labelled(
                 name: _choices(batch, name, index, where)
                 if name == choices
                 else _text(batch, name, index, where)
-                for name in read
+                for name in names
             }
             rows.append(row if image is None else {**row, image: os.path.join(folder, row[image])})
             if label is not None:
@@ -305,13 +305,13 @@ def read_labelled(
         if protection:
             texts = [row[chosen] for row in rows]
             guards = Guards.of(texts, cells, column=chosen, protection=protection, where=path)
-        found = LabelledRows(tuple(rows), chosen, known, path, guards=guards)
+        data = LabelledRows(tuple(rows), chosen, known, path, guards=guards)
     else:
-        found = _of_several(
+        data = _of_several(
             rows, known, cells, sets, column=chosen, protection=protection, path=path
         )
-    found = replace(found, image=image, choices=choices, folder=folder)
-    return found if image is None else _with_readable_pictures(found, image)
+    data = replace(data, image=image, choices=choices, folder=folder)
+    return data if image is None else _with_readable_pictures(data, image)
 
 
 def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
@@ -327,14 +327,14 @@ def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
         return data
     lacking = {data.number(place): data.rows[place][image] for place in range(len(data.rows))
                if problems[data.rows[place][image]]}  # fmt: skip
-    told = [f"row {number}, {path}: {problems[path]}" for number, path in lacking.items()]
+    lines = [f"row {number}, {path}: {problems[path]}" for number, path in lacking.items()]
     if not there:
         raise DataError(
-            f"{data.path}: no picture of the column {image} can be read; {told[0]}",
+            f"{data.path}: no picture of the column {image} can be read; {lines[0]}",
             help="paths are from the folder of the file of rows",
         )
-    some = "; ".join(told[:_TOLD]) + ("; …" if len(told) > _TOLD else "")
-    rows = "1 row is" if len(told) == 1 else f"{len(told):,} rows are"
+    some = "; ".join(lines[:_TOLD]) + ("; …" if len(lines) > _TOLD else "")
+    rows = "1 row is" if len(lines) == 1 else f"{len(lines):,} rows are"
     note = f"{rows} left out, since the picture cannot be read: {some}"
     return replace(data.part(there), notes=(*data.notes, note))
 
@@ -368,7 +368,7 @@ def _of_several(
 ) -> LabelledRows:
     """Each row as often as there are sets of columns, so that a rewrite changes one of them."""
     guards: list[Guard] = []
-    kept: list[Mapping[str, Any]] = []
+    own_cells: list[Mapping[str, Any]] = []
     for number, row in enumerate(rows, start=1):
         own = {name: cells[name][number - 1] for name in protection.needed}
         for names in sets:
@@ -381,7 +381,7 @@ def _of_several(
                     + ",".join(names),
                 )
             guards.append(_joined_guard(own, names, parts, protection))
-            kept.append(own)
+            own_cells.append(own)
     count = len(sets)
     return LabelledRows(
         tuple(row for row in rows for _ in sets),
@@ -389,7 +389,7 @@ def _of_several(
         None if labels is None else tuple(each for each in labels for _ in sets),
         path,
         tuple(number for number in range(1, len(rows) + 1) for _ in sets),
-        Guards(protection, sets[0][0], guards, kept),
+        Guards(protection, sets[0][0], guards, own_cells),
         tuple(sets) * len(rows) if count else None,
     )
 
@@ -501,9 +501,9 @@ def label_alternatives(
     if isinstance(value, Mapping):
         value = value.get("text", value.get("answer", value))
     if comparison == "vqa" and isinstance(value, list | tuple):
-        given = [answer for each in value for answer in label_alternatives(each, where)]
-        if given:
-            return most_given(given)
+        votes = [answer for each in value for answer in label_alternatives(each, where)]
+        if votes:
+            return most_given(votes)
     if isinstance(value, (list, tuple)):
         answers = [answer for each in value for answer in label_alternatives(each, where)]
         if answers:

@@ -30,10 +30,10 @@ def encoded(text: str, encoding: str) -> bytes:
     try:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
-        found = text[error.start]
+        character = text[error.start]
         around = text[max(0, error.start - 20) : error.start + 20]
         raise DataError(
-            f"character U+{ord(found):04X} cannot be written as {encoding}, near {around!r}",
+            f"character U+{ord(character):04X} cannot be written as {encoding}, near {around!r}",
             help="write another format or, where the encoding lacks the character, UTF-8",
         ) from error
 

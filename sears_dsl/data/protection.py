@@ -150,10 +150,11 @@ class Protection:
                 help="name another column with --column",
             )
         pointing = [spec for spec in self.spans if spec.text_column == column]
-        read = [name for spec in pointing for name in spec.columns if name in also]
-        if read:
+        places = [name for spec in pointing for name in spec.columns if name in also]
+        if places:
             raise UsageError(
-                f"--also {read[0]}: it says where something stands in {column}, which is rewritten",
+                f"--also {places[0]}: it says where something stands in {column}, which is "
+                "rewritten",
                 help="a model can be given the text of an answer, and not its place",
             )
 
@@ -171,7 +172,7 @@ class Protection:
         Raises:
             DataError: a value that has none of the known forms; its column is named.
         """
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         absent = misplaced = ""
         for name in self.columns:
             declared = next((spec for spec in self.spans if name in spec.columns), None)
@@ -179,14 +180,14 @@ class Protection:
                 if declared is None:
                     of_value = _protected_by(cells[name], name, text)
                     absent, misplaced = absent or of_value.absent, misplaced or of_value.misplaced
-                    found += of_value.spans
+                    spans += of_value.spans
                 elif declared.text_column == column:
-                    found += row_spans(declared, cells)
+                    spans += row_spans(declared, cells)
             except DataError as error:
                 raise _in_column(name, error) from error
         if misplaced:  # nobody knows what such a span means
-            found = [(0, len(text))]
-        return ProtectedText(found, absent, misplaced)
+            spans = [(0, len(text))]
+        return ProtectedText(spans, absent, misplaced)
 
     def guard(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
         """All that has to stay in one text; a row with a misplaced span stays as a whole.
@@ -232,9 +233,9 @@ def _protected_by(value: Any, column: str, text: str) -> ProtectedText:
     places: list[tuple[int, int]] = []
     lacking: list[str] = []
     for each in value if isinstance(value, list) else [str(value)]:
-        found = occurrences(text, each)
-        places += found
-        if each and not found:
+        matches = occurrences(text, each)
+        places += matches
+        if each and not matches:
             lacking.append(each)
     return ProtectedText(places, f"{lacking[0]!r} is not in the text" if lacking else "")
 
@@ -348,9 +349,9 @@ class Guards:
             ("misplaced", "a span that is not where it says, and no rule rewrites them"),
         ):
             whys = [(row, getattr(guard, kind)) for row, guard in enumerate(self.rows)]
-            told = [(row, why) for row, why in whys if why]
-            if told:
-                row, why = told[0]
-                rows = "1 row has" if len(told) == 1 else f"{len(told):,} rows have"
+            problems = [(row, why) for row, why in whys if why]
+            if problems:
+                row, why = problems[0]
+                rows = "1 row has" if len(problems) == 1 else f"{len(problems):,} rows have"
                 notes.append(f"{rows} {consequence}: row {row + 1}, {why}")
         return tuple(notes)

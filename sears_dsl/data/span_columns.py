@@ -69,8 +69,8 @@ class SpanColumn:
                 "context=answer_start+answer",
             )
         for sign, role in ((":", "end"), ("+", "text")):
-            start, found, other = rest.partition(sign)
-            if found and start and other:
+            start, separator, other = rest.partition(sign)
+            if separator and start and other:
                 return cls(text_column, start=start, **{role: other})
         return cls(text_column, column=rest)
 
@@ -299,9 +299,9 @@ def occurrences(text: str, value: str) -> list[tuple[int, int]]:
         >>> occurrences("banana", "ana")
         [(1, 4), (3, 6)]
     """
-    found = []
+    spans = []
     at = text.find(value) if value else -1
     while at >= 0:
-        found.append((at, at + len(value)))
+        spans.append((at, at + len(value)))
         at = text.find(value, at + 1)
-    return found
+    return spans

@@ -87,18 +87,18 @@ def _changed(
     """An article with its changes, or None if none of its questions is left."""
     article = copy.deepcopy(article)
     for paragraph in article["paragraphs"]:
-        kept = []
+        questions = []
         for question in paragraph["qas"]:
             new = changes.get(row, {})
             if row not in dropped:
-                kept.append(question)
+                questions.append(question)
             paragraph["context"] = new.get("context", paragraph["context"])
             for name in ("id", "question", "answers", "plausible_answers"):
                 if name in new:
                     question[name] = new[name]
             row += 1
-        paragraph["emptied"] = bool(paragraph["qas"]) and not kept
-        paragraph["qas"] = kept
+        paragraph["emptied"] = bool(paragraph["qas"]) and not questions
+        paragraph["qas"] = questions
     paragraphs = [part for part in article["paragraphs"] if not part.pop("emptied")]
     if article["paragraphs"] and not paragraphs:
         return None

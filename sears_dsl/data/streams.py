@@ -277,12 +277,12 @@ class JsonCursor:
         Raises:
             DataError: something else stands there.
         """
-        found = self.peek()
-        if found not in characters or not found:
-            wanted = " or ".join(f"`{character}`" for character in characters)
-            self.fail(f"{wanted} expected, {f'`{found}`' if found else 'end of file'} found")
+        present = self.peek()
+        if present not in characters or not present:
+            expected = " or ".join(f"`{character}`" for character in characters)
+            self.fail(f"{expected} expected, {f'`{present}`' if present else 'end of file'} found")
         self._at += 1
-        return found
+        return present
 
     def value(self) -> Any:
         """Pass and decode one value.
@@ -318,8 +318,8 @@ class JsonCursor:
 
     def rest(self) -> str:
         """All text that is left; an error if it is more than white space."""
-        if found := self.peek():
-            self.fail(f"end of file expected, `{found}` found")
+        if character := self.peek():
+            self.fail(f"end of file expected, `{character}` found")
         return self.cut()
 
     def fail(self, message: str, position: int | None = None) -> NoReturn:

@@ -48,11 +48,11 @@ class Table:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of names and values, in hex; the file's name and format take no part."""
-        found = hashlib.sha256()
+        hasher = hashlib.sha256()
         for row in (self.columns, *zip(*self.columns.values(), strict=True)):
             line = json.dumps(list(row), ensure_ascii=False, default=repr)
-            found.update(line.encode("utf-8", "surrogatepass") + b"\n")
-        return found.hexdigest()
+            hasher.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        return hasher.hexdigest()
 
     def texts(self, column: str) -> list[str]:
         """The texts of a column; a row without one has the empty text.
